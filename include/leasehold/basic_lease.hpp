@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_BASIC_LEASE_HPP
+#define LEASEHOLD_BASIC_LEASE_HPP
+
+#include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/concepts.hpp>
+#include <leasehold/detail/guarded.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fwd.hpp>
+#include <leasehold/lease_guard.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/owner_id/random_owner_id.hpp>
+#include <leasehold/renew_policy/renew_at_fraction.hpp>
+#include <leasehold/renewal/term.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+/// The right to one name in a store, acquired again and again; composed of four policies.
+///
+///     lh::basic_lease lease{store, "nightly-report", lh::lease_terms{.ttl = 30s}};
+///     if (auto guard = lease.try_acquire()) { ... }
+///
+/// At most one guard of an object is alive at a time: while one is, a further attempt is busy, like a std::mutex's,
+/// so threads that share the object exclude each other too.
+/// Every operation has a form with a std::error_code, which does not throw.
+///
+/// Thread safety: all functions from any thread. Lifetime: the store must outlive the lease, the lease its guards.
+/// Not for use across fork(): a child has neither the threads nor an owner of its own.
+template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
+class basic_lease {
+public:
+    using store_type = Store;
+    using clock_type = Clock;
+    using owner_id_type = OwnerId;
+    using renew_policy_type = RenewPolicy;
+    using guard_type = lease_guard<basic_lease>;
+
+    /// Does no I/O. Throws std::system_error, saying what is wrong and what is allowed: errc::invalid_name,
+    /// errc::invalid_owner, errc::invalid_terms (also for a policy whose first renewal comes after the deadline); and
+    /// what the owner id throws.
+    explicit basic_lease(Store& store, std::string_view name, lease_terms terms = {}, Clock clock = Clock{}, OwnerId owner = OwnerId{},
+                         RenewPolicy policy = RenewPolicy{})
+        : term_{std::make_shared<term_type>(store, checked_name(name), checked_owner(owner.id()), checked(terms, policy), std::move(clock),
+                                            std::move(policy))}
+    {
+    }
+
+    basic_lease(const basic_lease&) = delete;
+    basic_lease& operator=(const basic_lease&) = delete;
+
+    /// May wait, up to the store's call timeout, for a renewal that is under way.
+    ~basic_lease() { term_->retire(); }
+
+    [[nodiscard]] const std::string& name() const noexcept { return term_->name(); }
+    [[nodiscard]] const std::string& owner() const noexcept { return term_->owner(); }
+    [[nodiscard]] const lease_terms& terms() const noexcept { return term_->terms(); }
+    [[nodiscard]] Store& store() const noexcept { return term_->store(); }
+
+    /// One attempt. An empty guard means busy: somebody else holds the lease, or a guard of this object is alive.
+    ///
+    /// Throws store_error when the store fails, or answers only when the term would be over already
+    /// (errc::store_timeout); std::system_error or std::bad_alloc when there are no threads or memory for watching over
+    /// the term. Nothing is held then.
+    [[nodiscard]] guard_type try_acquire()
+    {
+        std::error_code ec;
+        connect();
+        guard_type guard = attempt(ec);
+        if (ec) raise_failure(ec, "try_acquire");
+        return guard;
+    }
+
+    [[nodiscard]] guard_type try_acquire(std::error_code& ec) noexcept
+    {
+        ec.clear();
+        detail::guarded(ec, [this] { connect(); });
+        return ec ? guard_type{} : attempt(ec);
+    }
+
+    /// What the store says about the name now; empty when it is free. Throws store_error when the store fails.
+    [[nodiscard]] std::optional<lease_record> inspect() const
+    {
+        std::error_code ec;
+        std::optional<lease_record> record = store().inspect(name(), ec);
+        if (ec) raise_failure(ec, "inspect");
+        return record;
+    }
+
+    [[nodiscard]] std::optional<lease_record> inspect(std::error_code& ec) const noexcept
+    {
+        std::optional<lease_record> record;
+        ec.clear();
+        detail::guarded(ec, [&] { record = store().inspect(name(), ec); });
+        return ec ? std::nullopt : record;
+    }
+
+    /// Runs `work` under the lease: one attempt, then the call, then the release.
+    ///
+    /// `work` takes the guard by reference, or nothing. Returns std::optional of what it returns, empty when the lease
+    /// was busy; for void, whether it ran. What `work` throws reaches the caller, after the release. Throws like
+    /// try_acquire(); a release that fails is not reported.
+    template <class Work>
+    auto try_run(Work&& work)
+    {
+        return run_under(try_acquire(), std::forward<Work>(work));
+    }
+
+    /// Does not throw of its own; what `work` throws still reaches the caller.
+    template <class Work>
+    auto try_run(Work&& work, std::error_code& ec)
+    {
+        return run_under(try_acquire(ec), std::forward<Work>(work));
+    }
+
+private:
+    friend guard_type;
+    using term_type = renewal::term<Store, Clock, RenewPolicy>;
+
+    static std::string checked_name(std::string_view name)
+    {
+        validate_name(name);
+        return std::string{name};
+    }
+
+    static std::string checked_owner(std::string owner)
+    {
+        validate_owner(owner);
+        return owner;
+    }
+
+    static lease_terms checked(const lease_terms& terms, const RenewPolicy& policy)
+    {
+        validate(terms);
+        const auto first = policy.next(renewal_state{.granted = {}, .ttl = terms.ttl, .attempt = 0});
+        if (first && *first >= terms.ttl - terms.safety_margin)
+            detail::raise_invalid(errc::invalid_terms, "the policy renews only when the deadline (ttl - safety_margin) has passed: renew earlier, or choose "
+                                                       "a shorter safety_margin");
+        return terms;
+    }
+
+    void connect() { term_->connect(); }
+
+    guard_type attempt(std::error_code& ec) noexcept
+    {
+        if (in_use_.exchange(true, std::memory_order_acquire)) return {};
+        acquire_result result;
+        const time_point sent = term_->clock().now();
+        detail::guarded(ec, [&] { result = store().try_acquire(name(), owner(), terms().ttl, ec); });
+        if (!ec && result.granted()) {
+            if (term_->grant(result.token, sent)) return guard_type{*this};
+            // The answer took longer than the term: nothing to hand out, and nothing to leave behind.
+            std::error_code ignored;
+            term_->end(ignored);
+            ec = errc::store_timeout;
+        }
+        in_use_.store(false, std::memory_order_release);
+        return {};
+    }
+
+    release_outcome end_term(std::error_code& ec) noexcept
+    {
+        const release_outcome outcome = term_->end(ec);
+        in_use_.store(false, std::memory_order_release);
+        return outcome;
+    }
+
+    template <class Work>
+    static auto run_under(guard_type guard, Work&& work)
+    {
+        const auto call = [&]() -> decltype(auto) {
+            if constexpr (std::invocable<Work, guard_type&>)
+                return std::invoke(std::forward<Work>(work), guard);
+            else
+                return std::invoke(std::forward<Work>(work));
+        };
+        using result = std::decay_t<decltype(call())>;
+        if constexpr (std::is_void_v<result>) {
+            if (guard) call();
+            return static_cast<bool>(guard);
+        }
+        else {
+            return guard ? std::optional<result>{call()} : std::optional<result>{};
+        }
+    }
+
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation) const
+    {
+        store_diagnostics said;
+        if constexpr (diagnosing_store<Store>) said = store().diagnostics();
+        detail::raise(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
+    }
+
+    std::shared_ptr<term_type> term_;
+    std::atomic<bool> in_use_ = false;
+};
+
+/// The common case, as a name for members and parameters.
+template <lease_store Store>
+using lease = basic_lease<Store>;
+
+}  // namespace leasehold::inline v0
+
+#endif

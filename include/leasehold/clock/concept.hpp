@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_CLOCK_CONCEPT_HPP
+#define LEASEHOLD_CLOCK_CONCEPT_HPP
+
+#include <leasehold/time_point.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace leasehold::inline v0 {
+
+class waker;
+
+/// Monotonic time of the holder, from which deadlines are counted.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | c.now() | lh::time_point | never goes back; runs at nearly the rate of the store's clock, also while the process or the host sleeps; callable from any thread; must not throw |
+///
+/// Copies show the same time. Where clocks of one type can show different times, `==` must tell them apart: leases whose
+/// clocks are equal share the threads that renew and watch them.
+///
+/// Minimal model (no threads, so no background renewal: held() and remaining() only):
+///
+///     struct tick_clock {
+///         lh::time_point now() const noexcept { return lh::time_point{std::chrono::milliseconds{ticks()}}; }
+///     };
+template <class C>
+concept lease_clock = std::copy_constructible<C> && requires(const C& c) {
+    { c.now() } -> std::same_as<time_point>;
+};
+
+/// A clock that can be waited on, which background renewal, the watchdog and waiting for a busy lease need.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | c.wait_until(w, t) | void | returns when `w` was woken (and takes the wake), when now() >= t, or earlier for no reason; time_point::max() is never; never sleeps through a wake that came just before |
+///
+/// `w` is a waker&, whose wait_for() does the sleeping; a clock that runs like the system's one needs a line:
+///
+///     void wait_until(lh::waker& w, lh::time_point t) const { w.wait_for(t - now()); }
+template <class C>
+concept waitable_clock = lease_clock<C> && requires(const C& c, waker& w, time_point t) {
+    { c.wait_until(w, t) } -> std::same_as<void>;
+};
+
+namespace detail {
+
+template <lease_clock C>
+bool same_clock(const C& a, const C& b)
+{
+    if constexpr (std::equality_comparable<C>)
+        return a == b;
+    else
+        return std::is_empty_v<C>;
+}
+
+}  // namespace detail
+
+}  // namespace leasehold::inline v0
+
+#endif

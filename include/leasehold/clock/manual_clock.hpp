@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_CLOCK_MANUAL_CLOCK_HPP
+#define LEASEHOLD_CLOCK_MANUAL_CLOCK_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/clock/waker.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace leasehold::inline v0 {
+
+/// A clock that moves only by advance(): for tests without sleeps. Copies share one time.
+///
+/// Thread safety: all functions from any thread.
+class manual_clock {
+public:
+    manual_clock() : shared_{std::make_shared<shared>()} {}
+
+    [[nodiscard]] time_point now() const noexcept
+    {
+        const std::lock_guard lock{shared_->mutex};
+        return shared_->now;
+    }
+
+    /// Moves the time on, and returns when everybody who waits on this clock has done what that made due.
+    ///
+    /// That is: sleeps again, for something still to come, or is gone; or when `patience` of real time is over. So what the
+    /// library does at a deadline has been done when advance() returns. Statements to a store run on threads of their
+    /// own and may still be under way. Throws std::invalid_argument when `by` is negative.
+    void advance(duration by)
+    {
+        if (by < duration::zero()) throw std::invalid_argument{"leasehold: manual_clock::advance needs a duration that is not negative"};
+        std::unique_lock lock{shared_->mutex};
+        shared_->now += by;
+        for (const sleeper& s : shared_->sleepers)
+            if (s.asleep && s.until <= shared_->now) s.wakes->wake();
+        shared_->changed.wait_until(lock, std::chrono::steady_clock::now() + patience, [this] { return shared_->settled(); });
+    }
+
+    void wait_until(waker& w, time_point t) const
+    {
+        {
+            const std::lock_guard lock{shared_->mutex};
+            sleeper& s = shared_->entry_of(w);
+            if (shared_->now >= t) return;
+            s.thread = std::this_thread::get_id();
+            s.until = t;
+            s.asleep = true;
+            shared_->changed.notify_all();
+        }
+        w.wait();
+        const std::lock_guard lock{shared_->mutex};
+        shared_->entry_of(w).asleep = false;
+    }
+
+    friend bool operator==(const manual_clock& a, const manual_clock& b) noexcept { return a.shared_ == b.shared_; }
+
+    /// Longest real time that advance() waits for those it has woken.
+    static constexpr duration patience = std::chrono::milliseconds{500};
+
+private:
+    struct sleeper {
+        waker* wakes;
+        std::weak_ptr<const void> lifetime;
+        std::thread::id thread{};
+        time_point until{};
+        bool asleep = false;
+    };
+
+    struct shared {
+        std::mutex mutex;
+        std::condition_variable changed;
+        time_point now{std::chrono::hours{1}};  // not the epoch, so that a default-made time_point is never "now"
+        std::vector<sleeper> sleepers;          // all who ever waited and are alive, awake or not
+
+        sleeper& entry_of(waker& w)
+        {
+            std::erase_if(sleepers, [](const sleeper& s) { return s.lifetime.expired(); });
+            const auto found = std::ranges::find(sleepers, &w, &sleeper::wakes);
+            return found != sleepers.end() ? *found : sleepers.emplace_back(sleeper{.wakes = &w, .lifetime = w.lifetime()});
+        }
+
+        // A callback that runs on a woken thread may advance the clock itself: it must not wait for its own thread.
+        bool settled() const
+        {
+            return std::ranges::all_of(sleepers, [this](const sleeper& s) {
+                return (s.asleep && s.until > now) || s.lifetime.expired() || s.thread == std::this_thread::get_id();
+            });
+        }
+    };
+
+    std::shared_ptr<shared> shared_;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_GUARDED_HPP
+#define LEASEHOLD_DETAIL_GUARDED_HPP
+
+#include <leasehold/error.hpp>
+
+#include <new>
+#include <system_error>
+
+namespace leasehold::inline v0::detail {
+
+// Runs `f`, which reports in `ec`; an exception from it becomes an error code too. For the forms that do not throw, and
+// for the library's own threads, which have nobody to throw to.
+template <class Function>
+void guarded(std::error_code& ec, Function&& f) noexcept
+{
+#if defined(__cpp_exceptions)
+    try {
+        f();
+    }
+    catch (const std::system_error& e) {
+        ec = e.code();
+    }
+    catch (const std::bad_alloc&) {
+        ec = std::make_error_code(std::errc::not_enough_memory);
+    }
+    catch (...) {
+        ec = errc::store_failure;
+    }
+#else
+    f();
+#endif
+}
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_HOST_HPP
+#define LEASEHOLD_DETAIL_HOST_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <string_view>
+
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#elif __has_include(<process.h>)
+#include <process.h>
+#endif
+
+namespace leasehold::inline v0::detail {
+
+// Empty where the host has no name or the platform no way to ask.
+inline std::string host_name()
+{
+#if __has_include(<unistd.h>)
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) == 0) return name.data();
+    return {};
+#else
+    const char* name = std::getenv("COMPUTERNAME");
+    return name ? name : "";
+#endif
+}
+
+inline long process_id()
+{
+#if __has_include(<unistd.h>)
+    return static_cast<long>(::getpid());
+#elif __has_include(<process.h>)
+    return static_cast<long>(::_getpid());
+#else
+    return 0;
+#endif
+}
+
+// 128 random bits as 32 hexadecimal digits.
+inline std::string random_hex()
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::random_device device;
+    std::string text;
+    text.reserve(32);
+    for (int word = 0; word < 4; ++word) {
+        auto bits = static_cast<std::size_t>(device());
+        for (int nibble = 0; nibble < 8; ++nibble, bits >>= 4) text.push_back(digits[bits & 0xF]);
+    }
+    return text;
+}
+
+// Host names are ASCII and at most 253 bytes; what precedes a unique tail is cut so that the whole fits an owner.
+inline std::string host_prefix()
+{
+    constexpr std::size_t room = 120;
+    std::string host = host_name();
+    for (char& c : host)
+        if (c <= ' ' || c > '~') c = '?';
+    return host.substr(0, room);
+}
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ERROR_HPP
+#define LEASEHOLD_ERROR_HPP
+
+#include <leasehold/store_diagnostics.hpp>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+/// What can go wrong. That somebody else holds the lease is an answer, not an error, and so is not here.
+enum class errc {
+    invalid_name = 1,   ///< a name that is empty, longer than max_name_bytes, not UTF-8, or has a NUL
+    invalid_owner,      ///< an owner that is empty, longer than max_owner_bytes, not UTF-8, or has a NUL
+    invalid_terms,      ///< durations that can't work together; the message names the rule
+    not_held,           ///< an operation that needs a held lease, on an empty guard
+    lost,               ///< the term is over although its holder did not release it
+    store_unavailable,  ///< the store can't be reached, or refuses the log-in
+    store_timeout,      ///< the store did not answer in time; what it did is unknown
+    store_conflict,     ///< the store refused the statement because of concurrent ones, and went on refusing
+    schema_missing,     ///< the table, or a column of it, is not there
+    store_failure       ///< any other failure of the store
+};
+
+/// The category of errc. Conditions: store_timeout is std::errc::timed_out, invalid_* are std::errc::invalid_argument,
+/// not_held is std::errc::operation_not_permitted, store_conflict is std::errc::resource_unavailable_try_again.
+[[nodiscard]] const std::error_category& lease_category() noexcept;
+
+[[nodiscard]] inline std::error_code make_error_code(errc code) noexcept
+{
+    return {static_cast<int>(code), lease_category()};
+}
+
+/// A store failed. The code says how; sqlstate(), native_error() and server_message() are what the database said.
+class store_error : public std::system_error {
+public:
+    /// `doing` is what was tried, as in "try_acquire 'nightly'".
+    store_error(std::error_code code, std::string_view doing, store_diagnostics diagnostics = {})
+        : std::system_error{code}, said_{std::make_shared<const said>(describe(code, doing, diagnostics), diagnostics)}
+    {
+    }
+
+    /// Our own words first, then, in brackets, SQLSTATE, native code and the server's words. Never a password.
+    [[nodiscard]] const char* what() const noexcept override { return said_->what.c_str(); }
+
+    /// Five characters, or empty where the store has none.
+    [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
+    [[nodiscard]] int native_error() const noexcept { return said_->diagnostics.native_error; }
+    /// What the server or driver said, which may contain what the user sent it.
+    [[nodiscard]] std::string_view server_message() const noexcept { return said_->diagnostics.server_message; }
+
+private:
+    struct said {
+        said(std::string text, store_diagnostics of) : what{std::move(text)}, diagnostics{std::move(of)} {}
+        std::string what;
+        store_diagnostics diagnostics;
+    };
+
+    static std::string describe(std::error_code code, std::string_view doing, const store_diagnostics& diagnostics)
+    {
+        std::string text{"leasehold: "};
+        text.append(doing).append(": ").append(code.message());
+        if (!diagnostics.advice.empty()) text.append(": ").append(diagnostics.advice);
+        if (!diagnostics.sqlstate.empty() || !diagnostics.server_message.empty()) {
+            text.append(" [SQLSTATE ").append(diagnostics.sqlstate.empty() ? "none" : diagnostics.sqlstate);
+            text.append(", native ").append(std::to_string(diagnostics.native_error));
+            text.append(": ").append(diagnostics.server_message).append("]");
+        }
+        return text;
+    }
+
+    std::shared_ptr<const said> said_;  // shared, so that copying the exception can't throw
+};
+
+/// The term is over; its code is errc::lost.
+class lease_lost : public std::system_error {
+public:
+    explicit lease_lost(std::string_view name)
+        : std::system_error{make_error_code(errc::lost), "leasehold: the lease '" + std::string{name} + "'"}
+    {
+    }
+};
+
+namespace detail {
+
+class lease_error_category final : public std::error_category {
+public:
+    [[nodiscard]] const char* name() const noexcept override { return "leasehold"; }
+
+    [[nodiscard]] std::string message(int code) const override
+    {
+        switch (static_cast<errc>(code)) {
+        case errc::invalid_name: return "invalid name";
+        case errc::invalid_owner: return "invalid owner";
+        case errc::invalid_terms: return "invalid terms";
+        case errc::not_held: return "no lease is held through this guard";
+        case errc::lost: return "the lease was lost: its time ran out, or it was taken over or removed";
+        case errc::store_unavailable: return "the store can't be reached";
+        case errc::store_timeout: return "the store did not answer in time";
+        case errc::store_conflict: return "the store kept refusing because of concurrent statements";
+        case errc::schema_missing: return "the lease table, or a column of it, is missing";
+        case errc::store_failure: return "the store failed";
+        }
+        return "unknown leasehold error " + std::to_string(code);
+    }
+
+    [[nodiscard]] std::error_condition default_error_condition(int code) const noexcept override
+    {
+        switch (static_cast<errc>(code)) {
+        case errc::invalid_name:
+        case errc::invalid_owner:
+        case errc::invalid_terms: return std::errc::invalid_argument;
+        case errc::not_held: return std::errc::operation_not_permitted;
+        case errc::store_timeout: return std::errc::timed_out;
+        case errc::store_conflict: return std::errc::resource_unavailable_try_again;
+        default: return {code, *this};
+        }
+    }
+};
+
+// Code built without exceptions has only the error_code forms; reaching a throw there is a bug, so it ends the program.
+template <class Exception>
+[[noreturn]] void raise([[maybe_unused]] Exception exception)
+{
+#if defined(__cpp_exceptions)
+    throw std::move(exception);
+#else
+    std::terminate();
+#endif
+}
+
+[[noreturn]] inline void raise_invalid(errc code, std::string_view why)
+{
+    raise(std::system_error{make_error_code(code), "leasehold: " + std::string{why}});
+}
+
+}  // namespace detail
+
+inline const std::error_category& lease_category() noexcept
+{
+    static const detail::lease_error_category category;
+    return category;
+}
+
+}  // namespace leasehold::inline v0
+
+template <>
+struct std::is_error_code_enum<leasehold::errc> : std::true_type {};
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_FWD_HPP
+#define LEASEHOLD_FWD_HPP
+
+#include <leasehold/concepts.hpp>
+
+namespace leasehold::inline v0 {
+
+class steady_clock;
+class manual_clock;
+
+struct random_owner_id;
+struct hostname_owner_id;
+struct host_process_thread_owner_id;
+class fixed_owner_id;
+
+class renew_at_fraction;
+class renew_until;
+struct no_renewal;
+
+struct lease_record;
+struct lease_terms;
+class fencing_token;
+
+// Unconstrained here and constrained where they are defined would be two templates, so the concepts stand in both; a
+// parameter's default needs to be complete only where a lease is made.
+template <lease_store Store, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
+class basic_lease;
+
+template <class Lease>
+class lease_guard;
+
+template <lease_clock Clock>
+class basic_memory_store;
+
+}  // namespace leasehold::inline v0
+
+#endif

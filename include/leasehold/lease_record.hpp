@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_LEASE_RECORD_HPP
+#define LEASEHOLD_LEASE_RECORD_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+
+#include <string>
+
+namespace leasehold::inline v0 {
+
+/// What the store says about a name that is not free.
+///
+/// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed.
+struct lease_record {
+    std::string name;
+    std::string owner;
+    fencing_token token;
+    duration remaining{};  ///< until the store lets somebody else in, by the store's clock; > 0
+
+    friend bool operator==(const lease_record&, const lease_record&) = default;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

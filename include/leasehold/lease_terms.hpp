@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_LEASE_TERMS_HPP
+#define LEASEHOLD_LEASE_TERMS_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+
+namespace leasehold::inline v0 {
+
+/// Shortest ttl that is accepted: below it no database answers in time.
+inline constexpr duration min_ttl = std::chrono::milliseconds{1};
+/// Longest ttl and min_hold that are accepted: ten years, so that no sum of times overflows.
+inline constexpr duration max_ttl = std::chrono::hours{24 * 3650};
+
+/// The durations of a lease.
+///
+///     constexpr auto terms = lh::checked_terms({.ttl = 30s, .safety_margin = 2s});   // wrong terms don't compile
+///
+/// A new ttl set on an existing object leaves its safety_margin as it was.
+struct lease_terms {
+    /// How long the store keeps the lease for a holder it no longer hears of.
+    duration ttl = std::chrono::seconds{30};
+    /// How much before the store the holder stops believing: covers drift between the two clocks, and the work it
+    /// takes to stop. A tenth of the ttl unless given.
+    duration safety_margin = ttl / 10;
+    /// A release earlier than this after the grant keeps the lease closed to everybody until then: for short jobs
+    /// that must run at most once per interval. May be longer than the ttl. The term of a crashed holder still ends
+    /// with its ttl, so that somebody else can do the work.
+    duration min_hold{};
+
+    /// The rule these terms break, in words, or nullptr if they can work.
+    [[nodiscard]] constexpr const char* broken_rule() const noexcept
+    {
+        if (ttl < min_ttl) return "ttl must be at least 1 ms";
+        if (ttl > max_ttl) return "ttl must be at most 10 years (3650 days)";
+        if (safety_margin < duration::zero()) return "safety_margin must not be negative";
+        if (safety_margin >= ttl) return "safety_margin must be shorter than ttl: nothing would be left to hold";
+        if (min_hold < duration::zero()) return "min_hold must not be negative";
+        if (min_hold > max_ttl) return "min_hold must be at most 10 years (3650 days)";
+        return nullptr;
+    }
+
+    [[nodiscard]] constexpr bool valid() const noexcept { return broken_rule() == nullptr; }
+
+    friend constexpr bool operator==(const lease_terms&, const lease_terms&) = default;
+};
+
+/// Throws std::system_error with errc::invalid_terms, naming the broken rule.
+constexpr void validate(const lease_terms& terms)
+{
+    if (const char* rule = terms.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
+}
+
+/// The same terms; where they break a rule the program does not compile.
+consteval lease_terms checked_terms(lease_terms terms)
+{
+    validate(terms);
+    return terms;
+}
+
+}  // namespace leasehold::inline v0
+
+#endif

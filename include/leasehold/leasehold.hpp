@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_LEASEHOLD_HPP
+#define LEASEHOLD_LEASEHOLD_HPP
+
+// All but the databases, which are <leasehold/odbc/odbc_store.hpp>.
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/clock/manual_clock.hpp>
+#include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/concepts.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/fwd.hpp>
+#include <leasehold/lease_guard.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/owner_id/fixed_owner_id.hpp>
+#include <leasehold/owner_id/host_process_thread_owner_id.hpp>
+#include <leasehold/owner_id/hostname_owner_id.hpp>
+#include <leasehold/owner_id/random_owner_id.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renew_policy/no_renewal.hpp>
+#include <leasehold/renew_policy/renew_at_fraction.hpp>
+#include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/store/memory_store.hpp>
+#include <leasehold/store_diagnostics.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/version.hpp>
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_LIMITS_HPP
+#define LEASEHOLD_LIMITS_HPP
+
+#include <leasehold/error.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace leasehold::inline v0 {
+
+/// Longest name of a lease, in bytes of UTF-8: what every database can have in a unique index.
+inline constexpr std::size_t max_name_bytes = 190;
+/// Longest owner, in bytes of UTF-8.
+inline constexpr std::size_t max_owner_bytes = 190;
+
+namespace detail {
+
+// Length of the valid UTF-8 sequence at the front of `text`, or 0 (RFC 3629: no overlong forms, no surrogates).
+constexpr std::size_t utf8_sequence_length(std::string_view text) noexcept
+{
+    const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(0);
+    if (lead < 0x80) return 1;
+    const std::size_t length = lead >= 0xC2 && lead <= 0xDF ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+    if (length == 0 || text.size() < length) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(i) & 0xC0) != 0x80) return 0;
+    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;
+    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
+    return length;
+}
+
+// What is wrong with a name or an owner, or nullptr.
+constexpr const char* broken_text_rule(std::string_view text, std::size_t max_bytes) noexcept
+{
+    if (text.empty()) return "must not be empty";
+    if (text.size() > max_bytes) return "is longer than the 190 bytes that are allowed";
+    for (std::size_t i = 0; i < text.size();) {
+        if (text[i] == '\0') return "must not contain a NUL";
+        const std::size_t length = utf8_sequence_length(text.substr(i));
+        if (length == 0) return "must be valid UTF-8";
+        i += length;
+    }
+    return nullptr;
+}
+static_assert(max_name_bytes == 190 && max_owner_bytes == 190, "the message above names the limit");
+
+}  // namespace detail
+
+/// Throws std::system_error with errc::invalid_name, saying why, unless `name` can be the name of a lease.
+inline void validate_name(std::string_view name)
+{
+    if (const char* rule = detail::broken_text_rule(name, max_name_bytes))
+        detail::raise_invalid(errc::invalid_name, std::string{"the name "} + rule);
+}
+
+/// Throws std::system_error with errc::invalid_owner, saying why, unless `owner` can be an owner.
+inline void validate_owner(std::string_view owner)
+{
+    if (const char* rule = detail::broken_text_rule(owner, max_owner_bytes))
+        detail::raise_invalid(errc::invalid_owner, std::string{"the owner "} + rule);
+}
+
+}  // namespace leasehold::inline v0
+
+#endif

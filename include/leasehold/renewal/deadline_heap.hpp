@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_DEADLINE_HEAP_HPP
+#define LEASEHOLD_RENEWAL_DEADLINE_HEAP_HPP
+
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::renewal {
+
+/// A binary heap of terms by their next instant, each at most once; a term knows its place, so that it can be moved or
+/// taken out without a search. All operations O(log n); allocates only when it grows. Not thread-safe.
+class deadline_heap {
+public:
+    [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+    [[nodiscard]] time_point first_at() const noexcept { return heap_.empty() ? time_point::max() : heap_.front().at; }
+
+    /// Makes room for this many terms, so that put() does not throw.
+    void reserve(std::size_t terms)
+    {
+        if (terms > heap_.capacity()) heap_.reserve(std::max(terms, 2 * heap_.capacity()));
+    }
+
+    /// Queues `term` for `at`, or moves it there.
+    void put(std::shared_ptr<watched_term> term, time_point at)
+    {
+        if (term->heap_index_ == watched_term::not_queued) {
+            heap_.push_back({at, std::move(term)});
+            heap_.back().term->heap_index_ = heap_.size() - 1;
+        }
+        const std::size_t i = term ? term->heap_index_ : heap_.size() - 1;
+        heap_[i].at = at;
+        heap_[i].term->wakes_at_.store(at, std::memory_order_relaxed);
+        sift_down(sift_up(i));
+    }
+
+    std::shared_ptr<watched_term> take_first() { return take(0); }
+
+    void erase(const watched_term& term)
+    {
+        if (term.heap_index_ != watched_term::not_queued) take(term.heap_index_);
+    }
+
+private:
+    struct entry {
+        time_point at;
+        std::shared_ptr<watched_term> term;
+    };
+
+    std::shared_ptr<watched_term> take(std::size_t i)
+    {
+        const std::size_t last = heap_.size() - 1;
+        if (i != last) swap_entries(i, last);
+        std::shared_ptr<watched_term> term = std::move(heap_.back().term);
+        heap_.pop_back();
+        if (i != last) sift_down(sift_up(i));
+        term->heap_index_ = watched_term::not_queued;
+        term->wakes_at_.store(time_point::max(), std::memory_order_relaxed);
+        return term;
+    }
+
+    std::size_t sift_up(std::size_t i)
+    {
+        for (; i > 0 && heap_[i].at < heap_[(i - 1) / 2].at; i = (i - 1) / 2) swap_entries(i, (i - 1) / 2);
+        return i;
+    }
+
+    void sift_down(std::size_t i)
+    {
+        for (;;) {
+            std::size_t least = 2 * i + 1;
+            if (least >= heap_.size()) return;
+            if (least + 1 < heap_.size() && heap_[least + 1].at < heap_[least].at) ++least;
+            if (heap_[i].at <= heap_[least].at) return;
+            swap_entries(i, least);
+            i = least;
+        }
+    }
+
+    void swap_entries(std::size_t a, std::size_t b)
+    {
+        std::swap(heap_[a], heap_[b]);
+        heap_[a].term->heap_index_ = a;
+        heap_[b].term->heap_index_ = b;
+    }
+
+    std::vector<entry> heap_;
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

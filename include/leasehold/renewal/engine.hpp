@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_ENGINE_HPP
+#define LEASEHOLD_RENEWAL_ENGINE_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/quiet_thread.hpp>
+#include <leasehold/renewal/deadline_heap.hpp>
+#include <leasehold/renewal/job_queue.hpp>
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace leasehold::inline v0::renewal {
+
+/// The threads behind all guards of one store: a watchdog, which never does I/O, and workers, which do the renewals.
+///
+/// The watchdog alone signals losses, so they come on time also while every worker hangs in a call. Stop callbacks run
+/// on it: they must be short.
+/// Thread safety: all functions from any thread. Lifetime: destroyed by the last lease that uses it; waits then for
+/// renewals under way, which the store bounds by its call timeout.
+template <waitable_clock Clock>
+class engine {
+public:
+    /// Most threads that renew; the second starts when the first is kept waiting.
+    static constexpr std::size_t workers_max = 2;
+
+    /// Starts the watchdog and one worker. Throws std::system_error when there is no thread to be had.
+    explicit engine(Clock clock) : shared_{std::make_shared<shared>(std::move(clock))}
+    {
+        shared_->start(threads_);
+    }
+
+    engine(const engine&) = delete;
+    engine& operator=(const engine&) = delete;
+    ~engine() = default;
+
+    /// Makes room for one more term, so that schedule() can't fail; may throw std::bad_alloc.
+    void enroll()
+    {
+        const std::lock_guard lock{shared_->mutex};
+        shared_->queue.reserve(shared_->enrolled + 1);
+        ++shared_->enrolled;
+    }
+
+    /// The term will not be scheduled again.
+    void withdraw(const watched_term& term) noexcept
+    {
+        const std::lock_guard lock{shared_->mutex};
+        shared_->queue.erase(term);
+        --shared_->enrolled;
+    }
+
+    /// Has term->step() called at `at` or earlier. To be called under the lock that step() takes.
+    void schedule(std::shared_ptr<watched_term> term, time_point at) noexcept
+    {
+        // A wake that comes too early costs little: step() looks at the clock and schedules the next. So a lease that is
+        // taken and released in a loop touches the shared queue once in a while only.
+        if (at == time_point::max() || term->wakes_at() <= at) return;
+        bool first = false;
+        {
+            const std::lock_guard lock{shared_->mutex};
+            first = at < shared_->queue.first_at();
+            shared_->queue.put(std::move(term), at);
+        }
+        if (first) shared_->watchdog_waker.wake();
+    }
+
+private:
+    struct shared;
+
+    // Stops and joins what it has started, also when its owner's constructor fails half way.
+    struct threads {
+        threads() = default;
+        threads(const threads&) = delete;
+        threads& operator=(const threads&) = delete;
+        ~threads()
+        {
+            if (!runs) return;
+            runs->stop();
+            finish(watchdog);
+            for (std::thread& worker : runs->workers) finish(worker);
+        }
+
+        static void finish(std::thread& thread) noexcept
+        {
+            if (!thread.joinable()) return;
+            if (thread.get_id() == std::this_thread::get_id())
+                thread.detach();
+            else
+                thread.join();
+        }
+
+        std::shared_ptr<shared> runs;
+        std::thread watchdog;
+    };
+
+    // Apart from the engine, so that an engine destroyed by one of its own threads (in a stop callback) leaves them
+    // something to finish on.
+    struct shared : std::enable_shared_from_this<shared> {
+        explicit shared(Clock c) : clock{std::move(c)} {}
+
+        void start(threads& owned)
+        {
+            owned.runs = this->shared_from_this();
+            clock.wait_until(watchdog_waker, clock.now());  // doesn't wait: makes the watchdog known to a manual clock
+            owned.watchdog = detail::quiet_thread([s = owned.runs] { s->watch(); });
+            const std::lock_guard lock{mutex};
+            add_worker();
+        }
+
+        void stop() noexcept
+        {
+            {
+                const std::lock_guard lock{mutex};
+                stopping = true;
+            }
+            watchdog_waker.wake();
+            work_there.notify_all();
+        }
+
+        void watch()
+        {
+            for (;;) {
+                time_point next;
+                std::shared_ptr<watched_term> due;
+                {
+                    const std::lock_guard lock{mutex};
+                    if (stopping) return;
+                    next = queue.first_at();
+                    if (next <= clock.now()) due = queue.take_first();
+                }
+                if (!due)
+                    clock.wait_until(watchdog_waker, next);
+                else if (due->step())
+                    hand_to_worker(std::move(due));
+            }
+        }
+
+        void hand_to_worker(std::shared_ptr<watched_term> term)
+        {
+            {
+                const std::lock_guard lock{mutex};
+                jobs.push(std::move(term));
+                if (idle_workers == 0 && worker_count < workers_max && !stopping) {
+                    // With one worker at work, to have no second is slower but no failure.
+                    std::error_code ignored;
+                    detail::guarded(ignored, [this] { add_worker(); });
+                }
+            }
+            work_there.notify_one();
+        }
+
+        void work()
+        {
+            std::unique_lock lock{mutex};
+            while (!stopping) {
+                if (jobs.empty()) {
+                    ++idle_workers;
+                    work_there.wait(lock);
+                    --idle_workers;
+                    continue;
+                }
+                std::shared_ptr<watched_term> term = jobs.pop();
+                lock.unlock();
+                term->renew();
+                term.reset();
+                lock.lock();
+            }
+        }
+
+        void add_worker()
+        {
+            workers[worker_count] = detail::quiet_thread([s = this->shared_from_this()] { s->work(); });
+            ++worker_count;
+        }
+
+        const Clock clock;
+        waker watchdog_waker;
+        std::mutex mutex;
+        std::condition_variable work_there;
+        deadline_heap queue;
+        job_queue jobs;
+        std::size_t enrolled = 0;
+        std::size_t idle_workers = 0;
+        std::size_t worker_count = 0;
+        std::array<std::thread, workers_max> workers;
+        bool stopping = false;
+    };
+
+    std::shared_ptr<shared> shared_;
+    threads threads_;
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_ENGINE_LINK_HPP
+#define LEASEHOLD_RENEWAL_ENGINE_LINK_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/renewal/engine.hpp>
+#include <leasehold/renewal/engine_registry.hpp>
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace leasehold::inline v0::renewal {
+
+/// A term's way to the engine that watches it. Not thread-safe.
+template <lease_clock Clock>
+class engine_link {
+public:
+    [[nodiscard]] bool connected() const noexcept { return engine_ != nullptr; }
+
+    void connect(const void* store, const Clock& clock)
+    {
+        auto serving = engine_for(store, clock);
+        serving->enroll();
+        engine_ = std::move(serving);
+    }
+
+    void schedule(std::shared_ptr<watched_term> term, time_point at) const noexcept
+    {
+        if (engine_) engine_->schedule(std::move(term), at);
+    }
+
+    /// May wait for the engine's threads, when this was the last link.
+    void disconnect(const watched_term& term) noexcept
+    {
+        if (!engine_) return;
+        engine_->withdraw(term);
+        engine_.reset();
+    }
+
+private:
+    std::shared_ptr<engine<Clock>> engine_;
+};
+
+/// On a clock that can't be waited on nothing happens in the background: held() and remaining() read the clock, and a
+/// loss is signalled when the guard is asked.
+template <lease_clock Clock>
+    requires(!waitable_clock<Clock>)
+class engine_link<Clock> {
+public:
+    [[nodiscard]] bool connected() const noexcept { return true; }
+    void connect(const void*, const Clock&) noexcept {}
+    void schedule(const std::shared_ptr<watched_term>&, time_point) const noexcept {}
+    void disconnect(const watched_term&) noexcept {}
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_TERM_HPP
+#define LEASEHOLD_RENEWAL_TERM_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/detail/guarded.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renewal/engine_link.hpp>
+#include <leasehold/renewal/term_machine.hpp>
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::renewal {
+
+/// The terms of one basic_lease, one after another: carries out what their term_machine decides.
+///
+/// Thread safety: all functions from any thread, but that grant() and end() belong to whoever has the one live guard.
+template <lease_store Store, lease_clock Clock, renew_policy Policy>
+class term final : public watched_term, public std::enable_shared_from_this<term<Store, Clock, Policy>> {
+public:
+    term(Store& store, std::string name, std::string owner, lease_terms terms, Clock clock, Policy policy)
+        : store_{store}, name_{std::move(name)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)}
+    {
+    }
+
+    [[nodiscard]] Store& store() const noexcept { return store_; }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
+    [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
+    [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+    [[nodiscard]] fencing_token token() const noexcept { return token_; }
+
+    /// No lock, no I/O: reads the clock.
+    [[nodiscard]] bool held() const noexcept { return clock_.now() < deadline_.load(std::memory_order_acquire); }
+
+    [[nodiscard]] duration remaining() const noexcept
+    {
+        const time_point deadline = deadline_.load(std::memory_order_acquire);
+        const time_point now = clock_.now();
+        return deadline > now ? deadline - now : duration::zero();
+    }
+
+    /// Finds the threads that will watch, before anything is acquired that they would have to watch.
+    /// May throw std::bad_alloc or std::system_error.
+    void connect()
+    {
+        const std::lock_guard lock{mutex_};
+        if (!engine_.connected()) engine_.connect(std::addressof(store_), clock_);
+    }
+
+    /// Begins a term that the store granted to an attempt sent at `sent`. False when its deadline has passed already.
+    bool grant(fencing_token token, time_point sent) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        const time_point now = clock_.now();
+        token_ = token;
+        ++generation_;
+        refused_ = false;
+        stop_.reset();
+        // Counted from the answer, when somebody else would have to wait from the grant: never too short.
+        closed_until_ = now + terms_.min_hold;
+        machine_.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
+        if (now >= machine_.deadline()) {
+            machine_.ended();
+            return false;
+        }
+        publish_and_schedule();
+        return true;
+    }
+
+    /// Ends the term here, whatever the store answers, and in the store. Does I/O.
+    release_outcome end(std::error_code& ec) noexcept
+    {
+        duration keep_closed{};
+        {
+            const std::lock_guard lock{mutex_};
+            ++generation_;
+            machine_.ended();
+            deadline_.store(time_point::min(), std::memory_order_release);
+            stop_.reset();
+            if (refused_) {
+                ec.clear();
+                return release_outcome::lost;
+            }
+            keep_closed = std::max(closed_until_ - clock_.now(), duration::zero());
+        }
+        bool ours = false;
+        detail::guarded(ec, [&] { ours = store_.release(name_, owner_, token_, keep_closed, ec); });
+        return !ec && ours ? release_outcome::released : release_outcome::lost;
+    }
+
+    /// Extends now, by `ttl` or by the ttl the term has. False without an error: the term is over. Does I/O.
+    bool extend(std::optional<duration> ttl, std::error_code& ec) noexcept
+    {
+        ec.clear();
+        if (ttl && !lease_terms{*ttl, terms_.safety_margin, terms_.min_hold}.valid()) {
+            ec = errc::invalid_terms;
+            return false;
+        }
+        return exchange(ttl, caller::holder, ec);
+    }
+
+    /// Stopped when the term is lost. May throw std::bad_alloc.
+    [[nodiscard]] std::stop_token stop_token()
+    {
+        std::unique_lock lock{mutex_};
+        if (!stop_) stop_.emplace();
+        const std::stop_token token = stop_->get_token();
+        // Where nobody watches in the background, or has not come round to it: the clock decides.
+        if (machine_.overrun(clock_.now()) || machine_.phase() == term_phase::lost) signal_loss(lock);
+        return token;
+    }
+
+    /// Nothing runs in the background any more when this returns. No term may be under way.
+    void retire() noexcept
+    {
+        engine_link<Clock> link;
+        {
+            const std::lock_guard lock{mutex_};
+            std::swap(link, engine_);
+        }
+        link.disconnect(*this);
+    }
+
+    bool step() override
+    {
+        std::unique_lock lock{mutex_};
+        const term_step next = machine_.step(clock_.now());
+        engine_.schedule(this->shared_from_this(), next.at);
+        if (next.action == term_action::signal_loss) signal_loss(lock);
+        return next.action == term_action::renew;
+    }
+
+    void renew() override
+    {
+        std::error_code ec;
+        exchange(std::nullopt, caller::engine, ec);
+    }
+
+private:
+    enum class caller : std::uint8_t { holder, engine };
+
+    // One renewal of a term at a time, so that their answers come in the order of their statements.
+    bool exchange(std::optional<duration> new_ttl, caller by, std::error_code& ec) noexcept
+    {
+        const std::lock_guard one_at_a_time{exchange_mutex_};
+        std::unique_lock lock{mutex_};
+        const time_point sent = clock_.now();
+        if (machine_.phase() != term_phase::held || sent >= machine_.deadline()) return false;
+        if (by == caller::engine && !machine_.renewing()) return false;
+        const duration ttl = new_ttl.value_or(machine_.ttl());
+        const fencing_token token = token_;
+        const std::uint64_t generation = generation_;
+        lock.unlock();
+
+        bool extended = false;
+        detail::guarded(ec, [&] { extended = store_.renew(name_, owner_, token, ttl, ec); });
+
+        lock.lock();
+        if (generation != generation_) return false;
+        if (ec) {
+            if (by == caller::engine) machine_.renewal_failed(clock_.now(), policy_);
+        }
+        else if (extended) {
+            extended = machine_.renewed(sent, clock_.now(), ttl, policy_);
+        }
+        else {
+            refused_ = true;
+            if (machine_.refused()) signal_loss(lock);
+            return false;
+        }
+        publish_and_schedule();
+        return !ec && extended;
+    }
+
+    void publish_and_schedule() noexcept
+    {
+        if (machine_.phase() == term_phase::held) deadline_.store(machine_.deadline(), std::memory_order_release);
+        engine_.schedule(this->shared_from_this(), machine_.wakes_at());
+    }
+
+    // The callbacks run without the lock: they may ask the guard.
+    void signal_loss(std::unique_lock<std::mutex>& lock) noexcept
+    {
+        deadline_.store(time_point::min(), std::memory_order_release);
+        std::stop_source source = stop_ ? *stop_ : std::stop_source{std::nostopstate};
+        lock.unlock();
+        source.request_stop();
+    }
+
+    Store& store_;
+    const std::string name_;
+    const std::string owner_;
+    const lease_terms terms_;
+    const Clock clock_;
+    const Policy policy_;
+
+    std::atomic<time_point> deadline_{time_point::min()};
+    std::mutex exchange_mutex_;  // held across I/O; taken before mutex_
+    std::mutex mutex_;           // guards what follows; never held across I/O
+    term_machine machine_;
+    fencing_token token_;
+    std::uint64_t generation_ = 0;  // tells an answer to an earlier term's renewal
+    bool refused_ = false;          // the store has said that the term is over
+    time_point closed_until_{};
+    std::optional<std::stop_source> stop_;  // made when somebody asks for a token
+    engine_link<Clock> engine_;
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

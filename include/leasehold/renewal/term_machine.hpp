@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_TERM_MACHINE_HPP
+#define LEASEHOLD_RENEWAL_TERM_MACHINE_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace leasehold::inline v0::renewal {
+
+enum class term_phase : std::uint8_t {
+    none,  ///< no term, or ended by its holder
+    held,
+    lost
+};
+
+enum class term_action : std::uint8_t {
+    sleep,       ///< nothing until `at`
+    renew,       ///< send a renewal now, and come back at `at`
+    signal_loss  ///< tell the holder now; nothing follows
+};
+
+/// What to do about a term, and when to ask again.
+struct term_step {
+    term_action action = term_action::sleep;
+    time_point at = time_point::max();
+};
+
+/// The life of a term as its holder may see it: a pure function of what happened and what time it is.
+///
+/// No I/O, no threads, no clock of its own: whoever drives it says what happened, with the instants of the holder's
+/// monotonic clock. The rule that keeps two holders apart is extend_from(): time counts from before an attempt was sent,
+/// so that the holder stops believing before the store, which began to count later, lets anybody else in.
+class term_machine {
+public:
+    /// A grant whose attempt was sent at `sent`. `policy` says when to renew first.
+    template <renew_policy Policy>
+    void granted(time_point sent, duration ttl, duration margin, const Policy& policy)
+    {
+        begun_ = sent;
+        margin_ = margin;
+        renewing_ = false;
+        phase_ = term_phase::held;
+        extend_from(sent, ttl, policy);
+    }
+
+    /// What to do now.
+    [[nodiscard]] term_step step(time_point now)
+    {
+        if (phase_ != term_phase::held) return {};
+        if (overrun(now)) return {term_action::signal_loss, time_point::max()};
+        if (now < wakes_at()) return {term_action::sleep, wakes_at()};
+        renewing_ = true;
+        return {term_action::renew, deadline_};
+    }
+
+    /// Whether the deadline passed just now: the part of step() that needs no engine. True once per term.
+    [[nodiscard]] bool overrun(time_point now) noexcept
+    {
+        if (phase_ != term_phase::held || now < deadline_) return false;
+        phase_ = term_phase::lost;
+        return true;
+    }
+
+    /// The store has extended the term; the attempt was sent at `sent`. False when that came too late to count.
+    template <renew_policy Policy>
+    bool renewed(time_point sent, time_point now, duration ttl, const Policy& policy)
+    {
+        renewing_ = false;
+        if (phase_ != term_phase::held || now >= deadline_) return false;
+        extend_from(sent, ttl, policy);
+        return true;
+    }
+
+    /// A background renewal brought no answer; `policy` says when to try again.
+    template <renew_policy Policy>
+    void renewal_failed(time_point now, const Policy& policy)
+    {
+        renewing_ = false;
+        ++attempt_;
+        plan(policy);
+        // A policy that doesn't look at the attempt would have a store that fails at once asked without a pause.
+        if (renew_at_) renew_at_ = std::max(*renew_at_, now + ttl_ / shortest_pause_divisor);
+    }
+
+    /// The store says that the term is over. True when the holder has yet to be told.
+    bool refused() noexcept
+    {
+        renewing_ = false;
+        const bool news = phase_ == term_phase::held;
+        if (news) phase_ = term_phase::lost;
+        return news;
+    }
+
+    /// The holder ends the term itself; nothing is signalled from here on.
+    void ended() noexcept { phase_ = term_phase::none; }
+
+    [[nodiscard]] term_phase phase() const noexcept { return phase_; }
+    /// Between a step() that asked for a renewal and what became of it.
+    [[nodiscard]] bool renewing() const noexcept { return renewing_; }
+    /// When step() has something to do next.
+    [[nodiscard]] time_point wakes_at() const noexcept
+    {
+        if (phase_ != term_phase::held) return time_point::max();
+        return renewing_ || !renew_at_ ? deadline_ : std::min(*renew_at_, deadline_);
+    }
+    [[nodiscard]] duration ttl() const noexcept { return ttl_; }
+
+    /// Up to when the holder may believe; meaningful only while held.
+    [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
+
+    /// Between two tries lies at least this part of the ttl.
+    static constexpr int shortest_pause_divisor = 128;
+
+private:
+    template <renew_policy Policy>
+    void extend_from(time_point sent, duration ttl, const Policy& policy)
+    {
+        ttl_ = ttl;
+        extended_ = sent;
+        deadline_ = sent + ttl - margin_;
+        attempt_ = 0;
+        plan(policy);
+    }
+
+    template <renew_policy Policy>
+    void plan(const Policy& policy)
+    {
+        renew_at_.reset();
+        const auto after = policy.next(renewal_state{.granted = extended_ - begun_, .ttl = ttl_, .attempt = attempt_});
+        // A policy of the user's may return anything; what doesn't fit into the term is no renewal at all.
+        if (after && *after < ttl_) renew_at_ = extended_ + std::max(*after, duration::zero());
+    }
+
+    term_phase phase_ = term_phase::none;
+    bool renewing_ = false;
+    unsigned attempt_ = 0;
+    duration ttl_{};
+    duration margin_{};
+    time_point begun_{};
+    time_point extended_{};
+    time_point deadline_{};
+    std::optional<time_point> renew_at_;
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

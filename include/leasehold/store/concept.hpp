@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STORE_CONCEPT_HPP
+#define LEASEHOLD_STORE_CONCEPT_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace leasehold::inline v0 {
+
+enum class acquire_status : std::uint8_t { granted, busy };
+
+/// A store's answer to an attempt. When an error is reported it means nothing.
+struct acquire_result {
+    acquire_status status = acquire_status::busy;
+    fencing_token token{};  ///< granted: of the caller's term; busy: of the holder's, or 0 where it isn't known
+    duration remaining{};   ///< busy: until the holder's time runs out by the store's clock, or 0 where it isn't known
+
+    [[nodiscard]] constexpr bool granted() const noexcept { return status == acquire_status::granted; }
+};
+
+namespace detail {
+
+// One concept per operation, so that a compiler names the one that is missing.
+template <class S>
+concept store_can_try_acquire = requires(S& s, std::string_view name, std::string_view owner, duration ttl, std::error_code& ec) {
+    { s.try_acquire(name, owner, ttl, ec) } -> std::same_as<acquire_result>;
+};
+
+template <class S>
+concept store_can_renew =
+    requires(S& s, std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec) {
+        { s.renew(name, owner, token, ttl, ec) } -> std::same_as<bool>;
+    };
+
+template <class S>
+concept store_can_release =
+    requires(S& s, std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec) {
+        { s.release(name, owner, token, keep_closed, ec) } -> std::same_as<bool>;
+    };
+
+template <class S>
+concept store_can_inspect = requires(S& s, std::string_view name, std::error_code& ec) {
+    { s.inspect(name, ec) } -> std::same_as<std::optional<lease_record>>;
+};
+
+}  // namespace detail
+
+/// Where leases live; it alone decides who holds.
+///
+/// `s` is an object of the store; `name`, `owner` are std::string_view, already validated (non-empty UTF-8 up to 190 bytes,
+/// no NUL); `token` a fencing_token; `ttl`, `keep_closed` durations; `ec` a std::error_code&.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.try_acquire(name, owner, ttl, ec) | acquire_result | in one atomic step, judged by the store's clock: free or expired: a new term for `owner` with a token larger than every earlier one of that name; held, unexpired, by the same owner: the same token and a fresh ttl; else busy, and writes nothing |
+/// | s.renew(name, owner, token, ttl, ec) | bool | true: that very term was unexpired and now ends `ttl` from now; false: it is over. Never creates or revives a term |
+/// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, the same owner included, can acquire the name for `keep_closed` (0: free at once); false: it was over already |
+/// | s.inspect(name, ec) | std::optional<lease_record> | what is held now; empty when free |
+///
+/// Errors: each clears `ec` on success and sets it on failure, best to an errc; what it returns then has no meaning. A failure
+/// is never reported as busy or false. None throws for a failure of the store (std::bad_alloc is the exception).
+/// Thread safety: all four may be called at once from any number of threads.
+/// Time: each should return within a bound of the store's own (its call timeout); guards' destructors wait that long at most.
+///
+/// The minimal model is examples/own_store.cpp; tests/contract is what a model must pass.
+template <class S>
+concept lease_store = detail::store_can_try_acquire<S> && detail::store_can_renew<S> && detail::store_can_release<S> &&
+                      detail::store_can_inspect<S>;
+
+/// A store that can say more about its last failure.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.diagnostics() | store_diagnostics | details of the last call that failed on the calling thread; does not throw but for std::bad_alloc |
+template <class S>
+concept diagnosing_store = lease_store<S> && requires(const S& s) {
+    { s.diagnostics() } -> std::convertible_to<store_diagnostics>;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STORE_MEMORY_STORE_HPP
+#define LEASEHOLD_STORE_MEMORY_STORE_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0 {
+
+/// Leases of one process, in memory: a real store, for threads that share it, and for tests.
+///
+/// Never fails, but for std::bad_alloc at a name's first term. Remembers every name it has granted, for the tokens' sake.
+/// Thread safety: all functions from any thread; names are spread over `shards` mutexes, held for a look-up each.
+template <lease_clock Clock>
+class basic_memory_store {
+public:
+    static constexpr std::size_t shards = 64;
+
+    explicit basic_memory_store(Clock clock = Clock{}) : clock_{std::move(clock)} {}
+    basic_memory_store(const basic_memory_store&) = delete;
+    basic_memory_store& operator=(const basic_memory_store&) = delete;
+
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    {
+        ec.clear();
+        shard& s = shard_of(name);
+        const std::lock_guard lock{s.mutex};
+        const time_point now = clock_.now();
+        auto found = s.entries.find(name);
+        if (found == s.entries.end()) found = s.entries.emplace(std::string{name}, entry{}).first;
+        entry& e = found->second;
+        if (e.ends > now) {
+            if (e.owner != owner) return {acquire_status::busy, fencing_token{e.token}, e.ends - now};
+            e.ends = std::max(e.ends, now + ttl);
+        }
+        else {
+            e.owner.assign(owner);
+            e.ends = now + ttl;
+            ++e.token;
+        }
+        return {acquire_status::granted, fencing_token{e.token}, duration::zero()};
+    }
+
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
+    {
+        return change_term(name, owner, token, ec, [ttl](entry& e, time_point now) { e.ends = std::max(e.ends, now + ttl); });
+    }
+
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    {
+        return change_term(name, owner, token, ec, [keep_closed](entry& e, time_point now) {
+            e.owner.clear();  // nobody is the same owner now, who would be granted it in spite of keep_closed
+            e.ends = now + keep_closed;
+        });
+    }
+
+    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const
+    {
+        ec.clear();
+        shard& s = shard_of(name);
+        const std::lock_guard lock{s.mutex};
+        const auto found = s.entries.find(name);
+        const time_point now = clock_.now();
+        if (found == s.entries.end() || found->second.ends <= now) return std::nullopt;
+        return record_of(*found, now);
+    }
+
+    /// What is held now, by name; of the names that begin with `prefix`. May throw std::bad_alloc.
+    [[nodiscard]] std::vector<lease_record> list(std::string_view prefix = {}) const
+    {
+        std::vector<lease_record> records;
+        for (shard& s : shards_) {
+            const std::lock_guard lock{s.mutex};
+            const time_point now = clock_.now();
+            for (const auto& named : s.entries)
+                if (named.second.ends > now && named.first.starts_with(prefix)) records.push_back(record_of(named, now));
+        }
+        std::ranges::sort(records, {}, &lease_record::name);
+        return records;
+    }
+
+    [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec) const
+    {
+        ec.clear();
+        return list(prefix);
+    }
+
+    [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) const { return list({}, ec); }
+
+    /// Ends whatever term the name has; its token stays used. True when there was one. The holder learns of it at its
+    /// next renewal. Throws std::system_error with errc::invalid_name.
+    bool force_release(std::string_view name)
+    {
+        validate_name(name);
+        shard& s = shard_of(name);
+        const std::lock_guard lock{s.mutex};
+        const auto found = s.entries.find(name);
+        const time_point now = clock_.now();
+        if (found == s.entries.end() || found->second.ends <= now) return false;
+        found->second.owner.clear();
+        found->second.ends = now;
+        return true;
+    }
+
+    bool force_release(std::string_view name, std::error_code& ec) noexcept
+    {
+        ec.clear();
+        bool ended = false;
+        if (detail::broken_text_rule(name, max_name_bytes))
+            ec = errc::invalid_name;
+        else
+            ended = force_release(name);
+        return ended;
+    }
+
+private:
+    struct entry {
+        std::string owner;
+        std::int64_t token = 0;
+        time_point ends = time_point::min();
+    };
+
+    struct text_hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+    };
+
+    using entry_map = std::unordered_map<std::string, entry, text_hash, std::equal_to<>>;
+
+    // A cache line each, so that neighbours don't slow each other down.
+    struct alignas(64) shard {
+        std::mutex mutex;
+        entry_map entries;
+    };
+
+    template <class Change>
+    bool change_term(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec, Change change)
+    {
+        ec.clear();
+        shard& s = shard_of(name);
+        const std::lock_guard lock{s.mutex};
+        const auto found = s.entries.find(name);
+        if (found == s.entries.end()) return false;
+        const time_point now = clock_.now();
+        entry& e = found->second;
+        if (e.owner != owner || e.token != token.value() || e.ends <= now) return false;
+        change(e, now);
+        return true;
+    }
+
+    static lease_record record_of(const typename entry_map::value_type& named, time_point now)
+    {
+        const auto& [name, e] = named;
+        return {.name = name, .owner = e.owner, .token = fencing_token{e.token}, .remaining = e.ends - now};
+    }
+
+    shard& shard_of(std::string_view name) const noexcept { return shards_[text_hash{}(name) % shards]; }
+
+    Clock clock_;
+    mutable std::array<shard, shards> shards_;
+};
+
+using memory_store = basic_memory_store<steady_clock>;
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STORE_DIAGNOSTICS_HPP
+#define LEASEHOLD_STORE_DIAGNOSTICS_HPP
+
+#include <string>
+
+namespace leasehold::inline v0 {
+
+/// The details behind a store's error code.
+struct store_diagnostics {
+    std::string sqlstate;        ///< five characters, or empty where the store has none
+    int native_error = 0;        ///< the database's own number
+    std::string advice;          ///< our words: what went wrong and what to do about it; may be empty
+    std::string server_message;  ///< the server's or driver's words; may repeat what it was sent, never a password
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_VERSION_HPP
+#define LEASEHOLD_VERSION_HPP
+
+// The one place the version stands: CMake and the packages read it from here.
+#define LEASEHOLD_VERSION_MAJOR 0
+#define LEASEHOLD_VERSION_MINOR 1
+#define LEASEHOLD_VERSION_PATCH 0
+
+#endif

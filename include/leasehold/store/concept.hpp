@@ -60,11 +60,12 @@ concept store_can_inspect = requires(S& s, std::string_view name, std::error_cod
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.try_acquire(name, owner, ttl, ec) | acquire_result | in one atomic step, judged by the store's clock: free or expired: a new term for `owner` with a token larger than every earlier one of that name; held, unexpired, by the same owner: the same token and a fresh ttl; else busy, and writes nothing |
-/// | s.renew(name, owner, token, ttl, ec) | bool | true: that very term was unexpired and now ends `ttl` from now; false: it is over. Never creates or revives a term |
+/// | s.try_acquire(name, owner, ttl, ec) | acquire_result | in one atomic step, judged by the store's clock: free or expired: a new term for `owner` with a token larger than every earlier one of that name; held, unexpired, by the same owner: the same token, and it ends `ttl` from now, or when it would have if that is later; else busy, and writes nothing |
+/// | s.renew(name, owner, token, ttl, ec) | bool | true: that very term was unexpired and now ends `ttl` from now, or when it would have if that is later; false: it is over. Never creates or revives a term |
 /// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, the same owner included, can acquire the name for `keep_closed` (0: free at once); false: it was over already |
 /// | s.inspect(name, ec) | std::optional<lease_record> | what is held now; empty when free |
 ///
+/// Never shorter, because a statement that was late (a frozen server, a lost reply) may be carried out after its successor.
 /// Errors: each clears `ec` on success and sets it on failure, best to an errc; what it returns then has no meaning. A failure
 /// is never reported as busy or false. None throws for a failure of the store (std::bad_alloc is the exception).
 /// Thread safety: all four may be called at once from any number of threads.

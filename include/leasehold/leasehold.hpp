@@ -23,6 +23,8 @@
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/store/faulty_store.hpp>
+#include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 #include <leasehold/store_diagnostics.hpp>
 #include <leasehold/time_point.hpp>

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STORE_FAULTY_STORE_HPP
+#define LEASEHOLD_STORE_FAULTY_STORE_HPP
+
+#include <leasehold/error.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/store/store_call.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+/// What happens to one call.
+enum class store_fault : std::uint8_t {
+    none,
+    lose_request,  ///< fails with errc::store_unavailable; the store never sees it
+    lose_reply     ///< the store carries it out; the caller gets errc::store_timeout
+};
+
+/// A store whose calls fail as a plan says, for testing what your own code does in an outage.
+///
+///     lh::faulty_store flaky{store, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
+///
+/// The plan is asked before each call, on the thread that makes it; it may block, for a store that hangs. It must not throw.
+/// Thread safety: as the store's, given a plan that can be asked from several threads. Lifetime: the store must outlive it.
+template <lease_store Store, class Plan>
+    requires std::is_invocable_r_v<store_fault, Plan&, const store_call&>
+class faulty_store {
+public:
+    faulty_store(Store& store, Plan plan) : store_{store}, plan_{std::move(plan)} {}
+
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    {
+        return planned({store_operation::try_acquire, name, owner, {}, ttl}, ec, [&] { return store_.try_acquire(name, owner, ttl, ec); });
+    }
+
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
+    {
+        return planned({store_operation::renew, name, owner, token, ttl}, ec, [&] { return store_.renew(name, owner, token, ttl, ec); });
+    }
+
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    {
+        return planned({store_operation::release, name, owner, token, keep_closed}, ec,
+                       [&] { return store_.release(name, owner, token, keep_closed, ec); });
+    }
+
+    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        return planned({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); });
+    }
+
+private:
+    template <class Call>
+    auto planned(const store_call& call, std::error_code& ec, Call&& make) -> decltype(make())
+    {
+        const store_fault fault = plan_(call);
+        if (fault == store_fault::lose_request) {
+            ec = errc::store_unavailable;
+            return {};
+        }
+        auto result = make();
+        if (fault == store_fault::none || ec) return result;
+        ec = errc::store_timeout;
+        return {};
+    }
+
+    Store& store_;
+    Plan plan_;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STORE_HOOKED_STORE_HPP
+#define LEASEHOLD_STORE_HOOKED_STORE_HPP
+
+#include <leasehold/store/concept.hpp>
+#include <leasehold/store/store_call.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+/// A finished call: how it went and how long it took, on std::chrono::steady_clock.
+struct store_call_report {
+    std::error_code error;
+    bool positive = false;  ///< granted, renewed, released, or held (inspect); meaningless where error is set
+    duration took{};
+};
+
+/// A store that tells a hook of every call, for logs and metrics.
+///
+///     lh::hooked_store logged{store, [](const lh::store_call& call, const lh::store_call_report& report) { ... }};
+///
+/// The hook is called after each operation on the thread that made it, also the library's own, so from several at once; it
+/// must not throw. Thread safety: as the store's, given a hook that can be called from several threads.
+/// Lifetime: the store must outlive it.
+template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
+class hooked_store {
+public:
+    hooked_store(Store& store, Hook hook) : store_{store}, hook_{std::move(hook)} {}
+
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    {
+        return reported({store_operation::try_acquire, name, owner, {}, ttl}, ec, [&] { return store_.try_acquire(name, owner, ttl, ec); },
+                        &acquire_result::granted);
+    }
+
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
+    {
+        return reported({store_operation::renew, name, owner, token, ttl}, ec, [&] { return store_.renew(name, owner, token, ttl, ec); },
+                        std::identity{});
+    }
+
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    {
+        return reported({store_operation::release, name, owner, token, keep_closed}, ec,
+                        [&] { return store_.release(name, owner, token, keep_closed, ec); }, std::identity{});
+    }
+
+    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        return reported({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); },
+                        &std::optional<lease_record>::has_value);
+    }
+
+    [[nodiscard]] store_diagnostics diagnostics() const
+        requires diagnosing_store<Store>
+    {
+        return store_.diagnostics();
+    }
+
+private:
+    template <class Call, class Positive>
+    auto reported(const store_call& call, std::error_code& ec, Call&& make, Positive positive)
+    {
+        const auto begun = std::chrono::steady_clock::now();
+        auto result = make();
+        const auto took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
+        hook_(call, store_call_report{.error = ec, .positive = !ec && std::invoke(positive, result), .took = took});
+        return result;
+    }
+
+    Store& store_;
+    Hook hook_;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -14,12 +14,18 @@
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renewal/term.hpp>
+#include <leasehold/waiting/deadline.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
+#include <leasehold/waiting/wait_queue.hpp>
+#include <leasehold/waiting/watch_release.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -62,7 +68,11 @@ public:
     basic_lease& operator=(const basic_lease&) = delete;
 
     /// May wait, up to the store's call timeout, for a renewal that is under way.
-    ~basic_lease() { term_->retire(); }
+    ~basic_lease()
+    {
+        unlock();
+        term_->retire();
+    }
 
     [[nodiscard]] const std::string& name() const noexcept { return term_->name(); }
     [[nodiscard]] const std::string& owner() const noexcept { return term_->owner(); }
@@ -78,7 +88,7 @@ public:
     {
         std::error_code ec;
         connect();
-        guard_type guard = attempt(ec);
+        guard_type guard = attempt(ec).guard;
         if (ec) raise_failure(ec, "try_acquire");
         return guard;
     }
@@ -87,14 +97,76 @@ public:
     {
         ec.clear();
         detail::guarded(ec, [this] { connect(); });
-        return ec ? guard_type{} : attempt(ec);
+        return ec ? guard_type{} : attempt(ec).guard;
     }
+
+    /// Waits for the lease, at most this long; zero or less is exactly one attempt.
+    ///
+    /// An empty guard means that the time ran out or that `stop` was asked to stop; asked before, the store isn't called.
+    /// Sleeps until the lease's end as the store told it, or until a release wakes it; polls with growing, jittered pauses
+    /// only where the store can't wake. Waiters of one process queue, first come, first served, and ask the store one at
+    /// a time. Throws like try_acquire(): an outage ends the wait.
+    template <class Rep, class Period>
+    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {})
+    {
+        return wait_or_throw(waiting::deadline_after(clock(), at_most), stop, "try_acquire_for");
+    }
+
+    template <class Rep, class Period>
+    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) noexcept
+    {
+        return wait_or_report(waiting::deadline_after(clock(), at_most), stop, ec);
+    }
+
+    /// Waits until an instant of the lease's own clock, or of any std clock: that one's distance from now is what counts.
+    template <class Clk, class Dur>
+    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {})
+    {
+        return wait_or_throw(waiting::deadline_at(clock(), until), stop, "try_acquire_until");
+    }
+
+    template <class Clk, class Dur>
+    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) noexcept
+    {
+        return wait_or_report(waiting::deadline_at(clock(), until), stop, ec);
+    }
+
+    /// Waits without a limit: the guard is empty only when `stop` was asked to stop.
+    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) { return wait_or_throw(time_point::max(), stop, "acquire"); }
+    [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) noexcept
+    {
+        return wait_or_report(time_point::max(), stop, ec);
+    }
+
+    /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard itself.
+    ///
+    /// They throw like try_acquire(), and hold nothing then. Ask guard().held() before relying on it: a lease can be lost.
+    void lock() { locked_ = acquire(); }
+    [[nodiscard]] bool try_lock() { return keep(try_acquire()); }
+
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
+    {
+        return keep(try_acquire_for(at_most));
+    }
+
+    template <class Clk, class Dur>
+    [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
+    {
+        return keep(try_acquire_until(until));
+    }
+
+    /// Releases what lock() acquired. A failure is not reported: the store then frees the lease when its time runs out.
+    void unlock() noexcept { const guard_type released_here{std::move(locked_)}; }
+
+    /// The guard between lock() and unlock(); empty otherwise.
+    [[nodiscard]] const guard_type& guard() const noexcept { return locked_; }
 
     /// What the store says about the name now; empty when it is free. Throws store_error when the store fails.
     [[nodiscard]] std::optional<lease_record> inspect() const
     {
         std::error_code ec;
-        std::optional<lease_record> record = store().inspect(name(), ec);
+        std::optional<lease_record> record = inspect(ec);
         if (ec) raise_failure(ec, "inspect");
         return record;
     }
@@ -151,29 +223,101 @@ private:
         return terms;
     }
 
+    [[nodiscard]] const Clock& clock() const noexcept { return term_->clock(); }
+
     void connect() { term_->connect(); }
 
-    guard_type attempt(std::error_code& ec) noexcept
+    struct attempt_result {
+        guard_type guard;
+        acquire_result answer{};
+        bool own_guard_alive = false;
+    };
+
+    attempt_result attempt(std::error_code& ec) noexcept
     {
-        if (in_use_.exchange(true, std::memory_order_acquire)) return {};
+        // Sequentially consistent, like wait_queues: a waiter that sees the flag set is seen by whoever clears it.
+        if (in_use_.exchange(true)) return {.guard = {}, .own_guard_alive = true};
         acquire_result result;
         const time_point sent = term_->clock().now();
         detail::guarded(ec, [&] { result = store().try_acquire(name(), owner(), terms().ttl, ec); });
         if (!ec && result.granted()) {
-            if (term_->grant(result.token, sent)) return guard_type{*this};
+            if (term_->grant(result.token, sent)) return {.guard = guard_type{*this}, .answer = result};
             // The answer took longer than the term: nothing to hand out, and nothing to leave behind.
             std::error_code ignored;
             term_->end(ignored);
             ec = errc::store_timeout;
         }
-        in_use_.store(false, std::memory_order_release);
-        return {};
+        in_use_.store(false);
+        return {.guard = {}, .answer = result};
+    }
+
+    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
+    {
+        std::error_code ec;
+        connect();
+        guard_type guard = wait(deadline, stop, ec);
+        if (ec) raise_failure(ec, operation);
+        return guard;
+    }
+
+    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
+    {
+        guard_type guard;
+        ec.clear();
+        detail::guarded(ec, [&] {
+            connect();
+            guard = wait(deadline, stop, ec);
+        });
+        return guard;
+    }
+
+    guard_type wait(time_point deadline, const std::stop_token& stop, std::error_code& ec)
+    {
+        static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
+        if (stop.stop_requested()) return {};
+        if (deadline <= clock().now()) return attempt(ec).guard;
+        waker to_wake;
+        const waiting::wait_queues::place in_line{std::addressof(store()), name(), to_wake};
+        const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
+        while (!in_line.first()) {
+            if (stop.stop_requested() || clock().now() >= deadline) return {};
+            clock().wait_until(to_wake, deadline);
+        }
+        return campaign(waiting::wait_machine{deadline, waiting::random_seed(this)}, to_wake, stop, ec);
+    }
+
+    // The first in line asks the store, once before it goes to the expense of being woken.
+    guard_type campaign(waiting::wait_machine machine, waker& to_wake, const std::stop_token& stop, std::error_code& ec)
+    {
+        attempt_result first = attempt(ec);
+        if (first.guard || ec) return std::move(first.guard);
+        auto watch = waiting::watch_release(store(), name(), to_wake);
+        machine.busy(clock().now(), first.answer.remaining, watch.live() || first.own_guard_alive);
+        for (;;) {
+            const waiting::wait_step step = machine.next(clock().now(), stop.stop_requested());
+            if (step.action == waiting::wait_action::give_up) return {};
+            if (step.action == waiting::wait_action::sleep) {
+                if (clock().wait_until(to_wake, step.at)) machine.woken(clock().now());
+                continue;
+            }
+            attempt_result again = attempt(ec);
+            if (again.guard || ec) return std::move(again.guard);
+            machine.busy(clock().now(), again.answer.remaining, watch.live() || again.own_guard_alive);
+        }
+    }
+
+    bool keep(guard_type guard) noexcept
+    {
+        if (!guard) return false;
+        locked_ = std::move(guard);
+        return true;
     }
 
     release_outcome end_term(std::error_code& ec) noexcept
     {
         const release_outcome outcome = term_->end(ec);
-        in_use_.store(false, std::memory_order_release);
+        in_use_.store(false);
+        waiting::wait_queues::released(std::addressof(store()), name());
         return outcome;
     }
 
@@ -205,6 +349,7 @@ private:
 
     std::shared_ptr<term_type> term_;
     std::atomic<bool> in_use_ = false;
+    guard_type locked_;  // belongs to whoever locked
 };
 
 /// The common case, as a name for members and parameters.

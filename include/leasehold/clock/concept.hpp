@@ -34,14 +34,14 @@ concept lease_clock = std::copy_constructible<C> && requires(const C& c) {
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | c.wait_until(w, t) | void | returns when `w` was woken (and takes the wake), when now() >= t, or earlier for no reason; time_point::max() is never; never sleeps through a wake that came just before |
+/// | c.wait_until(w, t) | bool | returns true when `w` was woken (and takes the wake); false when now() >= t, or earlier for no reason; time_point::max() is never; does not sleep through a wake that came just before |
 ///
 /// `w` is a waker&, whose wait_for() does the sleeping; a clock that runs like the system's one needs a line:
 ///
-///     void wait_until(lh::waker& w, lh::time_point t) const { w.wait_for(t - now()); }
+///     bool wait_until(lh::waker& w, lh::time_point t) const { return w.wait_for(t - now()); }
 template <class C>
 concept waitable_clock = lease_clock<C> && requires(const C& c, waker& w, time_point t) {
-    { c.wait_until(w, t) } -> std::same_as<void>;
+    { c.wait_until(w, t) } -> std::same_as<bool>;
 };
 
 namespace detail {

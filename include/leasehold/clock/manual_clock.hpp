@@ -33,23 +33,24 @@ public:
     ///
     /// That is: sleeps again, for something still to come, or is gone; or when `patience` of real time is over. So what the
     /// library does at a deadline has been done when advance() returns. Statements to a store run on threads of their
-    /// own and may still be under way. Throws std::invalid_argument when `by` is negative.
+    /// own and may still be under way. Throws std::invalid_argument when `by` is negative, or too much for a time_point.
     void advance(duration by)
     {
         if (by < duration::zero()) throw std::invalid_argument{"leasehold: manual_clock::advance needs a duration that is not negative"};
         std::unique_lock lock{shared_->mutex};
+        if (by > time_point::max() - shared_->now) throw std::invalid_argument{"leasehold: manual_clock::advance beyond the end of time"};
         shared_->now += by;
         for (const sleeper& s : shared_->sleepers)
             if (s.asleep && s.until <= shared_->now) s.wakes->wake();
         shared_->changed.wait_until(lock, std::chrono::steady_clock::now() + patience, [this] { return shared_->settled(); });
     }
 
-    void wait_until(waker& w, time_point t) const
+    bool wait_until(waker& w, time_point t) const
     {
         {
             const std::lock_guard lock{shared_->mutex};
             sleeper& s = shared_->entry_of(w);
-            if (shared_->now >= t) return;
+            if (shared_->now >= t) return false;
             s.thread = std::this_thread::get_id();
             s.until = t;
             s.asleep = true;
@@ -58,6 +59,7 @@ public:
         w.wait();
         const std::lock_guard lock{shared_->mutex};
         shared_->entry_of(w).asleep = false;
+        return shared_->now < t;  // advance() wakes only those whose time has come
     }
 
     friend bool operator==(const manual_clock& a, const manual_clock& b) noexcept { return a.shared_ == b.shared_; }

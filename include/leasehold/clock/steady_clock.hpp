@@ -31,12 +31,16 @@ public:
 #endif
     }
 
-    void wait_until(waker& w, time_point t) const
+    bool wait_until(waker& w, time_point t) const
     {
-        if (t == time_point::max()) return w.wait();
+        if (t == time_point::max()) {
+            w.wait();
+            return true;
+        }
         // Sleeps stand still in a suspend even where now() does not, so that a long one is cut: the sleeper is late by
         // one slice at most after the host has woken.
-        w.wait_for(std::min<duration>(t - now(), longest_sleep));
+        const time_point from = now();
+        return w.wait_for(t > from ? std::min<duration>(t - from, longest_sleep) : duration::zero());
     }
 
     friend bool operator==(const steady_clock&, const steady_clock&) noexcept { return true; }

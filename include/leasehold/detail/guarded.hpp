@@ -19,7 +19,7 @@ void guarded(std::error_code& ec, Function&& f) noexcept
         f();
     }
     catch (const std::system_error& e) {
-        ec = e.code();
+        ec = e.code() ? e.code() : make_error_code(errc::store_failure);
     }
     catch (const std::bad_alloc&) {
         ec = std::make_error_code(std::errc::not_enough_memory);

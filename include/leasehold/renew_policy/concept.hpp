@@ -20,7 +20,7 @@ struct renewal_state {
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | p.next(renewal_state) | std::optional<duration> | how long after the last grant or extension to renew next; in the past means at once; empty: don't renew any more, the term runs to its deadline. A pure function; must not throw; called from any thread |
+/// | p.next(renewal_state) | std::optional<duration> | how long after the last grant or extension to renew next; 0 or in the past means at once, but never within ttl/128; empty: don't renew any more, the term runs to its deadline. A pure function; must not throw; called from any thread |
 ///
 /// Minimal model:
 ///

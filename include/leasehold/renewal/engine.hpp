@@ -151,11 +151,7 @@ private:
             {
                 const std::lock_guard lock{mutex};
                 jobs.push(std::move(term));
-                if (idle_workers == 0 && worker_count < workers_max && !stopping) {
-                    // With one worker at work, to have no second is slower but no failure.
-                    std::error_code ignored;
-                    detail::guarded(ignored, [this] { add_worker(); });
-                }
+                add_worker_unless_one_is_idle();
             }
             work_there.notify_one();
         }
@@ -171,11 +167,21 @@ private:
                     continue;
                 }
                 std::shared_ptr<watched_term> term = jobs.pop();
+                // A worker counts as idle until it runs, so a second job may have been left to this one too.
+                if (!jobs.empty()) add_worker_unless_one_is_idle();
                 lock.unlock();
                 term->renew();
                 term.reset();
                 lock.lock();
             }
+        }
+
+        void add_worker_unless_one_is_idle() noexcept
+        {
+            if (idle_workers != 0 || worker_count == workers_max || stopping) return;
+            // With one worker at work, to have no second is slower but no failure.
+            std::error_code ignored;
+            detail::guarded(ignored, [this] { add_worker(); });
         }
 
         void add_worker()

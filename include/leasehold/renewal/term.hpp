@@ -77,6 +77,7 @@ public:
         closed_until_ = now + terms_.min_hold;
         machine_.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
         if (now >= machine_.deadline()) {
+            closed_until_ = now;  // nobody has worked under it, so nobody need be kept out
             machine_.ended();
             return false;
         }
@@ -159,7 +160,11 @@ private:
     // One renewal of a term at a time, so that their answers come in the order of their statements.
     bool exchange(std::optional<duration> new_ttl, caller by, std::error_code& ec) noexcept
     {
-        const std::lock_guard one_at_a_time{exchange_mutex_};
+        std::unique_lock one_at_a_time{exchange_mutex_, std::defer_lock};
+        if (by == caller::holder)
+            one_at_a_time.lock();
+        else if (!one_at_a_time.try_lock())
+            return postpone();
         std::unique_lock lock{mutex_};
         const time_point sent = clock_.now();
         if (machine_.phase() != term_phase::held || sent >= machine_.deadline()) return false;
@@ -187,6 +192,17 @@ private:
         }
         publish_and_schedule();
         return !ec && extended;
+    }
+
+    // Another renewal of this object is under way and may hang: a worker that waited for it would be one less for others.
+    bool postpone() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        if (machine_.phase() == term_phase::held && machine_.renewing()) {
+            machine_.renewal_failed(clock_.now(), policy_);
+            publish_and_schedule();
+        }
+        return false;
     }
 
     void publish_and_schedule() noexcept

@@ -133,7 +133,8 @@ private:
         renew_at_.reset();
         const auto after = policy.next(renewal_state{.granted = extended_ - begun_, .ttl = ttl_, .attempt = attempt_});
         // A policy of the user's may return anything; what doesn't fit into the term is no renewal at all.
-        if (after && *after < ttl_) renew_at_ = extended_ + std::max(*after, duration::zero());
+        // At once means after the shortest pause, or a store that answers quickly would be asked without one.
+        if (after && *after < ttl_) renew_at_ = extended_ + std::max(*after, ttl_ / shortest_pause_divisor);
     }
 
     term_phase phase_ = term_phase::none;

@@ -15,6 +15,8 @@
 
 namespace leasehold::inline v0 {
 
+class waker;
+
 enum class acquire_status : std::uint8_t { granted, busy };
 
 /// A store's answer to an attempt. When an error is reported it means nothing.
@@ -75,6 +77,20 @@ concept store_can_inspect = requires(S& s, std::string_view name, std::error_cod
 template <class S>
 concept lease_store = detail::store_can_try_acquire<S> && detail::store_can_renew<S> && detail::store_can_release<S> &&
                       detail::store_can_inspect<S>;
+
+/// A store that can wake a waiter when a lease is released.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, also if it is free already. A hint: it may wake for no reason, or not at all. Reports no errors; may throw std::bad_alloc |
+/// | watch.live() | bool | false where no wake can be expected any more, so that the waiter has to ask again from time to time |
+///
+/// `watch` need be neither movable nor copyable; its destructor does not wait for I/O; `w` outlives it. No more than one watch of
+/// a name is alive in a process at a time.
+template <class S>
+concept notifying_store = lease_store<S> && requires(S& s, std::string_view name, waker& w) {
+    { s.watch_release(name, w).live() } -> std::same_as<bool>;
+};
 
 /// A store that can say more about its last failure.
 ///

@@ -55,6 +55,12 @@ public:
         return planned({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); });
     }
 
+    [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
+        requires notifying_store<Store>
+    {
+        return store_.watch_release(name, to_wake);
+    }
+
 private:
     template <class Call>
     auto planned(const store_call& call, std::error_code& ec, Call&& make) -> decltype(make())

@@ -58,6 +58,12 @@ public:
                         &std::optional<lease_record>::has_value);
     }
 
+    [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
+        requires notifying_store<Store>
+    {
+        return store_.watch_release(name, to_wake);
+    }
+
     [[nodiscard]] store_diagnostics diagnostics() const
         requires diagnosing_store<Store>
     {

@@ -4,6 +4,8 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/guarded.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -29,6 +31,8 @@ namespace leasehold::inline v0 {
 /// Thread safety: all functions from any thread; names are spread over `shards` mutexes, held for a look-up each.
 template <lease_clock Clock>
 class basic_memory_store {
+    struct shard;
+
 public:
     static constexpr std::size_t shards = 64;
 
@@ -64,9 +68,10 @@ public:
 
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
     {
-        return change_term(name, owner, token, ec, [keep_closed](entry& e, time_point now) {
+        return change_term(name, owner, token, ec, [&](entry& e, time_point now) {
             e.owner.clear();  // nobody is the same owner now, who would be granted it in spite of keep_closed
             e.ends = now + keep_closed;
+            shard_of(name).released(name);
         });
     }
 
@@ -95,13 +100,15 @@ public:
         return records;
     }
 
-    [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec) const
+    [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec) const noexcept
     {
+        std::vector<lease_record> records;
         ec.clear();
-        return list(prefix);
+        detail::guarded(ec, [&] { records = list(prefix); });
+        return records;
     }
 
-    [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) const { return list({}, ec); }
+    [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) const noexcept { return list({}, ec); }
 
     /// Ends whatever term the name has; its token stays used. True when there was one. The holder learns of it at its
     /// next renewal. Throws std::system_error with errc::invalid_name.
@@ -115,6 +122,7 @@ public:
         if (found == s.entries.end() || found->second.ends <= now) return false;
         found->second.owner.clear();
         found->second.ends = now;
+        s.released(name);
         return true;
     }
 
@@ -128,6 +136,39 @@ public:
             ended = force_release(name);
         return ended;
     }
+
+    /// See notifying_store.
+    class release_watch {
+    public:
+        release_watch(const release_watch&) = delete;
+        release_watch& operator=(const release_watch&) = delete;
+
+        ~release_watch()
+        {
+            const std::lock_guard lock{shard_.mutex};
+            std::erase(shard_.watches, this);
+        }
+
+        [[nodiscard]] bool live() const noexcept { return true; }
+
+    private:
+        friend basic_memory_store;
+
+        release_watch(shard& of, std::string_view name, waker& to_wake, time_point now) : shard_{of}, name_{name}, waker_{to_wake}
+        {
+            const std::lock_guard lock{shard_.mutex};
+            shard_.watches.push_back(this);
+            // A release between the caller's attempt and now woke nobody.
+            const auto found = shard_.entries.find(name);
+            if (found == shard_.entries.end() || found->second.ends <= now) waker_.wake();
+        }
+
+        shard& shard_;
+        const std::string name_;
+        waker& waker_;
+    };
+
+    [[nodiscard]] release_watch watch_release(std::string_view name, waker& to_wake) { return {shard_of(name), name, to_wake, clock_.now()}; }
 
 private:
     struct entry {
@@ -147,6 +188,14 @@ private:
     struct alignas(64) shard {
         std::mutex mutex;
         entry_map entries;
+        std::vector<release_watch*> watches;
+
+        // Under the mutex, so that a watch is not destroyed meanwhile.
+        void released(std::string_view name) noexcept
+        {
+            for (release_watch* watch : watches)
+                if (watch->name_ == name) watch->waker_.wake();
+        }
     };
 
     template <class Change>

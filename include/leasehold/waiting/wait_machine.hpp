@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_WAITING_WAIT_MACHINE_HPP
+#define LEASEHOLD_WAITING_WAIT_MACHINE_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace leasehold::inline v0::waiting {
+
+enum class wait_action : std::uint8_t {
+    attempt,  ///< try to acquire now
+    sleep,    ///< until `at`, or until woken
+    give_up   ///< the time is over, or the wait was cancelled
+};
+
+struct wait_step {
+    wait_action action = wait_action::sleep;
+    time_point at{};
+};
+
+/// What a waiter does next: a pure function of what happened and what time it is, without I/O, threads or a clock.
+///
+/// It sleeps until the lease's end as the store told it, or until woken. Only where nobody can wake it, it asks again and
+/// again, with pauses that grow from poll_min to poll_max, each cut by up to a half by chance, so that waiters spread.
+class wait_machine {
+public:
+    static constexpr duration poll_min = std::chrono::milliseconds{10};
+    static constexpr duration poll_max = std::chrono::milliseconds{500};
+
+    /// `seed` makes the chance of the pauses: different for each waiter.
+    wait_machine(time_point deadline, std::uint64_t seed) noexcept : deadline_{deadline}, random_{seed | 1U} {}
+
+    [[nodiscard]] wait_step next(time_point now, bool cancelled) const noexcept
+    {
+        if (cancelled) return {wait_action::give_up, now};
+        // Before the deadline is looked at: a time-out of zero is one attempt, not none.
+        if (!tried_) return {wait_action::attempt, now};
+        if (now >= deadline_) return {wait_action::give_up, now};
+        if (now >= attempt_at_) return {wait_action::attempt, now};
+        return {wait_action::sleep, std::min(attempt_at_, deadline_)};
+    }
+
+    /// The store said busy, `now`, for `remaining` (0: it doesn't know). `woken_on_release`: somebody will wake this waiter.
+    void busy(time_point now, duration remaining, bool woken_on_release) noexcept
+    {
+        tried_ = true;
+        attempt_at_ = time_point::max();
+        if (remaining > duration::zero() && remaining < time_point::max() - now) attempt_at_ = now + remaining;
+        if (!woken_on_release) attempt_at_ = std::min(attempt_at_, now + next_pause());
+    }
+
+    /// The lease may have become free. A wake that is wrong costs one attempt.
+    void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, now); }
+
+private:
+    duration next_pause() noexcept
+    {
+        const duration pause = pause_;
+        pause_ = std::min(pause_ * 2, poll_max);
+        random_ ^= random_ << 13U;  // George Marsaglia's xorshift
+        random_ ^= random_ >> 7U;
+        random_ ^= random_ << 17U;
+        return pause - pause / 2 / 1024 * static_cast<int>(random_ & 1023U);
+    }
+
+    time_point deadline_;
+    time_point attempt_at_ = time_point::max();
+    duration pause_ = poll_min;
+    std::uint64_t random_;
+    bool tried_ = false;
+};
+
+}  // namespace leasehold::inline v0::waiting
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_WAITING_WATCH_RELEASE_HPP
+#define LEASEHOLD_WAITING_WATCH_RELEASE_HPP
+
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace leasehold::inline v0::waiting {
+
+/// The watch of a store that can't wake anybody.
+struct no_watch {
+    [[nodiscard]] constexpr bool live() const noexcept { return false; }
+};
+
+template <lease_store Store>
+auto watch_release(Store& store, std::string_view name, waker& to_wake)
+{
+    if constexpr (notifying_store<Store>)
+        return store.watch_release(name, to_wake);
+    else
+        return no_watch{};
+}
+
+/// Different for waiters that begin at different times, or on different objects.
+inline std::uint64_t random_seed(const void* waiter) noexcept
+{
+    const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    return now * 0x9E3779B97F4A7C15ULL ^ static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(waiter));
+}
+
+}  // namespace leasehold::inline v0::waiting
+
+#endif

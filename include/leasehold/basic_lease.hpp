@@ -199,6 +199,8 @@ public:
 
 private:
     friend guard_type;
+    template <class Lease>
+    friend class leader_election;
     using term_type = renewal::term<Store, Clock, RenewPolicy>;
 
     static std::string checked_name(std::string_view name)
@@ -255,7 +257,7 @@ private:
     {
         std::error_code ec;
         connect();
-        guard_type guard = wait(deadline, stop, ec);
+        guard_type guard = wait(deadline, stop, ec, ignore_busy);
         if (ec) raise_failure(ec, operation);
         return guard;
     }
@@ -266,12 +268,14 @@ private:
         ec.clear();
         detail::guarded(ec, [&] {
             connect();
-            guard = wait(deadline, stop, ec);
+            guard = wait(deadline, stop, ec, ignore_busy);
         });
         return guard;
     }
 
-    guard_type wait(time_point deadline, const std::stop_token& stop, std::error_code& ec)
+    // `on_busy` is told each busy answer of the store.
+    template <class OnBusy>
+    guard_type wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
     {
         static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
@@ -283,14 +287,18 @@ private:
             if (stop.stop_requested() || clock().now() >= deadline) return {};
             clock().wait_until(to_wake, deadline);
         }
-        return campaign(waiting::wait_machine{deadline, waiting::random_seed(this)}, to_wake, stop, ec);
+        return campaign(waiting::wait_machine{deadline, waiting::random_seed(this)}, to_wake, stop, ec, on_busy);
     }
 
+    static void ignore_busy(const acquire_result&) noexcept {}
+
     // The first in line asks the store, once before it goes to the expense of being woken.
-    guard_type campaign(waiting::wait_machine machine, waker& to_wake, const std::stop_token& stop, std::error_code& ec)
+    template <class OnBusy>
+    guard_type campaign(waiting::wait_machine machine, waker& to_wake, const std::stop_token& stop, std::error_code& ec, OnBusy& on_busy)
     {
         attempt_result first = attempt(ec);
         if (first.guard || ec) return std::move(first.guard);
+        if (!first.own_guard_alive) on_busy(first.answer);
         auto watch = waiting::watch_release(store(), name(), to_wake);
         machine.busy(clock().now(), first.answer.remaining, watch.live() || first.own_guard_alive);
         for (;;) {
@@ -302,6 +310,7 @@ private:
             }
             attempt_result again = attempt(ec);
             if (again.guard || ec) return std::move(again.guard);
+            if (!again.own_guard_alive) on_busy(again.answer);
             machine.busy(clock().now(), again.answer.remaining, watch.live() || again.own_guard_alive);
         }
     }

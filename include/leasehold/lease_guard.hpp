@@ -71,6 +71,10 @@ public:
     /// An empty guard gives a token that can't be stopped. May throw std::bad_alloc.
     [[nodiscard]] std::stop_token stop_token() const { return lease_ ? lease_->term_->stop_token() : std::stop_token{}; }
 
+    /// What the last renewal of the term failed with; none when it succeeded, or said that the term is over. So after a loss
+    /// it tells an outage (an error) from a lease that ran out, was taken over or removed (none).
+    [[nodiscard]] std::error_code renewal_error() const noexcept { return lease_ ? lease_->term_->last_error() : std::error_code{}; }
+
     /// Extends the term now, by the ttl it has. False: the term is lost. Does I/O.
     ///
     /// Throws store_error when the store fails (the term may go on until its deadline), std::system_error with

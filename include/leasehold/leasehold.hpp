@@ -11,6 +11,8 @@
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/fwd.hpp>
+#include <leasehold/leader_election.hpp>
+#include <leasehold/leader_term.hpp>
 #include <leasehold/lease_guard.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/lease_terms.hpp>

@@ -72,6 +72,7 @@ public:
         token_ = token;
         ++generation_;
         refused_ = false;
+        last_error_.clear();
         stop_.reset();
         // Counted from the answer, when somebody else would have to wait from the grant: never too short.
         closed_until_ = now + terms_.min_hold;
@@ -128,6 +129,13 @@ public:
         return token;
     }
 
+    /// What the last renewal failed with, or none.
+    [[nodiscard]] std::error_code last_error() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return last_error_;
+    }
+
     /// Nothing runs in the background any more when this returns. No term may be under way.
     void retire() noexcept
     {
@@ -179,6 +187,7 @@ private:
 
         lock.lock();
         if (generation != generation_) return false;
+        last_error_ = ec;
         if (ec) {
             if (by == caller::engine) machine_.renewal_failed(clock_.now(), policy_);
         }
@@ -229,11 +238,12 @@ private:
 
     std::atomic<time_point> deadline_{time_point::min()};
     std::mutex exchange_mutex_;  // held across I/O; taken before mutex_
-    std::mutex mutex_;           // guards what follows; never held across I/O
+    mutable std::mutex mutex_;   // guards what follows; never held across I/O
     term_machine machine_;
     fencing_token token_;
     std::uint64_t generation_ = 0;  // tells an answer to an earlier term's renewal
     bool refused_ = false;          // the store has said that the term is over
+    std::error_code last_error_;    // of the last renewal
     time_point closed_until_{};
     std::optional<std::stop_source> stop_;  // made when somebody asks for a token
     engine_link<Clock> engine_;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 namespace leasehold::inline v0::renewal {
 
@@ -84,7 +83,7 @@ public:
         ++attempt_;
         plan(policy);
         // A policy that doesn't look at the attempt would have a store that fails at once asked without a pause.
-        if (renew_at_) renew_at_ = std::max(*renew_at_, now + ttl_ / shortest_pause_divisor);
+        renew_at_ = std::max(renew_at_, now + ttl_ / shortest_pause_divisor);
     }
 
     /// The store says that the term is over. True when the holder has yet to be told.
@@ -106,7 +105,7 @@ public:
     [[nodiscard]] time_point wakes_at() const noexcept
     {
         if (phase_ != term_phase::held) return time_point::max();
-        return renewing_ || !renew_at_ ? deadline_ : std::min(*renew_at_, deadline_);
+        return renewing_ ? deadline_ : std::min(renew_at_, deadline_);
     }
     [[nodiscard]] duration ttl() const noexcept { return ttl_; }
 
@@ -130,7 +129,7 @@ private:
     template <renew_policy Policy>
     void plan(const Policy& policy)
     {
-        renew_at_.reset();
+        renew_at_ = time_point::max();
         const auto after = policy.next(renewal_state{.granted = extended_ - begun_, .ttl = ttl_, .attempt = attempt_});
         // A policy of the user's may return anything; what doesn't fit into the term is no renewal at all.
         // At once means after the shortest pause, or a store that answers quickly would be asked without one.
@@ -145,7 +144,7 @@ private:
     time_point begun_{};
     time_point extended_{};
     time_point deadline_{};
-    std::optional<time_point> renew_at_;
+    time_point renew_at_ = time_point::max();  // max: no more
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
+#define LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
+
+#include <leasehold/odbc/detail/session.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// A session whose calls end on time, because a thread of its own is in the driver while the caller waits: no ODBC attribute
+// and no SQLCancel makes a call to a frozen server return. A caller that gives up leaves the session and its thread behind;
+// they free themselves when the driver comes back, if ever. Where the database is in this process there is no thread.
+class bounded_session : public std::enable_shared_from_this<bounded_session> {
+public:
+    using time_point = session::time_point;
+    // Called on the session's thread when it comes back after it was given up.
+    using latecomer = std::function<void(bounded_session&)>;
+
+    bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late)
+        : inner_{std::move(config)}, direct_{direct}, late_{std::move(late)}
+    {
+    }
+
+    // The one that works; to be touched only between take and give-back, or by the latecomer.
+    [[nodiscard]] session& inner() noexcept { return inner_; }
+
+    // Carries out what inner() was prepared for. False: not done by the deadline; then call give_up(). Throws
+    // std::system_error if there is no thread to be had.
+    bool run(time_point deadline)
+    {
+        if (direct_) {
+            inner_.perform();
+            return true;
+        }
+        std::unique_lock lock{mutex_};
+        if (!thread_.joinable()) thread_ = std::thread{[self = shared_from_this()] { self->serve(); }};
+        state_ = state::queued;
+        to_thread_.notify_one();
+        if (!to_caller_.wait_until(lock, deadline, [this] { return state_ == state::done; })) return false;
+        state_ = state::idle;
+        return true;
+    }
+
+    // Leaves the session to its thread. False: it has just come back after all.
+    bool give_up()
+    {
+        const std::lock_guard lock{mutex_};
+        if (state_ == state::done) {
+            state_ = state::idle;
+            return false;
+        }
+        state_ = state::given_up;
+        to_thread_.notify_one();
+        thread_.detach();
+        return true;
+    }
+
+    // Once the database turned out to be in this process: no thread from now on. The connection stays.
+    void become_direct_if_in_process()
+    {
+        if (direct_ || !inner_.runs_in_process()) return;
+        direct_ = true;
+        ask_to_stop();
+        thread_.join();
+    }
+
+    [[nodiscard]] bool direct() const noexcept { return direct_; }
+
+    // To be called on an idle session, followed by wait_stopped().
+    void ask_to_stop()
+    {
+        const std::lock_guard lock{mutex_};
+        state_ = state::stopping;
+        to_thread_.notify_one();
+    }
+
+    // Waits for the thread to disconnect and end, but not beyond the deadline.
+    void wait_stopped(time_point deadline)
+    {
+        if (!thread_.joinable()) return;
+        std::unique_lock lock{mutex_};
+        const bool stopped = to_caller_.wait_until(lock, deadline, [this] { return state_ == state::stopped; });
+        lock.unlock();
+        if (stopped)
+            thread_.join();
+        else
+            thread_.detach();
+    }
+
+private:
+    enum class state : std::uint8_t { idle, queued, working, done, given_up, stopping, stopped };
+
+    void serve()
+    {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            to_thread_.wait(lock, [this] { return state_ == state::queued || state_ == state::given_up || state_ == state::stopping; });
+            if (state_ != state::queued) break;
+            state_ = state::working;
+            lock.unlock();
+            inner_.perform();
+            lock.lock();
+            if (state_ == state::given_up) break;
+            state_ = state::done;
+            to_caller_.notify_one();
+        }
+        const bool given_up = state_ == state::given_up;
+        const bool keep_connection = direct_;
+        lock.unlock();
+        if (given_up) late_(*this);
+        if (!keep_connection) inner_.disconnect();
+        lock.lock();
+        state_ = state::stopped;
+        to_caller_.notify_one();
+    }
+
+    session inner_;
+    bool direct_;
+    latecomer late_;
+    std::mutex mutex_;
+    std::condition_variable to_thread_, to_caller_;
+    state state_ = state::idle;
+    std::thread thread_;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

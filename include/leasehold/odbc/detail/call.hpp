@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_CALL_HPP
+#define LEASEHOLD_ODBC_DETAIL_CALL_HPP
+
+#include <leasehold/lease_record.hpp>
+#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/flow.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+enum class operation : std::uint8_t { acquire, renew, release, inspect, list, force_release, create_schema, connect };
+
+// What is asked. Views into the caller's arguments: a session copies them before the caller can leave.
+struct request {
+    operation what = operation::connect;
+    std::string_view name{};
+    std::string_view owner{};
+    std::int64_t token = 0;  // acquire: a hint, or 0
+    duration time{};         // ttl, or keep_closed
+};
+
+// What came out. Belongs to the session, so that it has somewhere to go when the caller has left.
+struct answer {
+    fault failed = fault::none;
+    grant_answer grant{};
+    bool yes = false;
+    std::optional<lease_record> record{};
+    std::vector<lease_record> records{};
+    store_diagnostics details{};
+    std::exception_ptr thrown{};
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_CONFIGURATION_HPP
+#define LEASEHOLD_ODBC_DETAIL_CONFIGURATION_HPP
+
+#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/secrets.hpp>
+#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/odbc_options.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// What all connections of a store share. Owned by each of them too: a connection that was given up outlives its store.
+class configuration {
+public:
+    using describe_function = dialect::description (*)(const dialect::circumstances&);
+
+    configuration(std::string connection_string, odbc_options options, describe_function describe)
+        : connection_string_{std::move(connection_string)}, options_{std::move(options)}, secrets_{passwords_in(connection_string_)},
+          describe_{describe}
+    {
+    }
+
+    [[nodiscard]] const std::string& connection_string() const noexcept { return connection_string_; }
+    [[nodiscard]] const odbc_options& options() const noexcept { return options_; }
+    [[nodiscard]] const std::vector<std::string>& secrets() const noexcept { return secrets_; }
+
+    // The SQL for the database that the first connection met. Thread-safe.
+    [[nodiscard]] std::shared_ptr<const program> program_for(std::string_view dbms_name, std::string_view dbms_version) const
+    {
+        const std::lock_guard lock{mutex_};
+        if (!program_) {
+            const duration lock_timeout = std::min(options_.lock_timeout, options_.call_timeout / 2);
+            const dialect::circumstances at{dbms_name, dbms_version, options_.now, lock_timeout, options_.call_timeout};
+            program_ = std::make_shared<const program>(describe_(at), options_);
+        }
+        return program_;
+    }
+
+private:
+    std::string connection_string_;
+    odbc_options options_;
+    std::vector<std::string> secrets_;
+    describe_function describe_;
+    mutable std::mutex mutex_;
+    mutable std::shared_ptr<const program> program_;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

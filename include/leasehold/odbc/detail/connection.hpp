@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_CONNECTION_HPP
+#define LEASEHOLD_ODBC_DETAIL_CONNECTION_HPP
+
+#include <leasehold/odbc/detail/bindings.hpp>
+#include <leasehold/odbc/detail/configuration.hpp>
+#include <leasehold/odbc/detail/handle.hpp>
+#include <leasehold/odbc/detail/report.hpp>
+#include <leasehold/odbc/detail/timestamp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// One connection and its prepared statements. All ODBC calls of the store are made here; any of them may block for as long
+// as the driver likes. Not thread-safe, not movable (drivers hold the addresses of the blocks).
+class connection {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    explicit connection(std::shared_ptr<const configuration> config) : config_{std::move(config)}
+    {
+        in_.released = timestamp_of(long_ago);
+    }
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+    ~connection() { disconnect(); }
+
+    [[nodiscard]] bool connected() const noexcept { return connected_; }
+    // Null before the first connection.
+    [[nodiscard]] const program* sql() const noexcept { return program_.get(); }
+    [[nodiscard]] bool single_statement_grant() const noexcept { return program_->description().single_statement_grant; }
+    [[nodiscard]] bool client_arithmetic() const noexcept { return program_->description().client_arithmetic; }
+    [[nodiscard]] bool counts_matched_rows() const noexcept { return program_->description().counts_matched_rows; }
+    [[nodiscard]] const report& last_report() const noexcept { return report_; }
+    void set_last_report(report last) { report_ = std::move(last); }
+
+    // No statement is begun after this instant.
+    void set_deadline(time_point deadline) noexcept { deadline_ = deadline; }
+
+    fault connect();
+    void disconnect() noexcept;
+
+    // What the next statements read.
+    parameter_block& in() noexcept { return in_; }
+    const parameter_block& in() const noexcept { return in_; }
+    void set_token(std::int64_t token) noexcept { in_.token = token; }
+    // The time to live of what they write; rounded up to what the database keeps.
+    void set_time_to_live(duration ttl) noexcept { ttl_us_ = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
+
+    // Runs a prepared statement, preparing it if need be, and reads the first row, if any.
+    fault run(statement which);
+    // Runs it and calls each(*this) for every row.
+    template <class Each>
+    fault run_each(statement which, Each each);
+    // Runs a statement once.
+    fault run_text(const std::string& sql);
+
+    // Of the last run: rows that an UPDATE or INSERT counted, whether there was a row, and what is in it.
+    [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
+    [[nodiscard]] bool found() const noexcept { return found_; }
+    [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] std::string_view text(column which) const noexcept { return out_.texts[which == column::name].view(); }
+
+    fault fail(fault kind, const char* advice)
+    {
+        report_ = own_report(kind, advice);
+        return kind;
+    }
+
+private:
+    static constexpr std::int64_t long_ago = 86'400'000'000;  // 1970-01-02, as in the dialects
+    static constexpr int whole_second = 0;                    // digits of a column without fractions
+
+    fault fail(SQLSMALLINT type, SQLHANDLE of)
+    {
+        report_ = driver_report(type, of, config_->secrets());
+        return report_.kind;
+    }
+    fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
+    fault set_up();
+    fault prepare(statement which);
+    fault prepare_and_execute(statement which);
+    fault forget(statement which, SQLSMALLINT type, SQLHANDLE of);
+    fault learn_granularity(statement which);
+    SQLRETURN widen_granularity(SQLHANDLE of, SQLUSMALLINT column_number) noexcept;
+    fault fetch(statement which);
+    void finish_row(statement which) noexcept;
+    std::string info(SQLUSMALLINT what) const;
+    [[nodiscard]] statement_handle& prepared(statement which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
+
+    std::shared_ptr<const configuration> config_;
+    std::shared_ptr<const program> program_;
+    environment_handle environment_;  // one each: freeing a shared one blocks while another connection hangs in it
+    connection_handle connection_;
+    std::array<statement_handle, statement_count> statements_;
+    bool connected_ = false;
+    time_point deadline_ = time_point::max();
+    std::int64_t ttl_us_ = 0;
+    std::int64_t granularity_us_ = -1;  // what is lost of an expiry or a clock without fractions; -1: not known yet
+    std::int64_t now_us_ = 0;           // the database's clock at the last read, for client arithmetic
+    SQLLEN rows_ = 0;
+    bool found_ = false;
+    parameter_block in_;
+    result_block out_;
+    report report_;
+};
+
+inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
+{
+    report_ = driver_report(type, of, config_->secrets());
+    if (report_.kind != fault::starting && report_.kind != fault::conflict) {
+        report_.kind = fault::unavailable;
+        if (report_.details.advice.empty()) report_.details.advice = "check the connection string";
+    }
+    disconnect();
+    return report_.kind;
+}
+
+inline fault connection::connect()
+{
+    disconnect();
+    environment_ = environment_handle{SQL_NULL_HANDLE};
+    if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
+    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
+    connection_ = connection_handle{environment_.get()};
+    if (!connection_) return fail_connecting(SQL_HANDLE_ENV, environment_.get());
+    // Only helps a thread that was given up to end; drivers that refuse it are as good.
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)),
+                        SQL_IS_UINTEGER);
+    const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(config_->connection_string().c_str()), SQL_NTS,
+                                              nullptr, 0, nullptr, SQL_DRIVER_NOPROMPT);
+    if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
+    connected_ = true;
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_ON)),
+                        SQL_IS_UINTEGER);
+    return set_up();
+}
+
+inline fault connection::set_up()
+{
+    if (!program_) program_ = config_->program_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
+    granularity_us_ = program_->description().in_process ? 0 : -1;
+    now_us_ = 0;
+    fault failed = fault::none;
+    for (const auto* statements : {&program_->description().on_connect, &config_->options().on_connect})
+        for (const std::string& text : *statements)
+            if (failed == fault::none) failed = run_text(text);
+    if (failed != fault::none) disconnect();
+    return failed;
+}
+
+inline void connection::disconnect() noexcept
+{
+    for (statement_handle& each : statements_) each.reset();
+    if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
+    connection_.reset();
+    environment_.reset();
+}
+
+inline std::string connection::info(SQLUSMALLINT what) const
+{
+    std::array<char, 256> text{};
+    SQLSMALLINT length = 0;
+    ::SQLGetInfo(connection_.get(), what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
+    return text.data();
+}
+
+inline fault connection::run_text(const std::string& sql)
+{
+    const statement_handle once{connection_.get()};
+    if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
+    const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
+    return SQL_SUCCEEDED(done) || done == SQL_NO_DATA ? fault::none : fail(SQL_HANDLE_STMT, once.get());
+}
+
+// A statement that failed is prepared anew: the table may have been made, or changed, in the meantime.
+inline fault connection::forget(statement which, SQLSMALLINT type, SQLHANDLE of)
+{
+    const fault kind = fail(type, of);
+    prepared(which).reset();
+    return kind;
+}
+
+inline fault connection::prepare(statement which)
+{
+    statement_handle& handle = prepared(which);
+    handle = statement_handle{connection_.get()};
+    if (!handle) return fail(SQL_HANDLE_DBC, connection_.get());
+    const compiled_statement& compiled = (*program_)[which];
+    if (!SQL_SUCCEEDED(::SQLPrepare(handle.get(), odbc_text(compiled.sql.c_str()), SQL_NTS)))
+        return forget(which, SQL_HANDLE_STMT, handle.get());
+    SQLUSMALLINT number = 0;
+    for (const parameter each : compiled.parameters)
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, in_))) return forget(which, SQL_HANDLE_STMT, handle.get());
+    number = 0;
+    for (const column each : columns_of(which, client_arithmetic()))
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_))) return forget(which, SQL_HANDLE_STMT, handle.get());
+    return fault::none;
+}
+
+// A column that keeps d digits of the second cuts off, or rounds, up to one unit of the last digit.
+inline SQLRETURN connection::widen_granularity(SQLHANDLE of, SQLUSMALLINT column_number) noexcept
+{
+    SQLSMALLINT ignored = 0, type = 0, digits = whole_second, nullable = 0;
+    SQLULEN size = 0;
+    std::array<SQLCHAR, 128> name{};
+    const SQLRETURN done = ::SQLDescribeCol(of, column_number, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored, &type, &size,
+                                            &digits, &nullable);
+    if (!SQL_SUCCEEDED(done)) return done;
+    std::int64_t unit = 1'000'000;
+    for (SQLSMALLINT digit = 0; digit < digits && unit > 1; ++digit) unit /= 10;
+    granularity_us_ = std::max(granularity_us_, unit == 1 ? 0 : unit);
+    return done;
+}
+
+inline fault connection::learn_granularity(statement which)
+{
+    if (granularity_us_ >= 0 || (*program_)[which].parameters.empty()) return fault::none;
+    if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
+    if (!SQL_SUCCEEDED(widen_granularity(prepared(statement::probe).get(), 1)))
+        return forget(statement::probe, SQL_HANDLE_STMT, prepared(statement::probe).get());
+    prepared(statement::probe).reset();
+    return fault::none;
+}
+
+inline fault connection::prepare_and_execute(statement which)
+{
+    if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out between two statements");
+    if (const fault failed = learn_granularity(which); failed != fault::none) return failed;
+    if (!prepared(which))
+        if (const fault failed = prepare(which); failed != fault::none) return failed;
+    in_.us = ttl_us_ + granularity_us_;
+    if (client_arithmetic()) in_.expiry = timestamp_of(now_us_ + in_.us);
+    rows_ = 0;
+    found_ = false;
+    const SQLRETURN done = ::SQLExecute(prepared(which).get());
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, prepared(which).get());
+    return fault::none;
+}
+
+inline fault connection::run(statement which)
+{
+    if (const fault failed = prepare_and_execute(which); failed != fault::none) return failed;
+    const SQLHANDLE handle = prepared(which).get();
+    if (columns_of(which, client_arithmetic()).empty()) {
+        if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_))) rows_ = 0;
+    } else if (const fault failed = fetch(which); failed != fault::none) {
+        return failed;
+    }
+    ::SQLFreeStmt(handle, SQL_CLOSE);
+    return fault::none;
+}
+
+template <class Each>
+fault connection::run_each(statement which, Each each)
+{
+    fault failed = prepare_and_execute(which);
+    while (failed == fault::none) {
+        failed = fetch(which);
+        if (failed != fault::none || !found_) break;
+        each(*this);
+    }
+    if (failed == fault::none) ::SQLFreeStmt(prepared(which).get(), SQL_CLOSE);
+    return failed;
+}
+
+inline fault connection::fetch(statement which)
+{
+    const SQLHANDLE handle = prepared(which).get();
+    out_.lengths.fill(0);
+    const SQLRETURN done = ::SQLFetch(handle);
+    found_ = SQL_SUCCEEDED(done);
+    if (!found_ && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, handle);
+    if (found_) finish_row(which);
+    return fault::none;
+}
+
+// NULLs to 0; and what the statement itself says elsewhere, where the arithmetic is the client's.
+inline void connection::finish_row(statement which) noexcept
+{
+    const auto number = [this](column of) -> SQLBIGINT& { return out_.numbers[static_cast<std::size_t>(of)]; };
+    for (std::size_t i = 0; i < out_.numbers.size(); ++i)
+        if (out_.lengths[i] == SQL_NULL_DATA) out_.numbers[i] = 0;
+    if (!client_arithmetic()) return;
+    if (which == statement::read) {
+        found_ = number(column::count) > 0;
+        number(column::whose) = text(column::owner).empty() ? 2 : text(column::owner) == in_.owner.view() ? 1 : 0;
+        if (now_us_ == 0) widen_granularity(prepared(which).get(), 6);
+    }
+    now_us_ = microseconds_of(out_.times[1]);
+    const bool has_expiry = out_.lengths[static_cast<std::size_t>(column::expiry)] != SQL_NULL_DATA;
+    number(column::remaining) = has_expiry ? microseconds_of(out_.times[0]) - now_us_ : 0;
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

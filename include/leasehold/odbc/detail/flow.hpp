@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_HPP
+
+#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/statement.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+// The protocol: which statement comes next, given what the last one said. No ODBC and no SQL; `Database` is anything that
+// has run(), found(), rows(), number(), set_token() and the three flags of a dialect, as `connection` has.
+namespace leasehold::inline v0::odbc::detail {
+
+// How often a grant or renewal looks at the row again after somebody else changed it in between.
+inline constexpr int max_looks = 32;
+
+// Values of column::whose.
+inline constexpr std::int64_t owner_is_us = 1;
+inline constexpr std::int64_t owner_is_nobody = 2;
+
+struct grant_answer {
+    acquire_result result{};
+    bool fresh = false;  // a new term, not more time for one that the owner had
+};
+
+inline grant_answer granted(std::int64_t token, bool fresh)
+{
+    return {{acquire_status::granted, fencing_token{token}, duration::zero()}, fresh};
+}
+
+// What the last read said of somebody else's term.
+template <class Database>
+grant_answer busy_as_read(const Database& db)
+{
+    const bool live = db.found() && db.number(column::live) != 0;
+    if (!live) return {};
+    return {{acquire_status::busy, fencing_token{db.number(column::token)}, std::chrono::microseconds{db.number(column::remaining)}}, false};
+}
+
+// The row was locked for too long, by a fence or another attempt, or was taken in the same instant: that is busy.
+template <class Database>
+fault busy_after_reading(Database& db, grant_answer& answer)
+{
+    const fault failed = db.run(statement::read);
+    if (failed == fault::none) answer = busy_as_read(db);
+    return failed;
+}
+
+template <class Database>
+fault grant_in_one_statement(Database& db, grant_answer& answer)
+{
+    const fault failed = db.run(statement::grant);
+    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+    if (failed != fault::none) return failed;
+    if (!db.found()) return busy_after_reading(db, answer);
+    const std::int64_t token = db.number(column::token);
+    if (db.number(column::granted) != 0)
+        answer = granted(token, db.number(column::fresh) != 0);
+    else
+        answer = {{acquire_status::busy, fencing_token{token}, std::chrono::microseconds{db.number(column::remaining)}}, false};
+    return fault::none;
+}
+
+// One attempt at the row as it was read. `answered` stays false where it has changed in the meantime.
+template <class Database>
+fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
+{
+    const bool live = db.found() && db.number(column::live) != 0;
+    const bool extend = live && db.number(column::whose) == owner_is_us;
+    if (live && !extend) {
+        answer = busy_as_read(db);
+        answered = true;
+        return fault::none;
+    }
+    const std::int64_t token = db.found() ? db.number(column::token) : 0;
+    const statement next = extend ? statement::renew : db.found() ? statement::take : statement::insert;
+    db.set_token(token);
+    const fault failed = db.run(next);
+    if (failed == fault::duplicate_key) return fault::none;
+    if (failed == fault::lock_timeout) {
+        answered = true;
+        return busy_after_reading(db, answer);
+    }
+    if (failed != fault::none || db.rows() <= 0) return failed;
+    answer = granted(extend ? token : token + 1, !extend);
+    answered = true;
+    return fault::none;
+}
+
+// `hint` is a token whose term this store released itself, or 0: usually the row is still so, and the read is saved.
+template <class Database>
+fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer)
+{
+    if (hint != 0) {
+        db.set_token(hint);
+        const fault failed = db.run(statement::take);
+        if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+        if (failed != fault::none) return failed;
+        if (db.rows() > 0) {
+            answer = granted(hint + 1, true);
+            return fault::none;
+        }
+    }
+    bool answered = false;
+    for (int look = 0; look < max_looks; ++look) {
+        fault failed = db.run(statement::read);
+        if (failed == fault::none) failed = grant_as_read(db, answer, answered);
+        if (failed != fault::none || answered) return failed;
+    }
+    return fault::conflict;
+}
+
+template <class Database>
+fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
+{
+    return db.single_statement_grant() ? grant_in_one_statement(db, answer)
+                                       : grant_by_compare_and_set(db, db.client_arithmetic() ? 0 : hint, answer);
+}
+
+template <class Database>
+bool row_is_our_live_term(const Database& db, std::int64_t token)
+{
+    return db.found() && db.number(column::live) != 0 && db.number(column::whose) == owner_is_us && db.number(column::token) == token;
+}
+
+// No row counted means lost where a driver counts matched rows. Elsewhere it may also mean that nothing had to change (two
+// renewals in one microsecond), so the row is read, and renewed again if it is still ours.
+template <class Database>
+fault renew_flow(Database& db, std::int64_t token, bool& renewed)
+{
+    db.set_token(token);
+    for (int look = 0; look < max_looks; ++look) {
+        if (look > 0 || db.client_arithmetic()) {
+            if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
+            if (renewed = row_is_our_live_term(db, token); !renewed) return fault::none;
+        }
+        if (const fault failed = db.run(statement::renew); failed != fault::none) return failed;
+        renewed = db.rows() > 0;
+        if (renewed || db.counts_matched_rows()) return fault::none;
+    }
+    return fault::conflict;
+}
+
+// `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost.
+template <class Database>
+fault release_flow(Database& db, std::int64_t token, bool keep_closed, bool repeated, bool& released)
+{
+    db.set_token(token);
+    if (keep_closed && db.client_arithmetic())
+        if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
+    if (const fault failed = db.run(keep_closed ? statement::close : statement::release); failed != fault::none) return failed;
+    released = db.rows() > 0;
+    if (released || !repeated) return fault::none;
+    if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
+    released = db.found() && db.number(column::token) == token &&
+               (db.number(column::released) != 0 || (keep_closed && db.number(column::whose) == owner_is_nobody));
+    return fault::none;
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

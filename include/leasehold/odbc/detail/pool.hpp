@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_POOL_HPP
+#define LEASEHOLD_ODBC_DETAIL_POOL_HPP
+
+#include <leasehold/odbc/detail/bounded_session.hpp>
+#include <leasehold/odbc/detail/configuration.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// Most sessions given up that still hang in their driver; while there are so many, calls fail at once.
+inline constexpr std::size_t abandoned_calls_max = 16;
+
+// The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
+class pool : public std::enable_shared_from_this<pool> {
+public:
+    using time_point = session::time_point;
+    using session_pointer = std::shared_ptr<bounded_session>;
+
+    pool(std::shared_ptr<const configuration> config, bool in_process) : config_{std::move(config)}, direct_{in_process} {}
+
+    // A session, prepared for the request; the one that was used last, or a new one, or, when there are enough, the next to
+    // be given back. Null: `why` is timeout (none was free in time) or unavailable (too many were given up).
+    session_pointer take(const request& asked, time_point deadline, fault& why)
+    {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            if (abandoned_.size() >= abandoned_calls_max) {
+                why = fault::unavailable;
+                return nullptr;
+            }
+            if (may_begin(asked) && (!idle_.empty() || open_ < config_->options().pool_size)) break;
+            if (std::chrono::steady_clock::now() >= deadline) {
+                why = fault::timeout;
+                return nullptr;
+            }
+            changed_.wait_until(lock, deadline);
+        }
+        if (idle_.empty()) make();
+        active_.push_back(idle_.back());
+        idle_.pop_back();
+        const session_pointer chosen = active_.back();
+        chosen->inner().prepare(asked, deadline);
+        return chosen;
+    }
+
+    void give_back(session_pointer session)
+    {
+        session->become_direct_if_in_process();
+        const std::lock_guard lock{mutex_};
+        direct_ = direct_ || session->direct();
+        std::erase(active_, session);
+        idle_.push_back(std::move(session));
+        // One that waits for an older attempt to be undone can't use what it is woken for.
+        if (abandoned_.empty())
+            changed_.notify_one();
+        else
+            changed_.notify_all();
+    }
+
+    // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
+    bool give_up(const session_pointer& session)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!session->give_up()) return false;
+        std::erase(active_, session);
+        const bool superseded = std::any_of(active_.begin(), active_.end(), [&](const auto& other) { return same_attempt(*other, *session); });
+        abandoned_.push_back({session, session->inner().what() == operation::acquire, superseded, false});
+        --open_;
+        ++abandoned_calls_;
+        changed_.notify_all();
+        return true;
+    }
+
+    // No session that could be made: undoes take().
+    void drop(const session_pointer& session)
+    {
+        const std::lock_guard lock{mutex_};
+        std::erase(active_, session);
+        --open_;
+        changed_.notify_one();
+    }
+
+    // Ends idle sessions; waits for them until the deadline, and for none that was given up.
+    void close(time_point deadline)
+    {
+        std::vector<session_pointer> ending;
+        {
+            const std::lock_guard lock{mutex_};
+            ending.swap(idle_);
+            open_ -= ending.size();
+        }
+        for (const session_pointer& each : ending) each->ask_to_stop();
+        for (const session_pointer& each : ending) each->wait_stopped(deadline);
+    }
+
+    [[nodiscard]] std::uint64_t abandoned_calls() const
+    {
+        const std::lock_guard lock{mutex_};
+        return abandoned_calls_;
+    }
+    [[nodiscard]] std::size_t sessions() const
+    {
+        const std::lock_guard lock{mutex_};
+        return open_;
+    }
+    [[nodiscard]] std::size_t hanging() const
+    {
+        const std::lock_guard lock{mutex_};
+        return abandoned_.size();
+    }
+
+private:
+    struct abandoned {
+        session_pointer session;
+        bool attempt;     // at a grant
+        bool superseded;  // the same owner has tried again: what came out late may be what that attempt was told
+        bool ending;      // its late term is being ended
+    };
+
+    void make()
+    {
+        idle_.reserve(config_->options().pool_size);  // so that giving back allocates nothing
+        active_.reserve(config_->options().pool_size);
+        const auto late = [self = shared_from_this()](bounded_session& session) { self->came_late(session); };
+        idle_.push_back(std::make_shared<bounded_session>(config_, direct_, late));
+        ++open_;
+    }
+
+    static bool same_attempt(bounded_session& a, bounded_session& b)
+    {
+        return a.inner().what() == operation::acquire && b.inner().what() == operation::acquire && a.inner().name() == b.inner().name() &&
+               a.inner().owner() == b.inner().owner();
+    }
+
+    // An attempt whose caller has left may still be granted. That term has to be ended, since nobody knows of it; but not if
+    // the same owner has tried again, since it was then told the same term. So a new attempt stops the ending of an older
+    // one's term, and waits for one that has begun.
+    bool may_begin(const request& asked)
+    {
+        if (asked.what != operation::acquire) return true;
+        for (abandoned& each : abandoned_) {
+            session& late = each.session->inner();
+            if (!each.attempt || late.name() != asked.name || late.owner() != asked.owner) continue;
+            if (each.ending) return false;
+            each.superseded = true;
+        }
+        return true;
+    }
+
+    // On the thread of a session that was given up.
+    void came_late(bounded_session& late)
+    {
+        const auto entry = [&] {
+            return std::find_if(abandoned_.begin(), abandoned_.end(), [&](const abandoned& each) { return each.session.get() == &late; });
+        };
+        std::unique_lock lock{mutex_};
+        if (late.inner().was_granted_a_new_term() && !entry()->superseded) {
+            entry()->ending = true;
+            lock.unlock();
+            late.inner().undo();
+            lock.lock();
+        }
+        abandoned_.erase(entry());
+        changed_.notify_all();
+    }
+
+    std::shared_ptr<const configuration> config_;
+    bool direct_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<session_pointer> idle_;
+    std::vector<session_pointer> active_;
+    std::vector<abandoned> abandoned_;
+    std::size_t open_ = 0;
+    std::uint64_t abandoned_calls_ = 0;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

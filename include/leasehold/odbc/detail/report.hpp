@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_REPORT_HPP
+#define LEASEHOLD_ODBC_DETAIL_REPORT_HPP
+
+#include <leasehold/odbc/detail/classify.hpp>
+#include <leasehold/odbc/detail/handle.hpp>
+#include <leasehold/odbc/detail/secrets.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// Most diagnostic records read after one failure.
+inline constexpr SQLSMALLINT max_diagnostic_records = 4;
+
+// A failure: what to do about it, and what to tell.
+struct report {
+    fault kind = fault::none;
+    store_diagnostics details{};
+};
+
+inline report own_report(fault kind, const char* advice) { return {kind, {{}, 0, advice, {}}}; }
+
+// Reads what the driver has to say about its last call on that handle. Never contains a password of `secrets`.
+inline report driver_report(SQLSMALLINT type, SQLHANDLE of, const std::vector<std::string>& secrets)
+{
+    report result{fault::failure, {}};
+    for (SQLSMALLINT record = 1; record <= max_diagnostic_records; ++record) {
+        std::array<SQLCHAR, 6> state{};
+        std::array<SQLCHAR, 1024> text{};
+        SQLINTEGER native = 0;
+        SQLSMALLINT length = 0;
+        if (!SQL_SUCCEEDED(::SQLGetDiagRec(type, of, record, state.data(), &native, text.data(), static_cast<SQLSMALLINT>(text.size()), &length)))
+            break;
+        std::string words{reinterpret_cast<const char*>(text.data())};
+        while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
+        if (record == 1) {
+            result.details.sqlstate = reinterpret_cast<const char*>(state.data());
+            result.details.native_error = static_cast<int>(native);
+            result.details.server_message = std::move(words);
+        } else if (!words.empty()) {
+            result.details.server_message.append("; ").append(words);
+        }
+    }
+    const verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
+    result.kind = found.kind;
+    result.details.advice = found.advice;
+    result.details.server_message = redacted(std::move(result.details.server_message), secrets);
+    return result;
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

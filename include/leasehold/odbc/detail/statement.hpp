@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_STATEMENT_HPP
+#define LEASEHOLD_ODBC_DETAIL_STATEMENT_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// The statements a connection keeps prepared. What each does is at dialect::description.
+enum class statement : std::uint8_t { probe, grant, read, insert, take, renew, release, close, inspect, list, force_release };
+inline constexpr std::size_t statement_count = 11;
+
+enum class parameter : std::uint8_t { name, owner, token, us, expiry, released, upper };
+
+enum class column : std::uint8_t { count, granted, fresh, token, whose, live, released, remaining, expiry, now, owner, name };
+
+namespace columns {
+
+inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
+inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
+inline constexpr std::array read_with_clock{column::count,  column::token, column::live, column::released,
+                                            column::expiry, column::now,   column::owner};
+inline constexpr std::array inspect{column::token, column::remaining, column::owner};
+inline constexpr std::array inspect_with_clock{column::token, column::expiry, column::now, column::owner};
+inline constexpr std::array list{column::token, column::remaining, column::owner, column::name};
+inline constexpr std::array list_with_clock{column::token, column::expiry, column::now, column::owner, column::name};
+
+}  // namespace columns
+
+// The result columns of a statement, in order.
+constexpr std::span<const column> columns_of(statement which, bool client_arithmetic) noexcept
+{
+    const auto either = [client_arithmetic](std::span<const column> without, std::span<const column> with) {
+        return client_arithmetic ? with : without;
+    };
+    switch (which) {
+    case statement::grant: return columns::grant;
+    case statement::read: return either(columns::read, columns::read_with_clock);
+    case statement::inspect: return either(columns::inspect, columns::inspect_with_clock);
+    case statement::list: return either(columns::list, columns::list_with_clock);
+    default: return {};
+    }
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

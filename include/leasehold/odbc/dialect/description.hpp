@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DIALECT_DESCRIPTION_HPP
+#define LEASEHOLD_ODBC_DIALECT_DESCRIPTION_HPP
+
+#include <leasehold/duration.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::inline v0::dialect {
+
+/// What a dialect may look at.
+struct circumstances {
+    std::string_view dbms_name;     ///< SQL_DBMS_NAME; empty before the first connection
+    std::string_view dbms_version;  ///< SQL_DBMS_VER
+    std::string_view now;           ///< odbc_options::now
+    duration lock_timeout;
+    duration call_timeout;
+};
+
+/// All that the store needs to know of one database: its SQL, and how it is to be used.
+///
+/// In the statements, {table}, {name}, {owner}, {token} and {expires_at} stand for the quoted names; :name, :owner, :token,
+/// :us (a duration in microseconds), :expiry, :released (timestamps, see client_arithmetic), :upper (end of a range of
+/// names) for parameters. "Live" is a row whose expiry is later than the database's clock in that very statement.
+struct description {
+    std::string_view name;  ///< of the dialect
+    char quote = '"';
+    bool in_process = false;              ///< a call can't hang on a network, and so needs no thread to be given up
+    bool single_statement_grant = false;  ///< `grant` decides; otherwise `read`, then `insert`, `take` or `renew`
+    bool client_arithmetic = false;       ///< the client adds ttls to the database's clock; changes the columns of reads
+    bool counts_matched_rows = false;     ///< an UPDATE that changes nothing counts the row all the same
+
+    std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
+    std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
+
+    std::string probe;          ///< no rows; fails unless the table and its columns are there; one column: {expires_at}
+    std::string grant;          ///< granted (1, 0), token, remaining us, fresh (1: a new term)
+    std::string read;           ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
+                                ///< client_arithmetic: count, token, live, released, expiry, now, owner; always one row
+    std::string insert;         ///< the first term of a name; fails with a duplicate key if the row is there
+    std::string take;           ///< a new term, if the row has :token and is not live
+    std::string renew;          ///< if the row has :owner, :token and is live
+    std::string release;        ///< the same; sets the expiry to long ago, so that a clock set back revives nothing
+    std::string close;          ///< the same; no owner, and live for :us
+    std::string inspect;        ///< token, remaining us, owner of a live row; client_arithmetic: token, expiry, now, owner
+    std::string list;           ///< token, remaining us, owner, name of live rows; client_arithmetic: token, expiry, now, owner, name
+    std::string force_release;  ///< as release, whoever holds
+};
+
+}  // namespace leasehold::inline v0::dialect
+
+#endif

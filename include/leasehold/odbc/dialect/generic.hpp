@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DIALECT_GENERIC_HPP
+#define LEASEHOLD_ODBC_DIALECT_GENERIC_HPP
+
+#include <leasehold/odbc/dialect/description.hpp>
+
+#include <string>
+
+namespace leasehold::inline v0::dialect {
+
+/// Any other database with SELECT and a conditional UPDATE.
+///
+/// The statements use nothing that SQL-92 hasn't got. The client adds the ttl to the clock the database has just shown; the
+/// database compares with the same clock, odbc_options::now. Let that be in UTC: where it is local time, the hour that
+/// comes twice in autumn is ambiguous. A clock or a column without fractions is made up for with one unit more of ttl.
+struct generic {
+    static constexpr bool in_process = false;
+
+    [[nodiscard]] static description describe(const circumstances& at)
+    {
+        const std::string now{at.now};
+        description d{};
+        d.name = "generic";
+        d.client_arithmetic = true;
+        // MySQL's family has names in backquotes unless told otherwise.
+        if (at.dbms_name.find("MySQL") != at.dbms_name.npos || at.dbms_name.find("MariaDB") != at.dbms_name.npos) d.quote = '`';
+        d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
+                    " {token} bigint not null, {expires_at} timestamp not null)",
+                    "insert into {table} ({name}, {owner}, {token}, {expires_at})"
+                    " values ('', 'leasehold schema', 1, " + now + ")"};
+        d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
+        const std::string live = "{expires_at} > " + now;
+        const std::string term = "{name} = :name and {owner} = :owner and {token} = :token and " + live;
+        // Aggregates give one row, and so the clock, also where the name is new.
+        d.read = "select count(*), max({token}), max(case when " + live + " then 1 else 0 end),"
+                 " max(case when {expires_at} = :released then 1 else 0 end), max({expires_at}), " + now +
+                 ", max({owner}) from {table} where {name} = :name";
+        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, :expiry)";
+        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = :expiry"
+                 " where {name} = :name and {token} = :token and ({expires_at} <= " + now + " or {expires_at} is null)";
+        d.renew = "update {table} set {expires_at} = :expiry where " + term;
+        d.release = "update {table} set {expires_at} = :released where " + term;
+        d.close = "update {table} set {owner} = '', {expires_at} = :expiry where " + term;
+        d.inspect = "select {token}, {expires_at}, " + now + ", {owner} from {table} where {name} = :name and " + live;
+        d.list = "select {token}, {expires_at}, " + now + ", {owner}, {name} from {table} where {name} <> '' and " + live;
+        d.force_release = "update {table} set {expires_at} = :released where {name} = :name and " + live;
+        return d;
+    }
+};
+
+}  // namespace leasehold::inline v0::dialect
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_ODBC_OPTIONS_HPP
+#define LEASEHOLD_ODBC_ODBC_OPTIONS_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/odbc/detail/identifier.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace leasehold::inline v0 {
+
+/// Most connections one store may have.
+inline constexpr std::size_t max_pool_size = 256;
+/// Shortest and longest call_timeout that are accepted.
+inline constexpr duration min_call_timeout = std::chrono::milliseconds{10};
+inline constexpr duration max_call_timeout = std::chrono::hours{1};
+
+/// Names of the four columns, for a table that is there already.
+struct odbc_columns {
+    std::string name = "name";
+    std::string owner = "owner";
+    std::string token = "token";
+    std::string expires_at = "expires_at";
+};
+
+/// How an odbc_store uses its database. The defaults are meant to be left alone.
+struct odbc_options {
+    /// Every call returns within this time, waiting for a connection, connecting and retries included.
+    duration call_timeout = std::chrono::seconds{5};
+    /// Most connections open at once; made when needed, and kept.
+    std::size_t pool_size = 4;
+    /// Plain or "schema.table". Quoted in every statement, so it is case-sensitive where quoted names are.
+    std::string table = "leasehold";
+    odbc_columns columns{};
+    /// How long a statement waits for a row that another transaction has locked; then a grant is busy. At most half of
+    /// call_timeout is used (MariaDB rounds up to a second).
+    duration lock_timeout = std::chrono::seconds{1};
+    /// Statements run on each new connection, after the store's own, as in "PRAGMA synchronous=NORMAL".
+    std::vector<std::string> on_connect{};
+    /// Generic dialect only: the database's clock as an expression, best in UTC and with fractions of a second.
+    std::string now = "CURRENT_TIMESTAMP";
+
+    /// The rule these options break, in words, or nullptr if they can work.
+    [[nodiscard]] const char* broken_rule() const noexcept
+    {
+        if (call_timeout < min_call_timeout) return "call_timeout must be at least 10 ms";
+        if (call_timeout > max_call_timeout) return "call_timeout must be at most 1 hour";
+        if (lock_timeout <= duration::zero()) return "lock_timeout must be positive";
+        if (pool_size == 0 || pool_size > max_pool_size) return "pool_size must be 1 to 256";
+        if (!odbc::detail::is_qualified_identifier(table))
+            return "table must be a name or schema.name, each part a letter or _, then letters, digits, _ or $, up to 63 bytes";
+        for (const std::string* column : {&columns.name, &columns.owner, &columns.token, &columns.expires_at})
+            if (!odbc::detail::is_identifier(*column))
+                return "a column's name must be a letter or _, then letters, digits, _ or $, up to 63 bytes";
+        if (now.empty()) return "now must not be empty";
+        return nullptr;
+    }
+};
+
+/// Throws std::system_error with std::errc::invalid_argument, naming the broken rule.
+inline void validate(const odbc_options& options)
+{
+    if (const char* rule = options.broken_rule())
+        leasehold::detail::raise(
+            std::system_error{std::make_error_code(std::errc::invalid_argument), std::string{"leasehold: odbc_options: "} + rule});
+}
+
+}  // namespace leasehold::inline v0
+
+#endif

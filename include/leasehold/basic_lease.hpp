@@ -287,20 +287,16 @@ private:
             if (stop.stop_requested() || clock().now() >= deadline) return {};
             clock().wait_until(to_wake, deadline);
         }
-        return campaign(waiting::wait_machine{deadline, waiting::random_seed(this)}, to_wake, stop, ec, on_busy);
+        return campaign(waiting::wait_machine{deadline, waiting::pauses_of(store()), waiting::random_seed(this)}, to_wake, stop, ec, on_busy);
     }
 
     static void ignore_busy(const acquire_result&) noexcept {}
 
-    // The first in line asks the store, once before it goes to the expense of being woken.
+    // The first in line asks the store; from before its first attempt on, a release can't be missed.
     template <class OnBusy>
     guard_type campaign(waiting::wait_machine machine, waker& to_wake, const std::stop_token& stop, std::error_code& ec, OnBusy& on_busy)
     {
-        attempt_result first = attempt(ec);
-        if (first.guard || ec) return std::move(first.guard);
-        if (!first.own_guard_alive) on_busy(first.answer);
         auto watch = waiting::watch_release(store(), name(), to_wake);
-        machine.busy(clock().now(), first.answer.remaining, watch.live() || first.own_guard_alive);
         for (;;) {
             const waiting::wait_step step = machine.next(clock().now(), stop.stop_requested());
             if (step.action == waiting::wait_action::give_up) return {};
@@ -308,10 +304,10 @@ private:
                 if (clock().wait_until(to_wake, step.at)) machine.woken(clock().now());
                 continue;
             }
-            attempt_result again = attempt(ec);
-            if (again.guard || ec) return std::move(again.guard);
-            if (!again.own_guard_alive) on_busy(again.answer);
-            machine.busy(clock().now(), again.answer.remaining, watch.live() || again.own_guard_alive);
+            attempt_result tried = attempt(ec);
+            if (tried.guard || ec) return std::move(tried.guard);
+            if (!tried.own_guard_alive) on_busy(tried.answer);
+            machine.busy(clock().now(), tried.answer.remaining, watch.live() || tried.own_guard_alive);
         }
     }
 

@@ -7,6 +7,7 @@
 #include <leasehold/lease_record.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -78,11 +79,27 @@ template <class S>
 concept lease_store = detail::store_can_try_acquire<S> && detail::store_can_renew<S> && detail::store_can_release<S> &&
                       detail::store_can_inspect<S>;
 
+/// How long a waiter sleeps between two attempts where nobody wakes it: from the shortest, growing, to the longest.
+struct poll_pauses {
+    duration shortest = std::chrono::milliseconds{10};
+    duration longest = std::chrono::milliseconds{500};
+};
+
+/// A store that knows how often it may be asked by a waiter; without it the defaults of poll_pauses hold.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.pauses() | poll_pauses | must not throw |
+template <class S>
+concept polled_store = lease_store<S> && requires(const S& s) {
+    { s.pauses() } noexcept -> std::same_as<poll_pauses>;
+};
+
 /// A store that can wake a waiter when a lease is released.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, also if it is free already. A hint: it may wake for no reason, or not at all. Reports no errors; may throw std::bad_alloc |
+/// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, also if it is free already. A hint: it may wake for no reason, or not at all. While it lives, attempts at `name` are a waiter's, whom the store may put in a queue. Reports no errors; may throw std::bad_alloc |
 /// | watch.live() | bool | false where no wake can be expected any more, so that the waiter has to ask again from time to time |
 ///
 /// `watch` need be neither movable nor copyable; its destructor does not wait for I/O; `w` outlives it. No more than one watch of

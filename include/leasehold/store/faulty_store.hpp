@@ -55,6 +55,12 @@ public:
         return planned({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); });
     }
 
+    [[nodiscard]] poll_pauses pauses() const noexcept
+        requires polled_store<Store>
+    {
+        return store_.pauses();
+    }
+
     [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
         requires notifying_store<Store>
     {

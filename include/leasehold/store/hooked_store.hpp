@@ -58,6 +58,12 @@ public:
                         &std::optional<lease_record>::has_value);
     }
 
+    [[nodiscard]] poll_pauses pauses() const noexcept
+        requires polled_store<Store>
+    {
+        return store_.pauses();
+    }
+
     [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
         requires notifying_store<Store>
     {

@@ -158,7 +158,7 @@ public:
         {
             const std::lock_guard lock{shard_.mutex};
             shard_.watches.push_back(this);
-            // A release between the caller's attempt and now woke nobody.
+            // A release that has been woke nobody.
             const auto found = shard_.entries.find(name);
             if (found == shard_.entries.end() || found->second.ends <= now) waker_.wake();
         }

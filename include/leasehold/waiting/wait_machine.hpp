@@ -3,10 +3,10 @@
 #define LEASEHOLD_WAITING_WAIT_MACHINE_HPP
 
 #include <leasehold/duration.hpp>
+#include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 
 namespace leasehold::inline v0::waiting {
@@ -25,14 +25,14 @@ struct wait_step {
 /// What a waiter does next: a pure function of what happened and what time it is, without I/O, threads or a clock.
 ///
 /// It sleeps until the lease's end as the store told it, or until woken. Only where nobody can wake it, it asks again and
-/// again, with pauses that grow from poll_min to poll_max, each cut by up to a half by chance, so that waiters spread.
+/// again, with pauses that double from the shortest to the longest, each cut by up to a half by chance, so that waiters spread.
 class wait_machine {
 public:
-    static constexpr duration poll_min = std::chrono::milliseconds{10};
-    static constexpr duration poll_max = std::chrono::milliseconds{500};
-
     /// `seed` makes the chance of the pauses: different for each waiter.
-    wait_machine(time_point deadline, std::uint64_t seed) noexcept : deadline_{deadline}, random_{seed | 1U} {}
+    wait_machine(time_point deadline, poll_pauses pauses, std::uint64_t seed) noexcept
+        : deadline_{deadline}, pause_{pauses.shortest}, longest_pause_{pauses.longest}, random_{seed | 1U}
+    {
+    }
 
     [[nodiscard]] wait_step next(time_point now, bool cancelled) const noexcept
     {
@@ -60,7 +60,7 @@ private:
     duration next_pause() noexcept
     {
         const duration pause = pause_;
-        pause_ = std::min(pause_ * 2, poll_max);
+        pause_ = std::min(pause_ * 2, longest_pause_);
         random_ ^= random_ << 13U;  // George Marsaglia's xorshift
         random_ ^= random_ >> 7U;
         random_ ^= random_ << 17U;
@@ -69,7 +69,8 @@ private:
 
     time_point deadline_;
     time_point attempt_at_ = time_point::max();
-    duration pause_ = poll_min;
+    duration pause_;
+    duration longest_pause_;
     std::uint64_t random_;
     bool tried_ = false;
 };

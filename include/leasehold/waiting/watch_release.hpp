@@ -25,6 +25,15 @@ auto watch_release(Store& store, std::string_view name, waker& to_wake)
         return no_watch{};
 }
 
+template <lease_store Store>
+poll_pauses pauses_of(const Store& store) noexcept
+{
+    if constexpr (polled_store<Store>)
+        return store.pauses();
+    else
+        return {};
+}
+
 /// Different for waiters that begin at different times, or on different objects.
 inline std::uint64_t random_seed(const void* waiter) noexcept
 {

@@ -79,6 +79,9 @@ public:
         if (found != all.queues_.end()) found->second.front()->wake();
     }
 
+    /// How many threads of this process wait, for whatever lease.
+    [[nodiscard]] static std::size_t waiting() noexcept { return instance().waiting_.load(); }
+
 private:
     wait_queues() = default;
 

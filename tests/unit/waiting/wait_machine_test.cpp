@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <support/printing.hpp>
+
+#include <leasehold/waiting/wait_machine.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <set>
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using lh::waiting::wait_action;
+using lh::waiting::wait_machine;
+
+namespace {
+
+constexpr lh::time_point start{100s};
+constexpr lh::poll_pauses pauses{.shortest = 10ms, .longest = 80ms};
+constexpr bool not_cancelled = false;
+constexpr bool somebody_wakes_us = true;
+
+wait_machine machine(lh::duration wait = 10s, std::uint64_t seed = 1) { return {start + wait, pauses, seed}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(wait_machine_test)
+
+BOOST_AUTO_TEST_CASE(the_first_step_is_an_attempt_even_when_the_time_is_over)
+{
+    BOOST_TEST((machine().next(start, not_cancelled).action == wait_action::attempt));
+    BOOST_TEST((machine(0s).next(start + 1s, not_cancelled).action == wait_action::attempt));
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_wait_makes_no_attempt)
+{
+    BOOST_TEST((machine().next(start, true).action == wait_action::give_up));
+    auto m = machine();
+    m.busy(start, 1s, somebody_wakes_us);
+    BOOST_TEST((m.next(start + 1s, true).action == wait_action::give_up));
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_lease_is_tried_again_when_its_time_runs_out_and_not_before)
+{
+    auto m = machine();
+    m.busy(start, 3s, somebody_wakes_us);
+    const auto step = m.next(start, not_cancelled);
+    BOOST_TEST((step.action == wait_action::sleep));
+    BOOST_TEST((step.at == start + 3s));
+    BOOST_TEST((m.next(start + 3s - 1ns, not_cancelled).action == wait_action::sleep));
+    BOOST_TEST((m.next(start + 3s, not_cancelled).action == wait_action::attempt));
+}
+
+BOOST_AUTO_TEST_CASE(a_sleep_ends_at_the_deadline_and_then_the_waiter_gives_up)
+{
+    auto m = machine(2s);
+    m.busy(start, 3s, somebody_wakes_us);
+    BOOST_TEST((m.next(start, not_cancelled).at == start + 2s));
+    BOOST_TEST((m.next(start + 2s, not_cancelled).action == wait_action::give_up));
+}
+
+BOOST_AUTO_TEST_CASE(a_wake_brings_an_attempt_at_once_and_a_wrong_one_costs_only_that)
+{
+    auto m = machine();
+    m.busy(start, 3s, somebody_wakes_us);
+    m.woken(start + 1s);
+    BOOST_TEST((m.next(start + 1s, not_cancelled).action == wait_action::attempt));
+    m.busy(start + 1s, 2s, somebody_wakes_us);
+    BOOST_TEST((m.next(start + 1s, not_cancelled).at == start + 3s));
+}
+
+BOOST_AUTO_TEST_CASE(a_remaining_time_that_is_unknown_is_waited_for_without_end_only_where_somebody_wakes)
+{
+    auto m = machine();
+    m.busy(start, 0s, somebody_wakes_us);
+    BOOST_TEST((m.next(start, not_cancelled).at == start + 10s));
+    m.busy(start, 0s, !somebody_wakes_us);
+    BOOST_TEST((m.next(start, not_cancelled).at <= start + pauses.shortest));
+}
+
+BOOST_AUTO_TEST_CASE(without_anybody_to_wake_it_the_pauses_double_up_to_the_longest_and_each_is_cut_by_up_to_a_half)
+{
+    auto m = machine(1000s);
+    lh::duration limit = pauses.shortest;
+    for (int i = 0; i < 20; ++i) {
+        m.busy(start, 100s, !somebody_wakes_us);
+        const lh::duration pause = m.next(start, not_cancelled).at - start;
+        BOOST_TEST((pause <= limit));
+        BOOST_TEST((pause >= limit / 2));
+        limit = std::min<lh::duration>(limit * 2, pauses.longest);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(polling_does_not_wait_beyond_the_end_of_the_lease)
+{
+    auto m = machine();
+    m.busy(start, 1ms, !somebody_wakes_us);
+    BOOST_TEST((m.next(start, not_cancelled).at == start + 1ms));
+}
+
+BOOST_AUTO_TEST_CASE(different_waiters_pause_differently)
+{
+    std::set<lh::duration> seen;
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        auto m = machine(10s, seed * 0x9E3779B97F4A7C15ULL);
+        m.busy(start, 100s, !somebody_wakes_us);
+        seen.insert(m.next(start, not_cancelled).at - start);
+    }
+    BOOST_TEST(seen.size() > 30U);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_without_end_does_not_overflow)
+{
+    wait_machine m{lh::time_point::max(), pauses, 1};
+    m.busy(start, lh::duration::max(), somebody_wakes_us);
+    const auto step = m.next(start, not_cancelled);
+    BOOST_TEST((step.action == wait_action::sleep));
+    BOOST_TEST((step.at == lh::time_point::max()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

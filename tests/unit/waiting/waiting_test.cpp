@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSL-1.0
+// Waiting through basic_lease, over stores in memory: with and without somebody who wakes.
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+
+#include <leasehold/leasehold.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr lh::lease_terms terms{.ttl = 10s};
+
+bool are_waiting(std::size_t threads)
+{
+    return eventually([threads] { return lh::waiting::wait_queues::waiting() == threads; });
+}
+
+struct counted {
+    std::atomic<int> attempts = 0;
+    void operator()(const lh::store_call& call, const lh::store_call_report&)
+    {
+        if (call.operation == lh::store_operation::try_acquire) ++attempts;
+    }
+};
+
+struct count_in {
+    counted& counter;
+    void operator()(const lh::store_call& call, const lh::store_call_report& report) { counter(call, report); }
+};
+
+// Hides what the memory store can do beyond the four operations.
+class plain_store {
+public:
+    lh::acquire_result try_acquire(std::string_view n, std::string_view o, lh::duration d, std::error_code& ec) { return inner.try_acquire(n, o, d, ec); }
+    bool renew(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.renew(n, o, t, d, ec); }
+    bool release(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.release(n, o, t, d, ec); }
+    std::optional<lh::lease_record> inspect(std::string_view n, std::error_code& ec) { return inner.inspect(n, ec); }
+
+private:
+    lh::memory_store inner;
+};
+static_assert(lh::notifying_store<lh::memory_store> && !lh::notifying_store<plain_store>);
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(waiting_test)
+
+BOOST_AUTO_TEST_CASE(a_zero_timeout_is_exactly_one_attempt)
+{
+    lh::memory_store memory;
+    counted count;
+    lh::hooked_store store{memory, count_in{count}};
+    lh::basic_lease holder{memory, "n", terms};
+    lh::basic_lease lease{store, "n", terms};
+    BOOST_TEST(static_cast<bool>(lease.try_acquire_for(0s)));
+    const auto guard = holder.try_acquire();
+    BOOST_TEST(!lease.try_acquire_for(0s));
+    BOOST_TEST(!lease.try_acquire_for(-1s));
+    BOOST_TEST(!lease.try_acquire_until(std::chrono::steady_clock::now()));
+    BOOST_TEST(count.attempts == 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_token_asked_to_stop_before_means_no_store_call)
+{
+    lh::memory_store memory;
+    counted count;
+    lh::hooked_store store{memory, count_in{count}};
+    lh::basic_lease lease{store, "n", terms};
+    std::stop_source stop;
+    stop.request_stop();
+    BOOST_TEST(!lease.acquire(stop.get_token()));
+    BOOST_TEST(!lease.try_acquire_for(0s, stop.get_token()));
+    BOOST_TEST(!lease.try_acquire_for(1s, stop.get_token()));
+    BOOST_TEST(count.attempts == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_timeout_leaves_nothing_behind)
+{
+    lh::memory_store store;
+    lh::basic_lease holder{store, "n", terms};
+    lh::basic_lease waiter{store, "n", terms};
+    auto guard = holder.try_acquire();
+    std::error_code ec = lh::errc::lost;
+    BOOST_TEST(!waiter.try_acquire_for(20ms, ec));
+    BOOST_TEST(!ec);
+    BOOST_TEST(lh::waiting::wait_queues::waiting() == 0U);
+    guard.release();
+    BOOST_TEST(!waiter.inspect().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_ends_a_wait_without_an_error)
+{
+    lh::memory_store store;
+    lh::basic_lease holder{store, "n", terms};
+    lh::basic_lease waiter{store, "n", terms};
+    const auto guard = holder.try_acquire();
+    std::stop_source stop;
+    std::jthread canceller{[&] {
+        if (are_waiting(1)) stop.request_stop();
+    }};
+    std::error_code ec;
+    BOOST_TEST(!waiter.acquire(ec, stop.get_token()));
+    BOOST_TEST(!ec);
+    BOOST_TEST(guard.held());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_wakes_the_waiter_long_before_the_lease_would_have_run_out)
+{
+    lh::memory_store store;
+    lh::basic_lease holder{store, "n", lh::lease_terms{.ttl = 1h}};
+    lh::basic_lease waiter{store, "n", terms};
+    auto guard = holder.try_acquire();
+    const auto first = guard.token();
+    std::jthread releaser{[&] {
+        if (are_waiting(1)) guard.release();
+    }};
+    const auto next = waiter.acquire();
+    BOOST_TEST(next.held());
+    BOOST_TEST((next.token() > first));
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_holds_once_the_holders_time_has_run_out_on_a_turned_clock)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock};
+    std::error_code ec;
+    BOOST_REQUIRE(store.try_acquire("n", "crashed", 10s, ec).granted());
+    lh::basic_lease waiter{store, "n", terms, clock};
+    std::atomic<bool> holds = false;
+    std::jthread waiting{[&] {
+        const auto guard = waiter.acquire();
+        holds = guard.held();
+    }};
+    BOOST_REQUIRE(are_waiting(1));
+    clock.advance(9999ms);
+    BOOST_TEST(!holds);
+    clock.advance(1ms);
+    BOOST_TEST(eventually([&] { return holds.load(); }));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_store_that_wakes_a_release_is_found_by_polling)
+{
+    plain_store store;
+    lh::basic_lease waiter{store, "n", terms};
+    std::error_code ec;
+    const auto held = store.try_acquire("n", "elsewhere", 1h, ec);
+    std::jthread releaser{[&] {
+        if (are_waiting(1)) static_cast<void>(store.release("n", "elsewhere", held.token, 0s, ec));
+    }};
+    BOOST_TEST(waiter.acquire().held());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_in_the_same_process_wakes_even_where_the_store_does_not)
+{
+    plain_store memory;
+    counted count;
+    lh::hooked_store store{memory, count_in{count}};
+    lh::basic_lease shared{store, "n", terms};
+    auto guard = shared.try_acquire();
+    std::jthread releaser{[&] {
+        if (are_waiting(1)) guard.release();
+    }};
+    BOOST_TEST(static_cast<bool>(shared.acquire()));
+    BOOST_TEST(count.attempts == 2);  // while our own guard was alive there was nothing to ask the store
+}
+
+BOOST_AUTO_TEST_CASE(however_many_threads_wait_the_store_sees_one)
+{
+    lh::memory_store memory;
+    counted count;
+    lh::hooked_store store{memory, count_in{count}};
+    lh::basic_lease holder{memory, "n", terms};
+    lh::basic_lease shared{store, "n", terms};
+    const auto guard = holder.try_acquire();
+    std::stop_source stop;
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 200; ++i) threads.emplace_back([&] { BOOST_TEST_CHECK(!shared.acquire(stop.get_token())); });
+        BOOST_TEST(are_waiting(200));
+        BOOST_TEST(eventually([&] { return count.attempts == 1; }));
+        BOOST_TEST(throughout([&] { return count.attempts == 1; }, 30ms));
+        stop.request_stop();
+    }
+    BOOST_TEST(lh::waiting::wait_queues::waiting() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(threads_of_a_process_get_their_turn_in_the_order_they_came)
+{
+    constexpr std::size_t threads = 20;
+    lh::memory_store store;
+    lh::basic_lease holder{store, "n", terms};
+    auto guard = holder.try_acquire();
+    std::deque<lh::basic_lease<lh::memory_store>> leases;
+    std::vector<std::size_t> order;
+    std::mutex order_mutex;
+    std::vector<std::jthread> waiting;
+    for (std::size_t i = 0; i < threads; ++i) {
+        auto& lease = leases.emplace_back(store, "n", terms);
+        waiting.emplace_back([&, i] {
+            const auto turn = lease.acquire();
+            const std::lock_guard lock{order_mutex};
+            order.push_back(i);
+        });
+        BOOST_REQUIRE(are_waiting(i + 1));
+    }
+    guard.release();
+    waiting.clear();
+    BOOST_REQUIRE(order.size() == threads);
+    BOOST_TEST(std::ranges::is_sorted(order));
+}
+
+BOOST_AUTO_TEST_CASE(an_outage_ends_the_wait_with_an_error)
+{
+    lh::memory_store memory;
+    std::atomic<bool> outage = false;
+    lh::faulty_store store{memory, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
+    lh::basic_lease holder{memory, "n", terms};
+    lh::basic_lease waiter{store, "n", terms};
+    auto guard = holder.try_acquire();
+    std::jthread breaker{[&] {
+        if (!are_waiting(1)) return;
+        outage = true;
+        guard.release();
+    }};
+    BOOST_CHECK_EXCEPTION(static_cast<void>(waiter.acquire()), lh::store_error,
+                          [](const lh::store_error& e) { return e.code() == lh::errc::store_unavailable; });
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_is_a_timed_lockable)
+{
+    lh::memory_store store;
+    lh::basic_lease a{store, "a", terms};
+    lh::basic_lease b{store, "b", terms};
+    {
+        const std::unique_lock lock{a};
+        BOOST_TEST(a.guard().held());
+        BOOST_TEST(!a.try_lock());
+        BOOST_TEST(!a.try_lock_for(1ms));
+        const std::unique_lock timed{b, 10ms};
+        BOOST_TEST(timed.owns_lock());
+        BOOST_TEST(!b.try_lock_until(std::chrono::steady_clock::now() + 1ms));
+    }
+    BOOST_TEST(!a.guard());
+    BOOST_TEST(store.list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(locking_two_leases_in_opposite_orders_ends)
+{
+    lh::memory_store store;
+    lh::basic_lease a{store, "a", terms};
+    lh::basic_lease b{store, "b", terms};
+    int together = 0;
+    const auto work = [&](auto& first, auto& second) {
+        for (int i = 0; i < 300; ++i) {
+            const std::scoped_lock both{first, second};
+            ++together;
+        }
+    };
+    {
+        const std::jthread one{[&] { work(a, b); }};
+        const std::jthread other{[&] { work(b, a); }};
+    }
+    BOOST_TEST(together == 600);
+}
+
+BOOST_AUTO_TEST_CASE(threads_waiting_in_turn_never_hold_together)
+{
+    lh::memory_store store;
+    lh::basic_lease shared{store, "n", terms};
+    std::atomic<int> inside = 0;
+    std::atomic<int> turns = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t)
+            threads.emplace_back([&] {
+                lh::basic_lease own{store, "n", terms};
+                for (int i = 0; i < 200; ++i) {
+                    const auto guard = i % 2 != 0 ? shared.acquire() : own.acquire();
+                    if (++inside == 1) ++turns;
+                    --inside;
+                }
+            });
+    }
+    BOOST_TEST(turns == 800);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

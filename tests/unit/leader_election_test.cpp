@@ -203,8 +203,7 @@ BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_by_a_loss_a_stop_and_a_resi
         std::atomic<bool> asked = false;
         const std::stop_callback note{term.stop_token(), [&] { asked = true; }};
         while (!asked) std::this_thread::yield();
-        BOOST_TEST_CHECK(!term.held());
-        ++stopped;
+        if (!term.held()) ++stopped;
     };
     a.start();
     BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));

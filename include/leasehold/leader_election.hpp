@@ -108,27 +108,20 @@ public:
     }
 
 private:
-    // A term as resign() and leads() see it, from before the first hook until after the last.
-    class shown_term {
-    public:
-        shown_term(leader_election& election, const term_type& term, std::stop_source step_down) : election_{election}
-        {
-            const std::lock_guard lock{election_.mutex_};
-            election_.leading_ = &term;
-            election_.step_down_ = std::move(step_down);
-            election_.resigned_ = false;
-        }
-        shown_term(const shown_term&) = delete;
-        shown_term& operator=(const shown_term&) = delete;
-        ~shown_term()
-        {
-            const std::lock_guard lock{election_.mutex_};
-            election_.leading_ = nullptr;
-        }
+    // From here to hide(), resign() and leads() see the term.
+    void show(const term_type& term, std::stop_source step_down)
+    {
+        const std::lock_guard lock{mutex_};
+        leading_ = &term;
+        step_down_ = std::move(step_down);
+        resigned_ = false;
+    }
 
-    private:
-        leader_election& election_;
-    };
+    void hide() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        leading_ = nullptr;
+    }
 
     // Steps down for a function that threw; must not throw itself, so a hook that does is passed over.
     struct step_down_on_throw {
@@ -148,7 +141,7 @@ private:
     {
         std::stop_source step_down_source;
         term_type term{std::move(guard), stop, step_down_source};
-        const shown_term shown{*this, term, step_down_source};
+        show(term, step_down_source);
         step_down_on_throw watched{*this, term};
         last_seen_ = term.token();
         notify(options_.on_elected, term.token());
@@ -169,6 +162,7 @@ private:
 
     void step_down(term_type& term, step_down_reason reason)
     {
+        hide();  // before the guard is touched, which leads() may be asking
         std::error_code ignored;  // the store frees the lease at the latest when its time runs out
         if (term.guard()) term.guard().release(ignored);
         notify(options_.on_stepped_down, reason);

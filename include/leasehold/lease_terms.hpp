@@ -14,7 +14,8 @@ inline constexpr duration max_ttl = std::chrono::hours{24 * 3650};
 
 /// The durations of a lease.
 ///
-///     constexpr auto terms = lh::checked_terms({.ttl = 30s, .safety_margin = 2s});   // wrong terms don't compile
+///     constexpr lh::lease_terms terms{.ttl = 30s};
+///     lh::basic_lease lease{store, "job", lh::checked_terms(terms)};   // wrong terms don't compile
 ///
 /// A new ttl set on an existing object leaves its safety_margin as it was.
 struct lease_terms {
@@ -51,7 +52,10 @@ constexpr void validate(const lease_terms& terms)
     if (const char* rule = terms.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
 }
 
-/// The same terms; where they break a rule the program does not compile.
+/// The same terms; where they break a rule the program does not compile, and the error shows the rule.
+///
+/// Terms that leave safety_margin to its default must be a constexpr variable for g++ 12, which otherwise calls the ttl that
+/// the default is made of uninitialised.
 consteval lease_terms checked_terms(lease_terms terms)
 {
     validate(terms);

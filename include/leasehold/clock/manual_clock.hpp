@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -53,7 +54,8 @@ public:
             if (shared_->now >= t) return false;
             s.thread = std::this_thread::get_id();
             s.until = t;
-            s.asleep = true;
+            s.wakes_seen = w.wakes();
+            s.asleep = !w.woken();
             shared_->changed.notify_all();
         }
         w.wait();
@@ -73,6 +75,7 @@ private:
         std::weak_ptr<const void> lifetime;
         std::thread::id thread{};
         time_point until{};
+        std::uint64_t wakes_seen = 0;  // when it fell asleep; more since then mean that it is about to get up
         bool asleep = false;
     };
 
@@ -93,7 +96,7 @@ private:
         bool settled() const
         {
             return std::ranges::all_of(sleepers, [this](const sleeper& s) {
-                return (s.asleep && s.until > now) || s.lifetime.expired() || s.thread == std::this_thread::get_id();
+                return s.lifetime.expired() || (s.asleep && s.until > now && s.wakes->wakes() == s.wakes_seen) || s.thread == std::this_thread::get_id();
             });
         }
     };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 
@@ -27,6 +28,7 @@ public:
         // Notified under the lock: the sleeper may destroy this object as soon as it has seen the wake.
         const std::lock_guard lock{mutex_};
         woken_ = true;
+        ++wakes_;
         condition_.notify_one();
     }
 
@@ -51,6 +53,20 @@ public:
         return woken;
     }
 
+    /// Wakes so far, taken or not: for clocks that must know whether a sleeper has noticed all of them.
+    [[nodiscard]] std::uint64_t wakes() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return wakes_;
+    }
+
+    /// Whether the next wait would return at once.
+    [[nodiscard]] bool woken() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return woken_;
+    }
+
     /// Expires when the waker is destroyed: for clocks that remember who waits. May throw std::bad_alloc.
     [[nodiscard]] std::weak_ptr<const void> lifetime()
     {
@@ -60,9 +76,10 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable condition_;
     bool woken_ = false;
+    std::uint64_t wakes_ = 0;
     std::shared_ptr<const void> lifetime_;
 };
 

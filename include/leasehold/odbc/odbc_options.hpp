@@ -11,7 +11,8 @@
 #include <system_error>
 #include <vector>
 
-namespace leasehold::inline v0 {
+namespace leasehold::inline v0
+{
 
 /// Most connections one store may have.
 inline constexpr std::size_t max_pool_size = 256;
@@ -52,7 +53,8 @@ struct odbc_options {
         if (lock_timeout <= duration::zero()) return "lock_timeout must be positive";
         if (pool_size == 0 || pool_size > max_pool_size) return "pool_size must be 1 to 256";
         if (!odbc::detail::is_qualified_identifier(table))
-            return "table must be a name or schema.name, each part a letter or _, then letters, digits, _ or $, up to 63 bytes";
+            return "table must be a name or schema.name, each part a letter or _, then letters, digits, _ or $, up to 63 "
+                   "bytes";
         for (const std::string* column : {&columns.name, &columns.owner, &columns.token, &columns.expires_at})
             if (!odbc::detail::is_identifier(*column))
                 return "a column's name must be a letter or _, then letters, digits, _ or $, up to 63 bytes";
@@ -65,8 +67,8 @@ struct odbc_options {
 inline void validate(const odbc_options& options)
 {
     if (const char* rule = options.broken_rule())
-        leasehold::detail::raise(
-            std::system_error{std::make_error_code(std::errc::invalid_argument), std::string{"leasehold: odbc_options: "} + rule});
+        leasehold::detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument),
+                                                   std::string{"leasehold: odbc_options: "} + rule});
 }
 
 }  // namespace leasehold::inline v0

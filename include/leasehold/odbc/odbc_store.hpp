@@ -11,6 +11,7 @@
 #include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/pool.hpp>
 #include <leasehold/odbc/detail/token_hints.hpp>
+#include <leasehold/odbc/detail/unfinished_releases.hpp>
 #include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
@@ -29,7 +30,8 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0 {
+namespace leasehold::inline v0
+{
 
 /// Leases in a table of a database, over ODBC.
 ///
@@ -46,7 +48,8 @@ namespace leasehold::inline v0 {
 /// Lifetime: outlives the leases that use it. The destructor ends idle connections and waits for those, for no longer than
 /// call_timeout; it does not wait for calls that were given up.
 template <dialect::odbc_dialect Dialect>
-class basic_odbc_store {
+class basic_odbc_store
+{
 public:
     /// Does no I/O: the first call connects. Throws std::system_error (std::errc::invalid_argument), naming what is wrong
     /// with the options, or that the connection string has no keyword=value in it or holds a NUL.
@@ -54,10 +57,12 @@ public:
     {
         validate(options);
         if (connection_string.find('=') == std::string::npos || connection_string.find('\0') != std::string::npos)
-            leasehold::detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument),
-                                                       "leasehold: the connection string must be of the form keyword=value;... "
-                                                       "(as in \"Driver=SQLite3;Database=jobs.db\")"});
-        config_ = std::make_shared<const odbc::detail::configuration>(std::move(connection_string), std::move(options), &Dialect::describe);
+            leasehold::detail::raise(
+                std::system_error{std::make_error_code(std::errc::invalid_argument),
+                                  "leasehold: the connection string must be of the form keyword=value;... "
+                                  "(as in \"Driver=SQLite3;Database=jobs.db\")"});
+        config_ = std::make_shared<const odbc::detail::configuration>(std::move(connection_string), std::move(options),
+                                                                      &Dialect::describe);
         pool_ = std::make_shared<odbc::detail::pool>(config_, Dialect::in_process);
     }
     basic_odbc_store(const basic_odbc_store&) = delete;
@@ -65,22 +70,31 @@ public:
     ~basic_odbc_store() { pool_->close(deadline()); }
 
     /// lease_store: a term for `owner`, more time for the one it has, or busy.
-    [[nodiscard]] acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    [[nodiscard]] acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl,
+                                             std::error_code& ec)
     {
-        const auto answer = call({operation::acquire, name, owner, hints_.take(name), ttl}, ec);
-        return ec ? acquire_result{} : answer.grant.result;
+        const auto unfinished = unfinished_.find(name, owner);
+        const odbc::detail::request asked{operation::acquire, name, owner,
+                                          hints_.take(name),  ttl,  unfinished.value_or(no_release)};
+        const auto answer = call(asked, ec);
+        if (ec) return {};
+        if (unfinished) unfinished_.erase(name, owner);
+        return answer.grant.result;
     }
 
     /// lease_store: true if that very term was unexpired and now ends `ttl` from now.
-    [[nodiscard]] bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
+    [[nodiscard]] bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl,
+                             std::error_code& ec)
     {
         return call({operation::renew, name, owner, token.value(), ttl}, ec).yes && !ec;
     }
 
     /// lease_store: true if that very term was unexpired and has ended. After a lost connection the row is read back.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed,
+                 std::error_code& ec)
     {
         const bool released = call({operation::release, name, owner, token.value(), keep_closed}, ec).yes && !ec;
+        if (ec) unfinished_.put(name, owner, {token.value(), keep_closed});
         if (released && keep_closed <= duration::zero()) hints_.put(name, token.value());
         return released;
     }
@@ -192,7 +206,8 @@ private:
 
     [[nodiscard]] time_point deadline() const
     {
-        return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(config_->options().call_timeout);
+        return std::chrono::steady_clock::now() +
+               std::chrono::duration_cast<std::chrono::steady_clock::duration>(config_->options().call_timeout);
     }
 
     odbc::detail::answer call(const odbc::detail::request& asked, std::error_code& ec)
@@ -210,7 +225,8 @@ private:
             return {};
         }
         odbc::detail::answer answer = std::move(session->inner().result());
-        pool_->give_back(std::move(session));
+        pool_->give_back(std::move(session),
+                         answer.failed == fault::none && answer.grant.result.granted() && asked.what == operation::acquire);
         if (answer.thrown) std::rethrow_exception(answer.thrown);
         if (answer.failed != fault::none) fail(answer.failed, std::move(answer.details), ec);
         return answer;
@@ -227,16 +243,18 @@ private:
         }
     }
 
+    static constexpr odbc::detail::unfinished_release no_release{};
     static constexpr const char* no_session =
         "no connection of the pool became free in time: raise pool_size or call_timeout, or look for what blocks the others";
     static constexpr const char* too_many_hang =
         "too many calls hang in the driver already (frozen server or network): nothing is tried until some of them return";
-    static constexpr const char* no_answer =
-        "no answer within call_timeout (frozen server or network, or an overloaded one): the connection was given up, what the call did is unknown";
+    static constexpr const char* no_answer = "no answer within call_timeout (frozen server or network, or an overloaded "
+                                             "one): the connection was given up, what the call did is unknown";
 
     std::shared_ptr<const odbc::detail::configuration> config_;
     std::shared_ptr<odbc::detail::pool> pool_;
     odbc::detail::token_hints hints_;
+    odbc::detail::unfinished_releases unfinished_;
 };
 
 /// The store for whatever database the connection string leads to.

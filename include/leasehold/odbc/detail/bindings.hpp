@@ -13,7 +13,8 @@
 #include <cstring>
 #include <string_view>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // Text in a buffer that a driver reads from or writes to.
 template <std::size_t Size>
@@ -63,15 +64,15 @@ struct result_block {
 inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parameter_block& in) noexcept
 {
     const auto text = [&](auto& buffer) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, max_name_bytes, 0, buffer.bytes.data(),
-                                  static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, max_name_bytes, 0,
+                                  buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
     };
     const auto integer = [&](SQLBIGINT& value) {
         return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &value, 0, nullptr);
     };
     const auto timestamp = [&](SQL_TIMESTAMP_STRUCT& value, SQLLEN& length) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_TYPE_TIMESTAMP, SQL_TYPE_TIMESTAMP, 26, 6, &value, sizeof(value),
-                                  &length);
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_TYPE_TIMESTAMP, SQL_TYPE_TIMESTAMP, 26, 6, &value,
+                                  sizeof(value), &length);
     };
     switch (which) {
     case parameter::name: return text(in.name);
@@ -97,7 +98,8 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_bl
     case column::owner:
     case column::name: {
         auto& buffer = out.texts[which == column::name];
-        return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
+        return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
+                            &buffer.length);
     }
     default: return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);
     }

@@ -12,19 +12,23 @@
 #include <thread>
 #include <utility>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // A session whose calls end on time, because a thread of its own is in the driver while the caller waits: no ODBC attribute
 // and no SQLCancel makes a call to a frozen server return. A caller that gives up leaves the session and its thread behind;
 // they free themselves when the driver comes back, if ever. Where the database is in this process there is no thread.
-class bounded_session : public std::enable_shared_from_this<bounded_session> {
+class bounded_session : public std::enable_shared_from_this<bounded_session>
+{
 public:
     using time_point = session::time_point;
     // Called on the session's thread when it comes back after it was given up.
     using latecomer = std::function<void(bounded_session&)>;
 
     bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late)
-        : inner_{std::move(config)}, direct_{direct}, late_{std::move(late)}
+        : inner_{std::move(config)},
+          direct_{direct},
+          late_{std::move(late)}
     {
     }
 
@@ -42,7 +46,9 @@ public:
         std::unique_lock lock{mutex_};
         if (!thread_.joinable()) thread_ = std::thread{[self = shared_from_this()] { self->serve(); }};
         state_ = state::queued;
+        lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
         to_thread_.notify_one();
+        lock.lock();
         if (!to_caller_.wait_until(lock, deadline, [this] { return state_ == state::done; })) return false;
         state_ = state::idle;
         return true;
@@ -88,10 +94,8 @@ public:
         std::unique_lock lock{mutex_};
         const bool stopped = to_caller_.wait_until(lock, deadline, [this] { return state_ == state::stopped; });
         lock.unlock();
-        if (stopped)
-            thread_.join();
-        else
-            thread_.detach();
+        if (stopped) thread_.join();
+        else thread_.detach();
     }
 
 private:
@@ -101,7 +105,8 @@ private:
     {
         std::unique_lock lock{mutex_};
         for (;;) {
-            to_thread_.wait(lock, [this] { return state_ == state::queued || state_ == state::given_up || state_ == state::stopping; });
+            to_thread_.wait(
+                lock, [this] { return state_ == state::queued || state_ == state::given_up || state_ == state::stopping; });
             if (state_ != state::queued) break;
             state_ = state::working;
             lock.unlock();
@@ -109,7 +114,9 @@ private:
             lock.lock();
             if (state_ == state::given_up) break;
             state_ = state::done;
+            lock.unlock();
             to_caller_.notify_one();
+            lock.lock();
         }
         const bool given_up = state_ == state::given_up;
         const bool keep_connection = direct_;

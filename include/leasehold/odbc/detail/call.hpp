@@ -5,6 +5,7 @@
 #include <leasehold/lease_record.hpp>
 #include <leasehold/odbc/detail/fault.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
+#include <leasehold/odbc/detail/unfinished_releases.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <chrono>
@@ -14,7 +15,8 @@
 #include <string_view>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 enum class operation : std::uint8_t { acquire, renew, release, inspect, list, force_release, create_schema, connect };
 
@@ -23,8 +25,9 @@ struct request {
     operation what = operation::connect;
     std::string_view name{};
     std::string_view owner{};
-    std::int64_t token = 0;  // acquire: a hint, or 0
-    duration time{};         // ttl, or keep_closed
+    std::int64_t token = 0;      // acquire: a hint, or 0
+    duration time{};             // ttl, or keep_closed
+    unfinished_release first{};  // acquire: to be repeated before, if its token isn't 0
 };
 
 // What came out. Belongs to the session, so that it has somewhere to go when the caller has left.

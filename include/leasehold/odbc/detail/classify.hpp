@@ -7,7 +7,8 @@
 #include <array>
 #include <string_view>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // One line of the table below: it fits where every part that it names fits.
 struct fault_rule {
@@ -18,7 +19,8 @@ struct fault_rule {
     const char* advice;
 };
 
-namespace advice {
+namespace advice
+{
 
 inline constexpr const char* table =
     "the table is not there: call create_schema() once, or check odbc_options::table and the connection's default schema";
@@ -28,19 +30,24 @@ inline constexpr const char* log_in = "the database refuses the log-in: check us
 inline constexpr const char* database = "the database of that name is not there: check Database in the connection string";
 inline constexpr const char* driver =
     "the ODBC driver or data source is not there: check Driver= or DSN= against odbcinst -q -d and odbcinst -q -s";
-inline constexpr const char* no_server = "no server answers there: check Server and Port in the connection string, and that it runs";
-inline constexpr const char* file = "the file can't be opened: check the path in Database, its folder, and the rights to both";
+inline constexpr const char* no_server =
+    "no server answers there: check Server and Port in the connection string, and that it runs";
+inline constexpr const char* file =
+    "the file can't be opened: check the path in Database, its folder, and the rights to both";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
+inline constexpr const char* set_up = "a statement that sets up a new connection failed: check odbc_options::on_connect";
 inline constexpr const char* lost = "the connection was lost";
 inline constexpr const char* starting = "the server is starting up or shutting down";
 inline constexpr const char* too_many = "the server has no connection left: lower pool_size, or raise the server's limit";
 inline constexpr const char* read_only = "the database is read-only: connect to the primary, or make it writable";
 inline constexpr const char* full = "the database's disk is full";
-inline constexpr const char* permission = "the user may not do this: grant SELECT, INSERT and UPDATE on the table";
+inline constexpr const char* permission =
+    "the user may not do this: grant SELECT, INSERT and UPDATE on the table, and the right to create it for create_schema()";
 inline constexpr const char* conflict = "concurrent transactions kept getting in the way";
 inline constexpr const char* locked = "another transaction has the row locked";
 inline constexpr const char* encoding = "the database can't store this text: its encoding, or the column's, must be UTF-8";
-inline constexpr const char* declare_fetch = "psqlODBC's UseDeclareFetch can't be used here: take it out of the connection string";
+inline constexpr const char* declare_fetch =
+    "psqlODBC's UseDeclareFetch can't be used here: take it out of the connection string";
 inline constexpr const char* slow = "the server ended the statement because it took too long";
 
 }  // namespace advice
@@ -59,6 +66,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", 0, "[SQLite]UNIQUE constraint", fault::duplicate_key, ""},
     {"", 0, "[SQLite]no such table", fault::schema_missing, advice::table},
     {"", 0, "[SQLite]no such column", fault::schema_missing, advice::column},
+    {"", 0, "[SQLite]unknown database", fault::schema_missing, advice::table},
     {"", 0, "has no column named", fault::schema_missing, advice::column},
     {"", 0, "[SQLite]database is locked", fault::conflict, advice::conflict},
 
@@ -88,6 +96,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"55P03", 0, "", fault::lock_timeout, advice::locked},
     {"", 1205, "", fault::lock_timeout, advice::locked},
     {"40", 0, "", fault::conflict, advice::conflict},
+    {"0A000", 0, "cached plan must not change", fault::conflict, advice::conflict},
     {"", 1213, "", fault::conflict, advice::conflict},
     {"HY000", 1020, "", fault::conflict, advice::conflict},
     {"", 1317, "", fault::conflict, advice::conflict},

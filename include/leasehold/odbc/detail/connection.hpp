@@ -18,11 +18,13 @@
 #include <string_view>
 #include <utility>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // One connection and its prepared statements. All ODBC calls of the store are made here; any of them may block for as long
 // as the driver likes. Not thread-safe, not movable (drivers hold the addresses of the blocks).
-class connection {
+class connection
+{
 public:
     using time_point = std::chrono::steady_clock::time_point;
 
@@ -95,7 +97,10 @@ private:
     fault fetch(statement which);
     void finish_row(statement which) noexcept;
     std::string info(SQLUSMALLINT what) const;
-    [[nodiscard]] statement_handle& prepared(statement which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] statement_handle& prepared(statement which) noexcept
+    {
+        return statements_[static_cast<std::size_t>(which)];
+    }
 
     std::shared_ptr<const configuration> config_;
     std::shared_ptr<const program> program_;
@@ -130,19 +135,20 @@ inline fault connection::connect()
     disconnect();
     environment_ = environment_handle{SQL_NULL_HANDLE};
     if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
-    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
+    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION,
+                    reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
     connection_ = connection_handle{environment_.get()};
     if (!connection_) return fail_connecting(SQL_HANDLE_ENV, environment_.get());
     // Only helps a thread that was given up to end; drivers that refuse it are as good.
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
-    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)),
-                        SQL_IS_UINTEGER);
-    const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(config_->connection_string().c_str()), SQL_NTS,
-                                              nullptr, 0, nullptr, SQL_DRIVER_NOPROMPT);
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT,
+                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
+    const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(config_->connection_string().c_str()),
+                                              SQL_NTS, nullptr, 0, nullptr, SQL_DRIVER_NOPROMPT);
     if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
     connected_ = true;
-    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_ON)),
-                        SQL_IS_UINTEGER);
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT,
+                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_ON)), SQL_IS_UINTEGER);
     return set_up();
 }
 
@@ -155,7 +161,9 @@ inline fault connection::set_up()
     for (const auto* statements : {&program_->description().on_connect, &config_->options().on_connect})
         for (const std::string& text : *statements)
             if (failed == fault::none) failed = run_text(text);
-    if (failed != fault::none) disconnect();
+    if (failed == fault::none) return fault::none;
+    if (report_.details.advice.empty()) report_.details.advice = advice::set_up;
+    disconnect();
     return failed;
 }
 
@@ -214,8 +222,8 @@ inline SQLRETURN connection::widen_granularity(SQLHANDLE of, SQLUSMALLINT column
     SQLSMALLINT ignored = 0, type = 0, digits = whole_second, nullable = 0;
     SQLULEN size = 0;
     std::array<SQLCHAR, 128> name{};
-    const SQLRETURN done = ::SQLDescribeCol(of, column_number, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored, &type, &size,
-                                            &digits, &nullable);
+    const SQLRETURN done = ::SQLDescribeCol(of, column_number, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
+                                            &type, &size, &digits, &nullable);
     if (!SQL_SUCCEEDED(done)) return done;
     std::int64_t unit = 1'000'000;
     for (SQLSMALLINT digit = 0; digit < digits && unit > 1; ++digit) unit /= 10;
@@ -235,7 +243,8 @@ inline fault connection::learn_granularity(statement which)
 
 inline fault connection::prepare_and_execute(statement which)
 {
-    if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out between two statements");
+    if (std::chrono::steady_clock::now() >= deadline_)
+        return fail(fault::timeout, "the time of the call ran out between two statements");
     if (const fault failed = learn_granularity(which); failed != fault::none) return failed;
     if (!prepared(which))
         if (const fault failed = prepare(which); failed != fault::none) return failed;

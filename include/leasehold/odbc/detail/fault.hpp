@@ -6,7 +6,8 @@
 
 #include <cstdint>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // What went wrong with a statement or a connection, as far as the store acts differently on it.
 enum class fault : std::uint8_t {
@@ -19,7 +20,7 @@ enum class fault : std::uint8_t {
     unavailable,      // can't connect
     timeout,          // no answer in time; what the statement did is unknown
     schema_missing,
-    failure           // anything else
+    failure  // anything else
 };
 
 constexpr errc errc_of(fault kind) noexcept

@@ -11,7 +11,8 @@
 
 // The protocol: which statement comes next, given what the last one said. No ODBC and no SQL; `Database` is anything that
 // has run(), found(), rows(), number(), set_token() and the three flags of a dialect, as `connection` has.
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
 inline constexpr int max_looks = 32;
@@ -36,7 +37,9 @@ grant_answer busy_as_read(const Database& db)
 {
     const bool live = db.found() && db.number(column::live) != 0;
     if (!live) return {};
-    return {{acquire_status::busy, fencing_token{db.number(column::token)}, std::chrono::microseconds{db.number(column::remaining)}}, false};
+    return {{acquire_status::busy, fencing_token{db.number(column::token)},
+             std::chrono::microseconds{db.number(column::remaining)}},
+            false};
 }
 
 // The row was locked for too long, by a fence or another attempt, or was taken in the same instant: that is busy.
@@ -48,18 +51,21 @@ fault busy_after_reading(Database& db, grant_answer& answer)
     return failed;
 }
 
+// A duplicate key: of several that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
+// a unique index which is not the conflict target. The next try sees that row.
 template <class Database>
 fault grant_in_one_statement(Database& db, grant_answer& answer)
 {
-    const fault failed = db.run(statement::grant);
+    fault failed = db.run(statement::grant);
+    for (int look = 1; failed == fault::duplicate_key && look < max_looks; ++look) failed = db.run(statement::grant);
     if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
     if (failed != fault::none) return failed;
     if (!db.found()) return busy_after_reading(db, answer);
     const std::int64_t token = db.number(column::token);
-    if (db.number(column::granted) != 0)
-        answer = granted(token, db.number(column::fresh) != 0);
+    if (db.number(column::granted) != 0) answer = granted(token, db.number(column::fresh) != 0);
     else
-        answer = {{acquire_status::busy, fencing_token{token}, std::chrono::microseconds{db.number(column::remaining)}}, false};
+        answer = {{acquire_status::busy, fencing_token{token}, std::chrono::microseconds{db.number(column::remaining)}},
+                  false};
     return fault::none;
 }
 
@@ -122,7 +128,8 @@ fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
 template <class Database>
 bool row_is_our_live_term(const Database& db, std::int64_t token)
 {
-    return db.found() && db.number(column::live) != 0 && db.number(column::whose) == owner_is_us && db.number(column::token) == token;
+    return db.found() && db.number(column::live) != 0 && db.number(column::whose) == owner_is_us &&
+           db.number(column::token) == token;
 }
 
 // No row counted means lost where a driver counts matched rows. Elsewhere it may also mean that nothing had to change (two
@@ -150,7 +157,8 @@ fault release_flow(Database& db, std::int64_t token, bool keep_closed, bool repe
     db.set_token(token);
     if (keep_closed && db.client_arithmetic())
         if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
-    if (const fault failed = db.run(keep_closed ? statement::close : statement::release); failed != fault::none) return failed;
+    if (const fault failed = db.run(keep_closed ? statement::close : statement::release); failed != fault::none)
+        return failed;
     released = db.rows() > 0;
     if (released || !repeated) return fault::none;
     if (const fault failed = db.run(statement::read); failed != fault::none) return failed;

@@ -15,13 +15,15 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // Most sessions given up that still hang in their driver; while there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
 
 // The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
-class pool : public std::enable_shared_from_this<pool> {
+class pool : public std::enable_shared_from_this<pool>
+{
 public:
     using time_point = session::time_point;
     using session_pointer = std::shared_ptr<bounded_session>;
@@ -53,18 +55,20 @@ public:
         return chosen;
     }
 
-    void give_back(session_pointer session)
+    // `told`: the caller of an attempt is about to learn of a term.
+    void give_back(session_pointer session, bool told)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         direct_ = direct_ || session->direct();
+        if (told)
+            for (abandoned& each : abandoned_)
+                each.known = each.known || (each.attempt && same_attempt(*each.session, *session));
         std::erase(active_, session);
         idle_.push_back(std::move(session));
         // One that waits for an older attempt to be undone can't use what it is woken for.
-        if (abandoned_.empty())
-            changed_.notify_one();
-        else
-            changed_.notify_all();
+        if (abandoned_.empty()) changed_.notify_one();
+        else changed_.notify_all();
     }
 
     // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
@@ -73,8 +77,7 @@ public:
         const std::lock_guard lock{mutex_};
         if (!session->give_up()) return false;
         std::erase(active_, session);
-        const bool superseded = std::any_of(active_.begin(), active_.end(), [&](const auto& other) { return same_attempt(*other, *session); });
-        abandoned_.push_back({session, session->inner().what() == operation::acquire, superseded, false});
+        abandoned_.push_back({session, session->inner().what() == operation::acquire, false, false});
         --open_;
         ++abandoned_calls_;
         changed_.notify_all();
@@ -122,9 +125,9 @@ public:
 private:
     struct abandoned {
         session_pointer session;
-        bool attempt;     // at a grant
-        bool superseded;  // the same owner has tried again: what came out late may be what that attempt was told
-        bool ending;      // its late term is being ended
+        bool attempt;  // at a grant
+        bool known;    // a later attempt of the same owner was told of a term, perhaps of the one that came out late
+        bool ending;   // its late term is being ended
     };
 
     void make()
@@ -136,39 +139,47 @@ private:
         ++open_;
     }
 
+    // Of two sessions that are both at a grant.
     static bool same_attempt(bounded_session& a, bounded_session& b)
     {
-        return a.inner().what() == operation::acquire && b.inner().what() == operation::acquire && a.inner().name() == b.inner().name() &&
-               a.inner().owner() == b.inner().owner();
+        return a.inner().name() == b.inner().name() && a.inner().owner() == b.inner().owner();
     }
 
-    // An attempt whose caller has left may still be granted. That term has to be ended, since nobody knows of it; but not if
-    // the same owner has tried again, since it was then told the same term. So a new attempt stops the ending of an older
-    // one's term, and waits for one that has begun.
-    bool may_begin(const request& asked)
+    // An attempt whose caller has left may still be granted. That term has to be ended, since nobody knows of it; but not
+    // if the same owner has tried again and was told the same term. So the ending waits for such attempts that are under
+    // way, and they wait for an ending that has begun.
+    bool may_begin(const request& asked) const
     {
-        if (asked.what != operation::acquire) return true;
-        for (abandoned& each : abandoned_) {
-            session& late = each.session->inner();
-            if (!each.attempt || late.name() != asked.name || late.owner() != asked.owner) continue;
-            if (each.ending) return false;
-            each.superseded = true;
-        }
-        return true;
+        return asked.what != operation::acquire ||
+               std::none_of(abandoned_.begin(), abandoned_.end(), [&](const abandoned& each) {
+                   session& late = each.session->inner();
+                   return each.ending && late.name() == asked.name && late.owner() == asked.owner;
+               });
+    }
+
+    bool same_attempt_is_under_way(bounded_session& late) const
+    {
+        return std::any_of(active_.begin(), active_.end(), [&](const session_pointer& each) {
+            return each->inner().what() == operation::acquire && same_attempt(*each, late);
+        });
     }
 
     // On the thread of a session that was given up.
     void came_late(bounded_session& late)
     {
         const auto entry = [&] {
-            return std::find_if(abandoned_.begin(), abandoned_.end(), [&](const abandoned& each) { return each.session.get() == &late; });
+            return std::find_if(abandoned_.begin(), abandoned_.end(),
+                                [&](const abandoned& each) { return each.session.get() == &late; });
         };
         std::unique_lock lock{mutex_};
-        if (late.inner().was_granted_a_new_term() && !entry()->superseded) {
-            entry()->ending = true;
-            lock.unlock();
-            late.inner().undo();
-            lock.lock();
+        if (late.inner().was_granted_a_new_term()) {
+            changed_.wait(lock, [&] { return entry()->known || !same_attempt_is_under_way(late); });
+            if (!entry()->known) {
+                entry()->ending = true;
+                lock.unlock();
+                late.inner().undo();
+                lock.lock();
+            }
         }
         abandoned_.erase(entry());
         changed_.notify_all();

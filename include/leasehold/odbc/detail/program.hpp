@@ -7,6 +7,7 @@
 #include <leasehold/odbc/dialect/description.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -14,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // SQL as ODBC wants it: question marks, and what to bind to them.
 struct compiled_statement {
@@ -23,15 +25,17 @@ struct compiled_statement {
 };
 
 // A dialect's SQL for one table, ready to be prepared. Made once per store; never changed afterwards.
-class program {
+class program
+{
 public:
     program(dialect::description description, const odbc_options& options) : description_{std::move(description)}
     {
         const dialect::description& d = description_;
-        const std::array<const std::string*, statement_count> texts{&d.probe, &d.grant,   &d.read,  &d.insert,  &d.take, &d.renew,
-                                                                    &d.release, &d.close, &d.inspect, &d.list, &d.force_release};
-        for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], d.quote, options);
-        for (const std::string& text : d.schema) schema_.push_back(compile(text, d.quote, options).sql);
+        const std::array<const std::string*, statement_count> texts{&d.probe,   &d.grant, &d.read,         &d.insert,
+                                                                    &d.take,    &d.renew, &d.release,      &d.close,
+                                                                    &d.inspect, &d.list,  &d.force_release};
+        for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], options);
+        for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
     }
 
     [[nodiscard]] const dialect::description& description() const noexcept { return description_; }
@@ -42,32 +46,45 @@ public:
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
 
 private:
-    static compiled_statement compile(std::string_view text, char quote, const odbc_options& options)
+    static void replace_all(std::string& text, std::string_view what, std::string_view with)
     {
-        const std::array<std::pair<std::string_view, const std::string*>, 5> names{{{"{table}", &options.table},
-                                                                                    {"{name}", &options.columns.name},
-                                                                                    {"{owner}", &options.columns.owner},
-                                                                                    {"{token}", &options.columns.token},
-                                                                                    {"{expires_at}", &options.columns.expires_at}}};
-        static constexpr std::array<std::pair<std::string_view, parameter>, 7> markers{{{":name", parameter::name},
-                                                                                        {":owner", parameter::owner},
-                                                                                        {":token", parameter::token},
-                                                                                        {":us", parameter::us},
-                                                                                        {":expiry", parameter::expiry},
-                                                                                        {":released", parameter::released},
-                                                                                        {":upper", parameter::upper}}};
+        for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+            text.replace(at, what.size(), with);
+    }
+
+    compiled_statement compile(std::string text, const odbc_options& options) const
+    {
+        const char quote = description_.quote;
+        for (const auto& [marker, piece] : description_.pieces) replace_all(text, marker, piece);
+        replace_all(text, "{table}", detail::quoted(options.table, quote));
+        replace_all(text, "{name}", detail::quoted(options.columns.name, quote));
+        replace_all(text, "{owner}", detail::quoted(options.columns.owner, quote));
+        replace_all(text, "{token}", detail::quoted(options.columns.token, quote));
+        replace_all(text, "{expires_at}", detail::quoted(options.columns.expires_at, quote));
+        return with_question_marks(text);
+    }
+
+    static compiled_statement with_question_marks(std::string_view text)
+    {
+        constexpr std::array<std::pair<std::string_view, parameter>, 7> markers{{{":name", parameter::name},
+                                                                                 {":owner", parameter::owner},
+                                                                                 {":token", parameter::token},
+                                                                                 {":us", parameter::us},
+                                                                                 {":expiry", parameter::expiry},
+                                                                                 {":released", parameter::released},
+                                                                                 {":upper", parameter::upper}}};
         compiled_statement result;
         while (!text.empty()) {
-            std::size_t used = 1;
-            if (text.front() == '{') {
-                for (const auto& [marker, name] : names)
-                    if (text.starts_with(marker)) result.sql += quoted(*name, quote), used = marker.size();
-            } else if (text.front() == ':') {
-                for (const auto& [marker, which] : markers)
-                    if (text.starts_with(marker)) result.sql += '?', result.parameters.push_back(which), used = marker.size();
+            const auto found = std::find_if(markers.begin(), markers.end(),
+                                            [text](const auto& each) { return text.starts_with(each.first); });
+            if (found != markers.end()) {
+                result.sql += '?';
+                result.parameters.push_back(found->second);
+                text.remove_prefix(found->first.size());
+            } else {
+                result.sql += text.front();
+                text.remove_prefix(1);
             }
-            if (used == 1) result.sql += text.front();
-            text.remove_prefix(used);
         }
         return result;
     }

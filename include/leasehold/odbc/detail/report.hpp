@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // Most diagnostic records read after one failure.
 inline constexpr SQLSMALLINT max_diagnostic_records = 4;
@@ -35,7 +36,8 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, const std::vector<st
         std::array<SQLCHAR, 1024> text{};
         SQLINTEGER native = 0;
         SQLSMALLINT length = 0;
-        if (!SQL_SUCCEEDED(::SQLGetDiagRec(type, of, record, state.data(), &native, text.data(), static_cast<SQLSMALLINT>(text.size()), &length)))
+        if (!SQL_SUCCEEDED(::SQLGetDiagRec(type, of, record, state.data(), &native, text.data(),
+                                           static_cast<SQLSMALLINT>(text.size()), &length)))
             break;
         std::string words{reinterpret_cast<const char*>(text.data())};
         while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();

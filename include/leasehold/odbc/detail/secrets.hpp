@@ -8,14 +8,22 @@
 #include <string_view>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
+
+constexpr std::string_view without_spaces_around(std::string_view text) noexcept
+{
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    return text;
+}
 
 inline bool is_keyword(std::string_view text, std::string_view keyword) noexcept
 {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return std::equal(text.begin(), text.end(), keyword.begin(), keyword.end(), [&](char a, char b) { return lower(a) == b; });
+    text = without_spaces_around(text);
+    return std::equal(text.begin(), text.end(), keyword.begin(), keyword.end(),
+                      [&](char a, char b) { return lower(a) == b; });
 }
 
 // The passwords in a connection string, as written and without their braces. What is broken is read to its end: it is
@@ -32,14 +40,18 @@ inline std::vector<std::string> passwords_in(std::string_view connection_string)
         std::string_view key = connection_string.substr(at, equals - at);
         key = key.substr(key.rfind(';') + 1);  // npos + 1 is 0
         std::string_view value = connection_string.substr(equals + 1);
+        value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+        const std::size_t begin = connection_string.size() - value.size();
         std::size_t end = value.find(';');
         if (value.starts_with('{')) {
             end = value.find('}');
-            while (end != std::string_view::npos && end + 1 < value.size() && value[end + 1] == '}') end = value.find('}', end + 2);
+            while (end != std::string_view::npos && end + 1 < value.size() && value[end + 1] == '}')
+                end = value.find('}', end + 2);
             if (end != std::string_view::npos) ++end;
         }
         value = value.substr(0, end);
-        at = equals + 1 + value.size() + 1;
+        at = begin + value.size() + 1;
+        value = without_spaces_around(value);
         if (!is_keyword(key, "pwd") && !is_keyword(key, "password") && !is_keyword(key, "pass")) continue;
         add(value);
         if (!value.starts_with('{')) continue;

@@ -19,7 +19,8 @@
 #include <thread>
 #include <utility>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
@@ -29,12 +30,15 @@ inline constexpr std::chrono::microseconds longest_pause{50'000};
 
 // One connection that carries out one request at a time, with retries and reconnection within the request's time. Without
 // threads: whoever calls perform() may block in the driver. Not thread-safe.
-class session {
+class session
+{
 public:
     using time_point = connection::time_point;
 
     explicit session(std::shared_ptr<const configuration> config)
-        : db_{std::move(config)}, random_{static_cast<std::minstd_rand::result_type>(reinterpret_cast<std::uintptr_t>(this) >> 4U)}
+        : patience_{config->options().call_timeout},
+          db_{std::move(config)},
+          random_{static_cast<std::minstd_rand::result_type>(reinterpret_cast<std::uintptr_t>(this) >> 4U)}
     {
     }
 
@@ -44,6 +48,7 @@ public:
         what_ = asked.what;
         token_ = asked.token;
         time_ = asked.time;
+        first_ = asked.first;
         deadline_ = deadline;
         db_.set_deadline(deadline);
         db_.in().name.assign(asked.name);
@@ -83,9 +88,13 @@ public:
     // A new term has come out of it, which only matters if nobody waits for the answer any longer.
     [[nodiscard]] bool was_granted_a_new_term() const noexcept
     {
-        return what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted() && answer_.grant.fresh;
+        return what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted() &&
+               answer_.grant.fresh;
     }
-    [[nodiscard]] bool runs_in_process() const noexcept { return db_.sql() != nullptr && db_.sql()->description().in_process; }
+    [[nodiscard]] bool runs_in_process() const noexcept
+    {
+        return db_.sql() != nullptr && db_.sql()->description().in_process;
+    }
 
 private:
     void prepare_undo() noexcept
@@ -93,7 +102,7 @@ private:
         what_ = operation::release;
         token_ = answer_.grant.result.token.value();
         time_ = duration::zero();
-        deadline_ = time_point::max();
+        deadline_ = std::chrono::steady_clock::now() + patience_;
         db_.set_deadline(deadline_);
     }
 
@@ -124,7 +133,8 @@ private:
     bool pause(int tries)
     {
         const auto limit = std::min<std::chrono::microseconds>(first_pause * (1 << std::min(tries, 7)), longest_pause);
-        const std::chrono::microseconds chosen{std::uniform_int_distribution<std::int64_t>{limit.count() / 4, limit.count()}(random_)};
+        const std::chrono::microseconds chosen{
+            std::uniform_int_distribution<std::int64_t>{limit.count() / 4, limit.count()}(random_)};
         const auto now = std::chrono::steady_clock::now();
         if (deadline_ - now <= chosen) return false;
         std::this_thread::sleep_for(chosen);
@@ -134,11 +144,11 @@ private:
     fault step(bool repeated)
     {
         switch (what_) {
-        case operation::acquire:
-            db_.set_time_to_live(time_);
-            return grant_flow(db_, std::exchange(token_, 0), answer_.grant);
+        case operation::acquire: return acquire();
         case operation::renew: db_.set_time_to_live(time_); return renew_flow(db_, token_, answer_.yes);
-        case operation::release: db_.set_time_to_live(time_); return release_flow(db_, token_, time_ > duration::zero(), repeated, answer_.yes);
+        case operation::release:
+            db_.set_time_to_live(time_);
+            return release_flow(db_, token_, time_ > duration::zero(), repeated, answer_.yes);
         case operation::inspect: return inspect();
         case operation::list: return list();
         case operation::force_release: {
@@ -152,10 +162,24 @@ private:
         return fault::none;
     }
 
+    fault acquire()
+    {
+        if (first_.token != 0) {
+            bool ignored = false;
+            db_.set_time_to_live(first_.keep_closed);
+            const fault failed = release_flow(db_, first_.token, first_.keep_closed > duration::zero(), false, ignored);
+            if (failed != fault::none) return failed;
+            first_ = {};
+        }
+        db_.set_time_to_live(time_);
+        return grant_flow(db_, std::exchange(token_, 0), answer_.grant);
+    }
+
     lease_record record(std::string_view name) const
     {
         const std::chrono::microseconds remaining{std::max<std::int64_t>(1, db_.number(column::remaining))};
-        return {std::string{name}, std::string{db_.text(column::owner)}, fencing_token{db_.number(column::token)}, remaining};
+        return {std::string{name}, std::string{db_.text(column::owner)}, fencing_token{db_.number(column::token)},
+                remaining};
     }
 
     fault inspect()
@@ -177,15 +201,18 @@ private:
         const fault failed = db_.run_each(statement::list, [this](const connection& row) {
             if (row.text(column::name).starts_with(name())) answer_.records.push_back(record(row.text(column::name)));
         });
-        std::sort(answer_.records.begin(), answer_.records.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+        std::sort(answer_.records.begin(), answer_.records.end(),
+                  [](const auto& a, const auto& b) { return a.name < b.name; });
         return failed;
     }
 
+    duration patience_;  // for undo()
     connection db_;
     std::minstd_rand random_;
     operation what_ = operation::connect;
     std::int64_t token_ = 0;
     duration time_{};
+    unfinished_release first_{};
     time_point deadline_ = time_point::max();
     answer answer_;
 };

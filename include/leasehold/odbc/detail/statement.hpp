@@ -7,17 +7,44 @@
 #include <cstdint>
 #include <span>
 
-namespace leasehold::inline v0::odbc::detail {
+namespace leasehold::inline v0::odbc::detail
+{
 
 // The statements a connection keeps prepared. What each does is at dialect::description.
-enum class statement : std::uint8_t { probe, grant, read, insert, take, renew, release, close, inspect, list, force_release };
+enum class statement : std::uint8_t {
+    probe,
+    grant,
+    read,
+    insert,
+    take,
+    renew,
+    release,
+    close,
+    inspect,
+    list,
+    force_release
+};
 inline constexpr std::size_t statement_count = 11;
 
 enum class parameter : std::uint8_t { name, owner, token, us, expiry, released, upper };
 
-enum class column : std::uint8_t { count, granted, fresh, token, whose, live, released, remaining, expiry, now, owner, name };
+enum class column : std::uint8_t {
+    count,
+    granted,
+    fresh,
+    token,
+    whose,
+    live,
+    released,
+    remaining,
+    expiry,
+    now,
+    owner,
+    name
+};
 
-namespace columns {
+namespace columns
+{
 
 inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};

@@ -6,18 +6,26 @@
 
 #include <concepts>
 
-namespace leasehold::inline v0::dialect {
+namespace leasehold::inline v0::dialect
+{
 
-namespace detail {
+namespace detail
+{
 
 template <class D>
-concept dialect_knows_its_place = requires {
-    { D::in_process } -> std::convertible_to<bool>;
+concept dialect_knows_its_place = requires
+{
+    {
+        D::in_process
+        } -> std::convertible_to<bool>;
 };
 
 template <class D>
-concept dialect_can_describe = requires(const circumstances& at) {
-    { D::describe(at) } -> std::same_as<description>;
+concept dialect_can_describe = requires(const circumstances& at)
+{
+    {
+        D::describe(at)
+        } -> std::same_as<description>;
 };
 
 }  // namespace detail

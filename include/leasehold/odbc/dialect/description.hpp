@@ -6,9 +6,11 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace leasehold::inline v0::dialect {
+namespace leasehold::inline v0::dialect
+{
 
 /// What a dialect may look at.
 struct circumstances {
@@ -32,20 +34,23 @@ struct description {
     bool client_arithmetic = false;       ///< the client adds ttls to the database's clock; changes the columns of reads
     bool counts_matched_rows = false;     ///< an UPDATE that changes nothing counts the row all the same
 
+    /// Pieces of SQL that the statements name in braces, as in {live}. A piece may name those after it.
+    std::vector<std::pair<std::string_view, std::string>> pieces;
+
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
 
-    std::string probe;          ///< no rows; fails unless the table and its columns are there; one column: {expires_at}
-    std::string grant;          ///< granted (1, 0), token, remaining us, fresh (1: a new term)
-    std::string read;           ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
-                                ///< client_arithmetic: count, token, live, released, expiry, now, owner; always one row
-    std::string insert;         ///< the first term of a name; fails with a duplicate key if the row is there
-    std::string take;           ///< a new term, if the row has :token and is not live
-    std::string renew;          ///< if the row has :owner, :token and is live
-    std::string release;        ///< the same; sets the expiry to long ago, so that a clock set back revives nothing
-    std::string close;          ///< the same; no owner, and live for :us
-    std::string inspect;        ///< token, remaining us, owner of a live row; client_arithmetic: token, expiry, now, owner
-    std::string list;           ///< token, remaining us, owner, name of live rows; client_arithmetic: token, expiry, now, owner, name
+    std::string probe;    ///< no rows; fails unless the table and its columns are there; one column: {expires_at}
+    std::string grant;    ///< granted (1, 0), token, remaining us, fresh (1: a new term)
+    std::string read;     ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
+                          ///< client_arithmetic: count, token, live, released, expiry, now, owner; always one row
+    std::string insert;   ///< the first term of a name; fails with a duplicate key if the row is there
+    std::string take;     ///< a new term, if the row has :token and is not live
+    std::string renew;    ///< if the row has :owner, :token and is live
+    std::string release;  ///< the same; sets the expiry to long ago, so that a clock set back revives nothing
+    std::string close;    ///< the same; no owner, and live for :us
+    std::string inspect;  ///< token, remaining us, owner of a live row; client_arithmetic: token, expiry, now, owner
+    std::string list;  ///< token, remaining us, owner, name of live rows; client_arithmetic: token, expiry, now, owner, name
     std::string force_release;  ///< as release, whoever holds
 };
 

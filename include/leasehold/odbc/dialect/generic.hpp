@@ -6,7 +6,8 @@
 
 #include <string>
 
-namespace leasehold::inline v0::dialect {
+namespace leasehold::inline v0::dialect
+{
 
 /// Any other database with SELECT and a conditional UPDATE.
 ///
@@ -18,32 +19,35 @@ struct generic {
 
     [[nodiscard]] static description describe(const circumstances& at)
     {
-        const std::string now{at.now};
         description d{};
         d.name = "generic";
         d.client_arithmetic = true;
         // MySQL's family has names in backquotes unless told otherwise.
-        if (at.dbms_name.find("MySQL") != at.dbms_name.npos || at.dbms_name.find("MariaDB") != at.dbms_name.npos) d.quote = '`';
+        if (at.dbms_name.find("MySQL") != at.dbms_name.npos || at.dbms_name.find("MariaDB") != at.dbms_name.npos)
+            d.quote = '`';
+        d.pieces = {
+            {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{live}", "{expires_at} > {now}"},
+            {"{now}", std::string{at.now}},
+        };
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
                     " {token} bigint not null, {expires_at} timestamp not null)",
                     "insert into {table} ({name}, {owner}, {token}, {expires_at})"
-                    " values ('', 'leasehold schema', 1, " + now + ")"};
+                    " values ('', 'leasehold schema', 1, {now})"};
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
-        const std::string live = "{expires_at} > " + now;
-        const std::string term = "{name} = :name and {owner} = :owner and {token} = :token and " + live;
         // Aggregates give one row, and so the clock, also where the name is new.
-        d.read = "select count(*), max({token}), max(case when " + live + " then 1 else 0 end),"
-                 " max(case when {expires_at} = :released then 1 else 0 end), max({expires_at}), " + now +
-                 ", max({owner}) from {table} where {name} = :name";
+        d.read = "select count(*), max({token}), max(case when {live} then 1 else 0 end),"
+                 " max(case when {expires_at} = :released then 1 else 0 end), max({expires_at}), {now}, max({owner})"
+                 " from {table} where {name} = :name";
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, :expiry)";
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = :expiry"
-                 " where {name} = :name and {token} = :token and ({expires_at} <= " + now + " or {expires_at} is null)";
-        d.renew = "update {table} set {expires_at} = :expiry where " + term;
-        d.release = "update {table} set {expires_at} = :released where " + term;
-        d.close = "update {table} set {owner} = '', {expires_at} = :expiry where " + term;
-        d.inspect = "select {token}, {expires_at}, " + now + ", {owner} from {table} where {name} = :name and " + live;
-        d.list = "select {token}, {expires_at}, " + now + ", {owner}, {name} from {table} where {name} <> '' and " + live;
-        d.force_release = "update {table} set {expires_at} = :released where {name} = :name and " + live;
+                 " where {name} = :name and {token} = :token and ({expires_at} <= {now} or {expires_at} is null)";
+        d.renew = "update {table} set {expires_at} = :expiry where {this live term}";
+        d.release = "update {table} set {expires_at} = :released where {this live term}";
+        d.close = "update {table} set {owner} = '', {expires_at} = :expiry where {this live term}";
+        d.inspect = "select {token}, {expires_at}, {now}, {owner} from {table} where {name} = :name and {live}";
+        d.list = "select {token}, {expires_at}, {now}, {owner}, {name} from {table} where {name} <> '' and {live}";
+        d.force_release = "update {table} set {expires_at} = :released where {name} = :name and {live}";
         return d;
     }
 };

@@ -7,7 +7,8 @@
 #include <chrono>
 #include <string>
 
-namespace leasehold::inline v0::dialect {
+namespace leasehold::inline v0::dialect
+{
 
 /// MariaDB, MySQL and Galera clusters of them.
 ///
@@ -22,51 +23,53 @@ struct mariadb {
         d.name = "mariadb";
         d.quote = '`';
         d.on_connect = on_connect(at);
+        d.pieces = {
+            {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
+            // Compared as bytes also where a table that was there before has a collation that ignores case or spaces.
+            {"{ours}", "cast(convert({owner} using utf8mb4) as binary) = cast(:owner as binary)"},
+            {"{live}", "{expires_at} > utc_timestamp(6)"},
+            {"{remaining}", "timestampdiff(microsecond, utc_timestamp(6), {expires_at})"},
+            {"{later}", "utc_timestamp(6) + interval :us microsecond"},
+            {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
+        };
         d.schema = schema();
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
-        const std::string live = "{expires_at} > utc_timestamp(6)";
-        const std::string remaining = "timestampdiff(microsecond, utc_timestamp(6), {expires_at})";
-        const std::string later = "utc_timestamp(6) + interval :us microsecond";
-        // Compared as bytes also where a table that was there before has a collation that ignores case or spaces.
-        const std::string mine = "cast(convert({owner} using utf8mb4) as binary) = cast(:owner as binary)";
-        const std::string term = "{name} = :name and {token} = :token and " + mine + " and " + live;
-        d.read = "select {token}, case when " + mine + " then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when " + live + " then 1 else 0 end, " + remaining +
-                 ", case when {expires_at} = " + long_ago() + " then 1 else 0 end from {table} where {name} = :name";
-        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, " + later + ")";
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = " + later +
-                 " where {name} = :name and {token} = :token and (" + live + ") is not true";
-        d.renew = "update {table} set {expires_at} = " + later + " where " + term;
-        d.release = "update {table} set {expires_at} = " + long_ago() + " where " + term;
-        d.close = "update {table} set {owner} = '', {expires_at} = " + later + " where " + term;
-        d.inspect = "select {token}, " + remaining + ", {owner} from {table} where {name} = :name and " + live;
-        d.list = "select {token}, " + remaining + ", {owner}, {name} from {table}"
-                 " where {name} >= :name and {name} <= :upper and {name} <> '' and " + live;
-        d.force_release = "update {table} set {expires_at} = " + long_ago() + " where {name} = :name and " + live;
+        d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
+                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = {long ago} then 1 else 0 end"
+                 " from {table} where {name} = :name";
+        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
+        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
+                 " where {name} = :name and {token} = :token and ({live}) is not true";
+        d.renew = "update {table} set {expires_at} = {later} where {this live term}";
+        d.release = "update {table} set {expires_at} = {long ago} where {this live term}";
+        d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
+        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
+        d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
+                 " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
+        d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
         return d;
     }
 
 private:
-    // A day late, since a TIMESTAMP can't be 0.
-    static std::string long_ago() { return "'1970-01-02 00:00:00'"; }
-
     // The driver has set the character set (utf8mb4) and refuses SET NAMES. Strict, so that no value is cut in silence.
     static std::vector<std::string> on_connect(const circumstances& at)
     {
         const auto seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(at.lock_timeout).count());
         return {"set session transaction isolation level read committed",
-                "set time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = " + seconds};
+                "set time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
+                " innodb_lock_wait_timeout = " +
+                    seconds};
     }
 
     // VARBINARY compares bytes and pads nothing. The index on (name, token) alone is what a fence locks: a renewal doesn't
     // touch it, a take-over does.
     static std::vector<std::string> schema()
     {
-        return {"create table if not exists {table} ({name} varbinary(190) not null, {owner} varbinary(190) not null,"
-                " {token} bigint not null, {expires_at} datetime(6) not null, primary key ({name}), key ({name}, {token}))"
-                " engine = InnoDB",
+        return {"create table if not exists {table} ({name} varbinary(190) not null primary key,"
+                " {owner} varbinary(190) not null, {token} bigint not null, {expires_at} datetime(6) not null,"
+                " key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expires_at})"
-                " values ('', 'leasehold schema', 1, " + long_ago() + ")"};
+                " values ('', 'leasehold schema', 1, {long ago})"};
     }
 };
 

@@ -7,7 +7,8 @@
 #include <chrono>
 #include <string>
 
-namespace leasehold::inline v0::dialect {
+namespace leasehold::inline v0::dialect
+{
 
 /// PostgreSQL 10 and later.
 ///
@@ -22,27 +23,29 @@ struct postgresql {
         d.single_statement_grant = true;
         d.counts_matched_rows = true;
         d.on_connect = {on_connect(at)};
+        d.pieces = {
+            {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{live}", "{expires_at} > clock_timestamp()"},
+            {"{remaining}", "cast(extract(epoch from {expires_at} - clock_timestamp()) * 1000000 as bigint)"},
+            {"{later}", "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"},
+            {"{long ago}", "'1970-01-02 00:00:00+00'"},
+        };
         d.schema = schema();
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.grant = grant();
-        const std::string live = "{expires_at} > clock_timestamp()";
-        const std::string remaining = "cast(extract(epoch from {expires_at} - clock_timestamp()) * 1000000 as bigint)";
-        const std::string later = "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'";
-        const std::string long_ago = "'1970-01-02 00:00:00+00'";
-        const std::string term = "{name} = :name and {owner} = :owner and {token} = :token and " + live;
         d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when " + live + " then 1 else 0 end, " + remaining +
-                 ", case when {expires_at} = " + long_ago + " then 1 else 0 end from {table} where {name} = :name";
-        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, " + later + ")";
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = " + later +
-                 " where {name} = :name and {token} = :token and (" + live + ") is not true";
-        d.renew = "update {table} set {expires_at} = " + later + " where " + term;
-        d.release = "update {table} set {expires_at} = " + long_ago + " where " + term;
-        d.close = "update {table} set {owner} = '', {expires_at} = " + later + " where " + term;
-        d.inspect = "select {token}, " + remaining + ", {owner} from {table} where {name} = :name and " + live;
-        d.list = "select {token}, " + remaining + ", {owner}, {name} from {table} where {name} collate \"C\" >= :name"
-                 " and {name} collate \"C\" <= :upper and {name} <> '' and " + live;
-        d.force_release = "update {table} set {expires_at} = " + long_ago + " where {name} = :name and " + live;
+                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = {long ago} then 1 else 0 end"
+                 " from {table} where {name} = :name";
+        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
+        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
+                 " where {name} = :name and {token} = :token and ({live}) is not true";
+        d.renew = "update {table} set {expires_at} = {later} where {this live term}";
+        d.release = "update {table} set {expires_at} = {long ago} where {this live term}";
+        d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
+        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
+        d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
+                 " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
+        d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
         return d;
     }
 
@@ -52,20 +55,22 @@ private:
     static std::string on_connect(const circumstances& at)
     {
         const auto ms = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); };
-        return "select set_config('default_transaction_isolation', 'read committed', false),"
-               " set_config('TimeZone', 'UTC', false), set_config('client_encoding', 'UTF8', false),"
-               " set_config('lock_timeout', '" + ms(at.lock_timeout) + "', false),"
-               " set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
+        std::string sql = "select set_config('default_transaction_isolation', 'read committed', false),"
+                          " set_config('TimeZone', 'UTC', false), set_config('client_encoding', 'UTF8', false)";
+        sql += ", set_config('lock_timeout', '" + ms(at.lock_timeout) + "', false)";
+        sql += ", set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
+        return sql;
     }
 
     // The unique (name, token) makes the token a key of the row: `for key share` then holds off what changes the token, a
     // take-over, and lets renewals pass. Free space on each page keeps renewals and releases HOT.
     static std::vector<std::string> schema()
     {
-        return {"create table if not exists {table} ({name} text collate \"C\" primary key, {owner} text collate \"C\" not null,"
-                " {token} bigint not null, {expires_at} timestamptz not null, unique ({name}, {token})) with (fillfactor = 50)",
+        return {"create table if not exists {table} ({name} text collate \"C\" primary key,"
+                " {owner} text collate \"C\" not null, {token} bigint not null, {expires_at} timestamptz not null,"
+                " unique ({name}, {token})) with (fillfactor = 50)",
                 "insert into {table} ({name}, {owner}, {token}, {expires_at})"
-                " values ('', 'leasehold schema', 1, '1970-01-02 00:00:00+00') on conflict do nothing"};
+                " values ('', 'leasehold schema', 1, {long ago}) on conflict do nothing"};
     }
 
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
@@ -73,20 +78,16 @@ private:
     // readings of the clock can't give two owners one token even if the clock is set back between them.
     static std::string grant()
     {
-        return "with old as (select {token} as token, {owner} is distinct from :owner as foreign_owner,"
-               " {expires_at} > clock_timestamp() as live,"
-               " cast(extract(epoch from {expires_at} - clock_timestamp()) * 1000000 as bigint) as remaining"
-               " from {table} where {name} = :name),"
+        return "with old as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
+               " {remaining} as remaining from {table} where {name} = :name),"
                " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at})"
-               " select :name, :owner, 1, clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"
-               " where not exists (select 1 from old where live and foreign_owner)"
+               " select :name, :owner, 1, {later} where not exists (select 1 from old where live and foreign_owner)"
                " on conflict ({name}) do update set {owner} = excluded.{owner},"
-               " {token} = case when t.{owner} = excluded.{owner} and t.{expires_at} > clock_timestamp()"
-               " then t.{token} else t.{token} + 1 end,"
-               " {expires_at} = clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"
-               " where t.{owner} = excluded.{owner} or (t.{expires_at} > clock_timestamp()) is not true"
+               " {token} = case when t.{owner} = excluded.{owner} and t.{live} then t.{token} else t.{token} + 1 end,"
+               " {expires_at} = {later} where t.{owner} = excluded.{owner} or (t.{live}) is not true"
                " returning {token} as token)"
-               " select 1, token, cast(0 as bigint), case when token = (select token from old) then 0 else 1 end from granted"
+               " select 1, token, cast(0 as bigint), case when token = (select token from old) then 0 else 1 end"
+               " from granted"
                " union all select 0, token, remaining, 0 from old where live and foreign_owner";
     }
 };

@@ -6,7 +6,8 @@
 
 #include <string>
 
-namespace leasehold::inline v0::dialect {
+namespace leasehold::inline v0::dialect
+{
 
 /// SQLite 3.23 and later.
 ///
@@ -20,34 +21,38 @@ struct sqlite {
     {
         description d{};
         d.name = "sqlite";
+        d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
         d.counts_matched_rows = true;
         // A short wait inside SQLite, then the store's own retry with jitter. The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
         d.on_connect = {"pragma busy_timeout = 10", "pragma synchronous = full"};
+        d.pieces = {
+            {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{live}", "{expires_at} > {now}"},
+            {"{remaining}", "max(1000, ({expires_at} - {now}) * 1000 - 1000)"},
+            {"{later}", "{now} + (:us + 999) / 1000 + 1"},
+            {"{now}", "cast(round((julianday('now') - 2440587.5) * 86400000) as integer)"},
+        };
         d.schema = {"pragma journal_mode = wal",
                     "create table if not exists {table} ({name} text not null primary key, {owner} text not null,"
                     " {token} integer not null, {expires_at} integer not null) without rowid",
-                    "insert or ignore into {table} ({name}, {owner}, {token}, {expires_at}) values ('', 'leasehold schema', 1, 0)"};
+                    "insert or ignore into {table} ({name}, {owner}, {token}, {expires_at})"
+                    " values ('', 'leasehold schema', 1, 0)"};
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
-        const std::string now = "cast(round((julianday('now') - 2440587.5) * 86400000) as integer)";
-        const std::string live = "{expires_at} > " + now;
-        const std::string remaining = "max(1000, ({expires_at} - " + now + ") * 1000 - 1000)";
-        const std::string later = now + " + (:us + 999) / 1000 + 1";
-        const std::string term = "{name} = :name and {owner} = :owner and {token} = :token and " + live;
         d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when " + live + " then 1 else 0 end, " + remaining +
-                 ", case when {expires_at} = 0 then 1 else 0 end from {table} where {name} = :name";
-        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, " + later + ")";
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = " + later +
-                 " where {name} = :name and {token} = :token and (" + live + ") is not true";
-        d.renew = "update {table} set {expires_at} = " + later + " where " + term;
-        d.release = "update {table} set {expires_at} = 0 where " + term;
-        d.close = "update {table} set {owner} = '', {expires_at} = " + later + " where " + term;
-        d.inspect = "select {token}, " + remaining + ", {owner} from {table} where {name} = :name and " + live;
-        d.list = "select {token}, " + remaining + ", {owner}, {name} from {table}"
-                 " where {name} >= :name and {name} <= :upper and {name} <> '' and " + live;
-        d.force_release = "update {table} set {expires_at} = 0 where {name} = :name and " + live;
+                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = 0 then 1 else 0 end"
+                 " from {table} where {name} = :name";
+        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
+        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
+                 " where {name} = :name and {token} = :token and ({live}) is not true";
+        d.renew = "update {table} set {expires_at} = {later} where {this live term}";
+        d.release = "update {table} set {expires_at} = 0 where {this live term}";
+        d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
+        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
+        d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
+                 " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
+        d.force_release = "update {table} set {expires_at} = 0 where {name} = :name and {live}";
         return d;
     }
 };

@@ -1,0 +1,11 @@
+// expect: raise_invalid
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/lease_terms.hpp>
+
+using namespace std::chrono_literals;
+
+#ifdef LEASEHOLD_COMPILE_OK
+constexpr auto terms = leasehold::checked_terms({.ttl = 1s, .safety_margin = 0s});
+#else
+constexpr auto terms = leasehold::checked_terms({.ttl = 0s, .safety_margin = 0s});
+#endif

@@ -1,0 +1,12 @@
+// expect: raise_invalid
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/leasehold.hpp>
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+#ifdef LEASEHOLD_COMPILE_OK
+constexpr auto terms = lh::checked_terms({.ttl = 10s, .safety_margin = 1s});
+#else
+constexpr auto terms = lh::checked_terms({.ttl = 10s, .safety_margin = 10s});
+#endif

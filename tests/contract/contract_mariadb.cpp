@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <contract/contract.hpp>
+#include <contract/odbc_errors.hpp>
+#include <contract/odbc_fixture.hpp>
+
+#include <support/mariadb_server.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+struct mariadb_database {
+    leasehold_test::mariadb_server server;
+    lh::odbc_store store{connection_string()};
+    lh::odbc_store another{connection_string()};
+
+    explicit mariadb_database(std::vector<std::string> server_arguments = {}) : server{std::move(server_arguments)} { store.create_schema(); }
+    std::string connection_string() const { return server.connection_string(); }
+};
+
+struct mariadb_fixture : leasehold_test::odbc_fixture<mariadb_database> {
+    using odbc_fixture::database;
+
+    auto open_transaction() { return leasehold_test::odbc_transaction{database().connection_string()}; }
+
+    std::vector<lh::duration> wrong_clocks() const
+    {
+        return leasehold_test::sanitized ? std::vector<lh::duration>(4, 0h) : std::vector<lh::duration>{0h, 5h, -3h, 0h};
+    }
+};
+
+struct serializable_database : mariadb_database {
+    serializable_database() : mariadb_database{{"--transaction-isolation=SERIALIZABLE"}} {}
+};
+
+struct serializable_fixture : leasehold_test::odbc_fixture<serializable_database> {
+    auto open_transaction() { return leasehold_test::odbc_transaction{database().connection_string()}; }
+};
+
+const lh::contract::suite<mariadb_fixture> contract{"mariadb"};
+const lh::contract::suite<serializable_fixture> contract_serializable{
+    "mariadb_with_serializable_sessions", {"renewals", "races", "races_at_expiry", "contention", "transactions"}};
+
+BOOST_AUTO_TEST_SUITE(mariadb_errors)
+
+leasehold_test::mariadb_server& server() { return mariadb_fixture::database().server; }
+
+BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named) { leasehold_test::check_connection_strings(server().connection_string()); }
+
+BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named) { leasehold_test::check_servers_errors(server(), "42S02"); }
+
+// With the collation such tables have as a rule, which takes owners for equal that differ in case or spaces.
+BOOST_AUTO_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column)
+{
+    leasehold_test::odbc_connection own{server().connection_string()};
+    leasehold_test::check_taking_a_table_over(server().connection_string(), [&own](const std::string& sql) { own.execute(sql); },
+                                              "varchar(64) collate utf8mb4_general_ci", "timestamp(3)", "utc_timestamp() - interval 1 day",
+                                              "utc_timestamp() + interval 1 day", {"42S22"});
+}
+
+BOOST_AUTO_TEST_CASE(read_only_database_is_named)
+{
+    lh::odbc_store store{server().connection_string()};
+    leasehold_test::check_works(store, "before");
+    server().execute_sql("set global read_only = 1");
+    leasehold_test::check_failure(store, {.code = lh::errc::store_failure, .words = {"read-only"}, .can_read = true});
+    server().execute_sql("set global read_only = 0");
+    leasehold_test::check_works(store, "after");
+}
+
+BOOST_AUTO_TEST_CASE(missing_rights_are_named)
+{
+    server().execute_sql("create user stranger@'%' identified by 'no-rights'; grant create on leasehold.nothing to stranger@'%'");
+    lh::odbc_store store{server().connection_string("stranger", "no-rights", server().database)};
+    leasehold_test::check_failure(store, {.code = lh::errc::store_failure, .sqlstates = {"42000"}, .words = {"grant"}, .secrets = {"no-rights"}});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <contract/contract.hpp>
+#include <contract/odbc_errors.hpp>
+#include <contract/odbc_fixture.hpp>
+
+#include <support/environment.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mount.h>
+#endif
+
+namespace {
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+struct sqlite_database {
+    leasehold_test::temporary_directory folder;
+    std::string connection_string() const { return leasehold_test::sqlite_connection_string(folder.path() / "leases.db"); }
+
+    lh::odbc_store store{connection_string()};
+    lh::odbc_store another{connection_string()};
+
+    sqlite_database() { store.create_schema(); }
+};
+
+// One writer at a time is SQLite's own rule, so the application's transaction is one that reads: it goes on seeing the
+// database as it was when it began.
+class reading_transaction {
+public:
+    explicit reading_transaction(const std::string& connection_string) : mine_{connection_string}, others_{connection_string}
+    {
+        mine_.begin();
+        before_ = rows_seen_by(mine_);
+    }
+
+    bool still_open()
+    {
+        const bool sees_the_past = rows_seen_by(mine_) == before_ && rows_seen_by(others_) != before_;
+        mine_.roll_back();
+        return sees_the_past && rows_seen_by(mine_) != before_;
+    }
+
+private:
+    static std::string rows_seen_by(leasehold_test::odbc_connection& connection) { return connection.execute("select count(*) from leasehold"); }
+
+    leasehold_test::odbc_connection mine_;
+    leasehold_test::odbc_connection others_;
+    std::string before_;
+};
+
+struct sqlite_fixture : leasehold_test::odbc_fixture<sqlite_database> {
+    auto open_transaction() { return reading_transaction{database().connection_string()}; }
+
+    // SQLite's clock is that of the process that runs the statement: hosts of one file have one clock, right or wrong.
+    std::vector<lh::duration> wrong_clocks() const
+    {
+        return leasehold_test::sanitized ? std::vector<lh::duration>(4, 0h) : std::vector<lh::duration>(4, 5h);
+    }
+};
+
+const lh::contract::suite<sqlite_fixture> contract{"sqlite"};
+
+BOOST_AUTO_TEST_SUITE(sqlite_errors)
+
+struct file_fixture {
+    leasehold_test::temporary_directory folder;
+    std::string connection_string = leasehold_test::sqlite_connection_string(folder.path() / "own.db");
+};
+
+BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
+{
+    leasehold_test::check_connection_strings(leasehold_test::sqlite_connection_string("unused.db"));
+}
+
+BOOST_FIXTURE_TEST_CASE(missing_table_is_named_and_created, file_fixture)
+{
+    leasehold_test::check_missing_table(connection_string, {"HY000", "42S02"});
+}
+
+BOOST_FIXTURE_TEST_CASE(schema_can_be_created_by_many_at_once, file_fixture) { leasehold_test::check_schema_created_by_many(connection_string); }
+
+BOOST_FIXTURE_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column, file_fixture)
+{
+    leasehold_test::odbc_connection own{connection_string};
+    leasehold_test::check_taking_a_table_over(connection_string, [&own](const std::string& sql) { own.execute(sql); }, "text", "integer", "0",
+                                              "(strftime('%s', 'now') + 3600) * 1000", {"HY000", "42S22"});
+}
+
+BOOST_FIXTURE_TEST_CASE(file_that_cannot_be_opened_is_named, file_fixture)
+{
+    lh::odbc_store nowhere{leasehold_test::sqlite_connection_string(folder.path() / "no such folder" / "leases.db")};
+    leasehold_test::check_failure(nowhere, {.code = lh::errc::store_unavailable, .words = {"path"}});
+    std::ofstream{folder.path() / "text"} << std::string(4096, 'x');
+    lh::odbc_store text{leasehold_test::sqlite_connection_string(folder.path() / "text")};
+    leasehold_test::check_failure(text, {.code = lh::errc::store_unavailable, .words = {"not an SQLite database"}});
+}
+
+BOOST_FIXTURE_TEST_CASE(read_only_database_is_named, file_fixture)
+{
+    lh::odbc_store writing{connection_string};
+    writing.create_schema();
+    lh::odbc_options options;
+    options.on_connect = {"pragma query_only = on"};
+    lh::odbc_store reading{connection_string, options};
+    leasehold_test::check_failure(reading, {.code = lh::errc::store_failure, .words = {"read-only"}, .can_read = true});
+}
+
+// As many names as fit, each after the one before in the table's order, and then one more.
+template <class Store>
+void check_full(Store& store)
+{
+    const std::string owner(lh::max_owner_bytes, 'o');
+    const auto name = [](int i) { return std::string(lh::max_name_bytes - 6, 'n') + std::to_string(100'000 + i); };
+    std::error_code ec;
+    int i = 0;
+    for (; i < 10'000 && !ec; ++i) static_cast<void>(store.try_acquire(name(i), owner, 1h, ec));
+    BOOST_TEST(ec == make_error_code(lh::errc::store_failure));
+    leasehold_test::check_failure(
+        store, {.code = lh::errc::store_failure, .words = {"full"}, .can_read = true, .name = name(i), .owner = owner});
+}
+
+BOOST_FIXTURE_TEST_CASE(full_database_is_named, file_fixture)
+{
+    lh::odbc_options options;
+    options.on_connect = {"pragma max_page_count = 20", "pragma synchronous = off"};
+    lh::odbc_store store{connection_string, options};
+    store.create_schema();
+    check_full(store);
+}
+
+#if defined(__linux__)
+BOOST_FIXTURE_TEST_CASE(full_disk_is_named, file_fixture)
+{
+    const std::filesystem::path disk = folder.path() / "disk";
+    std::filesystem::create_directory(disk);
+    if (::mount("leasehold-contract", disk.c_str(), "tmpfs", 0, "size=256k") != 0) {
+        BOOST_TEST_MESSAGE("not run: mounting a small disk needs root");
+        return;
+    }
+    struct unmounting {
+        const std::filesystem::path& disk;
+        ~unmounting() { ::umount2(disk.c_str(), MNT_DETACH); }
+    } const afterwards{disk};
+    lh::odbc_options options;
+    options.on_connect = {"pragma synchronous = off"};
+    lh::odbc_store store{leasehold_test::sqlite_connection_string(disk / "leases.db"), options};
+    store.create_schema();
+    check_full(store);
+}
+#endif
+
+BOOST_FIXTURE_TEST_CASE(database_locked_by_somebody_else_is_a_conflict_and_then_works, file_fixture)
+{
+    lh::odbc_options options;
+    options.call_timeout = 300ms;
+    lh::odbc_store store{connection_string, options};
+    store.create_schema();
+    leasehold_test::odbc_connection writer{connection_string};
+    writer.execute("begin immediate");
+    std::error_code ec;
+    const auto begun = std::chrono::steady_clock::now();
+    BOOST_TEST(!store.try_acquire("name", "owner", 1h, ec).granted());
+    BOOST_TEST(std::chrono::steady_clock::now() - begun < 10s);  // 0.3 s, and some for a busy machine; the driver's own is 100 s
+    BOOST_TEST((ec == lh::errc::store_conflict || ec == lh::errc::store_timeout), ec.message());
+    writer.execute("rollback");
+    leasehold_test::check_works(store);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_CONTRACT_PROCESSES_HPP
+#define LEASEHOLD_TESTS_CONTRACT_PROCESSES_HPP
+
+#include <contract/peer.hpp>
+#include <contract/scene.hpp>
+#include <contract/tenure.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::contract {
+
+// A folder for notes, gone with the object.
+class notes_folder {
+public:
+    notes_folder() : path_{std::filesystem::temp_directory_path() / ("leasehold-contract-" + std::to_string(std::random_device{}()))}
+    {
+        std::filesystem::create_directory(path_);
+    }
+    notes_folder(const notes_folder&) = delete;
+    notes_folder& operator=(const notes_folder&) = delete;
+    ~notes_folder()
+    {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+    [[nodiscard]] std::filesystem::path file(const std::string& name) const { return path_ / name; }
+
+private:
+    std::filesystem::path path_;
+};
+
+// One process each per entry of `clocks_off_by`, all on one name for two seconds; then what they noted is looked at.
+template <fixture_with_peers Fixture>
+void contest_of_processes(scene<Fixture>& s, const std::vector<duration>& clocks_off_by)
+{
+    const notes_folder folder;
+    const time_point until = steady_clock{}.now() + 2500ms;  // starting takes some of it
+    {
+        std::vector<decltype(s.fixture.start_peer({}, duration{}))> peers;
+        for (std::size_t i = 0; i < clocks_off_by.size(); ++i) {
+            const std::string owner = "process " + std::to_string(i);
+            const peer_orders orders{peer_orders::task::contend, s.name(), owner, 20s, until, folder.file(owner)};
+            peers.push_back(s.fixture.start_peer(orders.arguments(), clocks_off_by[i]));
+        }
+        for (auto& peer : peers) BOOST_TEST(static_cast<int>(peer.wait()) == 0);
+    }
+    std::vector<tenure> all;
+    for (std::size_t i = 0; i < clocks_off_by.size(); ++i) {
+        const std::string owner = "process " + std::to_string(i);
+        const peer_notes notes = peer_notes::read(folder.file(owner), owner);
+        BOOST_TEST_MESSAGE("    " << owner << ": " << notes.tenures.size() << " terms");
+        all.insert(all.end(), notes.tenures.begin(), notes.tenures.end());
+        // Or the wrong clocks were none.
+        const auto off_by = notes.wall_clock - std::chrono::system_clock::now();
+        BOOST_TEST(std::chrono::abs(off_by - clocks_off_by[i]) < 5min);
+    }
+    BOOST_TEST(!all.empty());
+    BOOST_TEST(faults_of(all) == "");
+}
+
+// Several processes on one name, each with its own store object, watched from outside through what they note.
+template <fixture_with_peers Fixture>
+void add_processes(case_list<Fixture> cases)
+{
+    cases.add("four_processes_on_one_name_never_hold_it_at_once",
+              [](auto& s) { contest_of_processes(s, std::vector<duration>(4, duration::zero())); });
+
+    if constexpr (fixture_with_wrong_clocks<Fixture>) {
+        cases.add("processes_with_wrong_wall_clocks_never_hold_a_name_at_once",
+                  [](auto& s) { contest_of_processes(s, s.fixture.wrong_clocks()); });
+    }
+
+    cases.add("killed_holder_is_followed_when_its_ttl_is_over", [](auto& s) {
+        const notes_folder folder;
+        const duration ttl = s.ttl() * 2;
+        const time_point begun = steady_clock{}.now();
+        peer_orders orders{peer_orders::task::hold, s.name(), "holder", ttl, begun + 1min, folder.file("holder")};
+        auto holder = s.fixture.start_peer(orders.arguments(), duration::zero());
+        const auto noted = [&]() -> std::optional<tenure> {
+            const peer_notes notes = peer_notes::read(orders.notes, "holder");
+            return notes.tenures.empty() ? std::nullopt : std::optional{notes.tenures.back()};
+        };
+        // It has renewed for longer than its ttl, so that what follows is the end of a renewed term.
+        BOOST_REQUIRE(eventually([&] { return noted() && noted()->end - noted()->begin > ttl + ttl / 2; }, 30s));
+        BOOST_TEST(!acquire(s.store(), s.name(), "too early").granted());
+        holder.kill();
+        const tenure killed = *noted();
+        const time_point dead = steady_clock{}.now();
+
+        peer_orders next{peer_orders::task::contend, s.name(), "", 20s, dead + ttl + 1s, {}};
+        std::vector<decltype(s.fixture.start_peer({}, duration{}))> peers;
+        for (const std::string owner : {"second", "third"}) {
+            next.owner = owner;
+            next.notes = folder.file(owner);
+            peers.push_back(s.fixture.start_peer(next.arguments(), duration::zero()));
+        }
+        for (auto& peer : peers) BOOST_TEST(static_cast<int>(peer.wait()) == 0);
+        std::vector<tenure> all{killed};
+        for (const std::string owner : {"second", "third"})
+            for (tenure& t : peer_notes::read(folder.file(owner), owner).tenures) all.push_back(std::move(t));
+        BOOST_TEST(all.size() > 1);
+        BOOST_TEST(faults_of(all) == "");
+    });
+}
+
+}  // namespace leasehold::contract
+
+#endif

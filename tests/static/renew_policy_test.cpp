@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renew_policy/no_renewal.hpp>
+#include <leasehold/renew_policy/renew_at_fraction.hpp>
+#include <leasehold/renew_policy/renew_until.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace lh = leasehold;
+
+namespace {
+
+struct archetype {
+    std::optional<lh::duration> next(lh::renewal_state) const noexcept;
+};
+struct by_reference {
+    std::optional<lh::duration> next(const lh::renewal_state&) const;
+};
+
+static_assert(lh::renew_policy<archetype>);
+static_assert(lh::renew_policy<by_reference>);
+static_assert(lh::renew_policy<lh::no_renewal>);
+static_assert(lh::renew_policy<lh::renew_at_fraction>);
+
+struct without_next {};
+struct a_number {
+    int next(lh::renewal_state) const;
+};
+struct never_gives_up {  // must be able to
+    lh::duration next(lh::renewal_state) const;
+};
+struct of_milliseconds {  // another unit is another type
+    std::optional<std::chrono::milliseconds> next(lh::renewal_state) const;
+};
+struct changes_itself {
+    std::optional<lh::duration> next(lh::renewal_state);
+};
+struct without_state {
+    std::optional<lh::duration> next() const;
+};
+struct move_only {
+    std::unique_ptr<int> part;
+    std::optional<lh::duration> next(lh::renewal_state) const;
+};
+
+static_assert(!lh::renew_policy<without_next>);
+static_assert(!lh::renew_policy<a_number>);
+static_assert(!lh::renew_policy<never_gives_up>);
+static_assert(!lh::renew_policy<of_milliseconds>);
+static_assert(!lh::renew_policy<changes_itself>);
+static_assert(!lh::renew_policy<without_state>);
+static_assert(!lh::renew_policy<move_only>);
+
+}  // namespace

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <support/database_server.hpp>
+
+#include <support/environment.hpp>
+#include <support/eventually.hpp>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace leasehold_test {
+
+namespace {
+
+void signal_all(const std::vector<pid_t>& processes, int number) noexcept
+{
+    for (const pid_t process : processes) ::kill(process, number);
+}
+
+std::string contents(const std::filesystem::path& path)
+{
+    std::ifstream file{path};
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+}  // namespace
+
+std::string account_for_server(const std::vector<std::string>& names)
+{
+    if (::geteuid() != 0) return {};
+    for (const std::string& name : names)
+        if (::getpwnam(name.c_str())) return name;
+    throw missing_requirement{"we are root, who may not run a database server, and there is no user " + names.front()};
+}
+
+database_server::database_server(std::string account, std::vector<std::string> extra_arguments, int polite_signal, int death_signal)
+    : account_{std::move(account)}, extra_arguments_{std::move(extra_arguments)}, polite_signal_{polite_signal},
+      death_signal_{death_signal}, folder_{account_}
+{
+}
+
+database_server::~database_server()
+{
+    kill();
+}
+
+void database_server::start()
+{
+    constexpr int attempts = 10;
+    for (int attempt = 1; process_ = std::nullopt, attempt <= attempts; ++attempt) {
+        if (!port_is_promised_) port_ = free_port();
+        const auto log_file = folder() / "log";
+        std::filesystem::remove(log_file);
+        process_.emplace(command(), process_options{.environment = {{"TMPDIR", folder().string()}},
+                                                    .user = account_,
+                                                    .output_file = log_file,
+                                                    .death_signal = death_signal_});
+        const bool decided = eventually([this] { return ready() || !process_->running(); }, std::chrono::seconds{60});
+        if (decided && process_->running()) {
+            port_is_promised_ = true;
+            return;
+        }
+        // Somebody was quicker at the port; if it is one that clients know by now, they may go away again.
+        const std::string said = log();
+        if (!decided || said.find("in use") == std::string::npos) throw std::runtime_error{"the server does not start:\n" + said};
+    }
+    throw std::runtime_error{"no port for the server:\n" + log()};
+}
+
+void database_server::stop()
+{
+    if (!running()) return;
+    thaw();
+    process_->signal(polite_signal_);
+    process_->wait();
+}
+
+void database_server::restart()
+{
+    stop();
+    start();
+}
+
+void database_server::kill()
+{
+    if (running()) {
+        std::vector<pid_t> processes = process_tree(process_->pid());
+        signal_all(processes, SIGKILL);
+        process_->kill();
+        // Its children are nobody's now; a new start would trip over one that is still dying.
+        [[maybe_unused]] const bool gone = eventually([&] {
+            std::erase_if(processes, [](pid_t process) { return ::kill(process, 0) != 0; });
+            return processes.empty();
+        });
+    }
+    frozen_.clear();
+    end_guardian();
+}
+
+// A frozen server does not notice that its test died, and its sessions' processes would stay, stopped, for ever. So while
+// it is frozen a guardian process waits for the end of a pipe whose other end is ours alone.
+void database_server::freeze()
+{
+    frozen_ = process_tree(pid());
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::system_error{errno, std::generic_category(), "pipe"};
+    // What waits in buffers would be written by both: ThreadSanitizer's _exit flushes.
+    std::cout.flush();
+    std::fflush(nullptr);
+    guardian_ = ::fork();
+    if (guardian_ == 0) {
+        ::close(pipe[1]);
+        char thawed = 0;
+        ssize_t size = 0;
+        do size = ::read(pipe[0], &thawed, 1);
+        while (size < 0 && errno == EINTR);
+        if (size == 0) signal_all(frozen_, SIGKILL);
+        ::_exit(0);
+    }
+    ::close(pipe[0]);
+    guardian_pipe_ = pipe[1];
+    // Twice: a session may have been born in between. The parent is stopped first, so the second look sees all.
+    signal_all(frozen_, SIGSTOP);
+    frozen_ = process_tree(pid());
+    signal_all(frozen_, SIGSTOP);
+}
+
+void database_server::thaw()
+{
+    if (frozen_.empty()) return;
+    signal_all(frozen_, SIGCONT);
+    frozen_.clear();
+    end_guardian();
+}
+
+void database_server::end_guardian()
+{
+    if (guardian_ < 0) return;
+    [[maybe_unused]] const auto written = ::write(guardian_pipe_, "t", 1);
+    ::close(std::exchange(guardian_pipe_, -1));
+    while (::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {}
+    guardian_ = -1;
+}
+
+std::string database_server::log() const
+{
+    return contents(folder() / "log");
+}
+
+std::string database_server::run(const std::vector<std::string>& arguments, bool as_account) const
+{
+    const temporary_directory output;
+    const auto file = output.path() / "output";
+    // TMPDIR: ours may be a folder in which the server's user can't write.
+    child_process helper{arguments,
+                         {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .output_file = file}};
+    const exit_status status = helper.wait();
+    std::string said = contents(file);
+    if (!status.success()) throw std::runtime_error{arguments.front() + " failed:\n" + said};
+    return said;
+}
+
+}  // namespace leasehold_test

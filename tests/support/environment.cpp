@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <support/environment.hpp>
+
+#include <support/child_process.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace leasehold_test {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& names)
+{
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::vector<std::string> installed_odbc_drivers()
+{
+    child_process odbcinst{{find_program({"odbcinst"}).string(), "-q", "-d"}, {.capture = true}};
+    std::istringstream lines{odbcinst.read_all()};
+    odbcinst.wait();
+    std::vector<std::string> drivers;
+    for (std::string line; std::getline(lines, line);)
+        if (line.size() > 2 && line.front() == '[' && line.back() == ']') drivers.push_back(line.substr(1, line.size() - 2));
+    return drivers;
+}
+
+}  // namespace
+
+bool servers_required()
+{
+    const char* value = std::getenv("LEASEHOLD_REQUIRE_SERVERS");
+    return value && *value && std::string_view{value} != "0";
+}
+
+std::filesystem::path find_program(const std::vector<std::string>& names, const std::vector<std::filesystem::path>& first_in)
+{
+    std::vector<std::filesystem::path> folders = first_in;
+    const char* path = std::getenv("PATH");
+    std::istringstream entries{path ? path : ""};
+    for (std::string entry; std::getline(entries, entry, ':');)
+        if (!entry.empty()) folders.emplace_back(entry);
+    for (const char* folder : {"/usr/local/sbin", "/usr/sbin", "/sbin"}) folders.emplace_back(folder);
+    for (const std::string& name : names)
+        for (const auto& folder : folders)
+            if (::access((folder / name).c_str(), X_OK) == 0) return folder / name;
+    throw missing_requirement{"no program named " + joined(names)};
+}
+
+std::string find_odbc_driver(const std::vector<std::string>& names)
+{
+    static const std::vector<std::string> installed = installed_odbc_drivers();
+    for (const std::string& name : names)
+        if (std::find(installed.begin(), installed.end(), name) != installed.end()) return name;
+    throw missing_requirement{"no ODBC driver named " + joined(names) + "; odbcinst -q -d lists: " + joined(installed)};
+}
+
+std::string sqlite_connection_string(const std::filesystem::path& database)
+{
+    return "Driver=" + find_odbc_driver({"SQLite3", "SQLITE3"}) + ";Database=" + database.string();
+}
+
+std::map<std::string, std::string> faketime_environment(const std::string& offset)
+{
+    std::vector<std::filesystem::path> folders{"/usr/lib", "/usr/lib64", "/usr/local/lib"};
+    for (const auto& entry : std::filesystem::directory_iterator{"/usr/lib"})
+        if (entry.is_directory() && entry.path().filename().string().find("-linux-gnu") != std::string::npos)
+            folders.push_back(entry.path());
+    for (const auto& folder : folders) {
+        const auto library = folder / "faketime" / "libfaketime.so.1";
+        if (std::filesystem::exists(library))
+            return {{"LD_PRELOAD", library.string()}, {"FAKETIME", offset}, {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}};
+    }
+    throw missing_requirement{"no libfaketime.so.1"};
+}
+
+int free_port()
+{
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    const bool known = listener >= 0 && ::bind(listener, generic, size) == 0 && ::getsockname(listener, generic, &size) == 0;
+    const int error = errno;
+    if (listener >= 0) ::close(listener);
+    if (!known) throw std::system_error{error, std::generic_category(), "looking for a free port"};
+    return ntohs(address.sin_port);
+}
+
+}  // namespace leasehold_test

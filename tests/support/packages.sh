@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSL-1.0
+# Shell code to be sourced (bash): installs what a command of this project needs.
+#
+#   . tests/support/packages.sh
+#   need_packages g++=command:g++ libboost-test-dev=header:boost/test/unit_test.hpp ... || exit
+#
+# Each argument is a Debian package and, after `=`, what shows that its work is done without it (all of them, by commas):
+#   command:NAME   header:PATH   file:GLOB   odbc-driver:NAME
+# Where that is so, or the package is installed, nothing happens, on any system. What is missing is installed by apt-get
+# on Debian and Ubuntu, with sudo only if we are not root; elsewhere it is named, and the status is 2.
+# LEASEHOLD_NO_INSTALL=1 in the environment installs nothing anywhere.
+
+leasehold_probe() # kind:value
+{
+    local kind=${1%%:*} value=${1#*:} folder
+    case $kind in
+    command)
+        PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin command -v "$value" >/dev/null
+        ;;
+    header)
+        for folder in /usr/include /usr/local/include /opt/homebrew/include /usr/include/*-linux-gnu; do
+            [ -e "$folder/$value" ] && return 0
+        done
+        return 1
+        ;;
+    file) compgen -G "$value" >/dev/null ;;
+    odbc-driver) command -v odbcinst >/dev/null && odbcinst -q -d 2>/dev/null | grep -qxF "[$value]" ;;
+    *)
+        echo "packages.sh: unknown probe $1" >&2
+        return 1
+        ;;
+    esac
+}
+
+leasehold_have() # package[=probe,...]
+{
+    local package=${1%%=*} probes probe
+    if command -v dpkg-query >/dev/null &&
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ]; then
+        return 0
+    fi
+    [ "$package" != "$1" ] || return 1
+    IFS=, read -ra probes <<<"${1#*=}"
+    for probe in "${probes[@]}"; do
+        leasehold_probe "$probe" || return 1
+    done
+}
+
+need_packages()
+{
+    local missing=() as_root=() item
+    for item in "$@"; do
+        leasehold_have "$item" || missing+=("${item%%=*}")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+
+    if [ "${LEASEHOLD_NO_INSTALL:-0}" != 0 ] || ! command -v apt-get >/dev/null; then
+        echo "Missing here, by their names in Debian and Ubuntu: ${missing[*]}" >&2
+        [ "${LEASEHOLD_NO_INSTALL:-0}" != 0 ] || echo "This system has no apt-get: install them its own way, then come again." >&2
+        return 2
+    fi
+    echo "Installing: ${missing[*]}"
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "That needs root, and there is no sudo. As root: apt-get install ${missing[*]}" >&2
+            return 2
+        fi
+        as_root=(sudo)
+    fi
+    # RUNLEVEL=1: packages of servers shall not start one; the tests start private ones. Recommended packages are left out:
+    # they would be mail programs and the like.
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -q -o DPkg::Lock::Timeout=300)
+    local log
+    log=$(mktemp)
+    if "${apt[@]}" update >"$log" 2>&1 && "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+        rm -f "$log"
+        return 0
+    fi
+    cat "$log" >&2
+    rm -f "$log"
+    echo "apt-get could not install: ${missing[*]}" >&2
+    return 2
+}
+
+# What our commands have in common. Compilers come by their own names.
+leasehold_build_packages=(cmake=command:cmake,command:ctest ninja-build=command:ninja)
+leasehold_gcc_packages=(g++=command:g++)
+leasehold_clang_packages=(clang=command:clang++)
+leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
+leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
+leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
+leasehold_server_packages=(
+    postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
+    odbc-postgresql="odbc-driver:PostgreSQL Unicode"
+    mariadb-server=command:mariadbd,command:mariadb-install-db,command:mariadb
+    odbc-mariadb="odbc-driver:MariaDB Unicode"
+)

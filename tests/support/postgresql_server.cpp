@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <support/postgresql_server.hpp>
+
+#include <support/environment.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <utility>
+
+namespace leasehold_test {
+
+namespace {
+
+// Debian keeps the server's programs out of PATH, in a folder per version. The newest, and before anything in PATH, so that
+// initdb and postgres are of one version.
+std::filesystem::path server_program(const std::string& name)
+{
+    std::vector<std::filesystem::path> folders;
+    std::error_code ignored;
+    for (const char* root : {"/usr/lib/postgresql", "/usr/local/pgsql", "/usr/pgsql"}) {
+        folders.push_back(std::filesystem::path{root} / "bin");
+        for (const auto& version : std::filesystem::directory_iterator{root, ignored}) folders.push_back(version.path() / "bin");
+    }
+    std::sort(folders.rbegin(), folders.rend());
+    return find_program({name}, folders);
+}
+
+}  // namespace
+
+// SIGINT ends sessions and shuts down; SIGQUIT is the quick end that still gives shared memory back.
+postgresql_server::postgresql_server(std::vector<std::string> extra_arguments)
+    : database_server{account_for_server({"postgres"}), std::move(extra_arguments), SIGINT, SIGQUIT}
+{
+    // From this machine's file system in without a password, for the administrator; over TCP as in production.
+    run({server_program("initdb").string(), "--pgdata=" + (folder() / "data").string(), "--username=postgres", "--encoding=UTF8",
+         "--locale=C", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"},
+        true);
+    start();
+    run_client("postgres", "create role " + std::string{user} + " login password '" + password + "'");
+    run_client("postgres", "create database " + std::string{database} + " owner " + user);
+}
+
+std::string postgresql_server::connection_string(const std::string& as, const std::string& with, const std::string& to) const
+{
+    return "Driver=" + find_odbc_driver({"PostgreSQL Unicode", "PostgreSQL", "PostgreSQL ANSI"}) +
+           ";Server=127.0.0.1;Port=" + std::to_string(port()) + ";Database=" + to + ";UID=" + as + ";PWD=" + with;
+}
+
+std::vector<std::string> postgresql_server::command() const
+{
+    std::vector<std::string> arguments{server_program("postgres").string(), "-D", (folder() / "data").string()};
+    const auto set = [&arguments](const std::string& setting) {
+        arguments.emplace_back("-c");
+        arguments.push_back(setting);
+    };
+    set("port=" + std::to_string(port()));
+    set("listen_addresses=127.0.0.1");
+    set("unix_socket_directories=" + folder().string());
+    set("fsync=off");
+    set("full_page_writes=off");
+    set("shared_buffers=16MB");
+    set("max_connections=200");
+    set("logging_collector=off");
+    arguments.insert(arguments.end(), extra_arguments().begin(), extra_arguments().end());
+    return arguments;
+}
+
+bool postgresql_server::ready() const
+{
+    // Its eighth line says so as soon as the server takes connections; its first whose file it is, for one that was killed
+    // leaves it behind.
+    std::ifstream file{folder() / "data" / "postmaster.pid"};
+    std::string line;
+    for (int number = 1; number <= 8; ++number) {
+        if (!std::getline(file, line)) return false;
+        if (number == 1 && line != std::to_string(pid())) return false;
+    }
+    return line.starts_with("ready");
+}
+
+std::string postgresql_server::run_client(const std::string& to, const std::string& sql)
+{
+    return run({find_program({"psql"}).string(), "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--field-separator=\t",
+                "--set=ON_ERROR_STOP=1", "--host=" + folder().string(), "--port=" + std::to_string(port()), "--username=postgres",
+                "--dbname=" + to, "--command=" + sql},
+               false);
+}
+
+}  // namespace leasehold_test

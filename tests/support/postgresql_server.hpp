@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SUPPORT_POSTGRESQL_SERVER_HPP
+#define LEASEHOLD_TESTS_SUPPORT_POSTGRESQL_SERVER_HPP
+
+#include <support/database_server.hpp>
+
+namespace leasehold_test {
+
+class postgresql_server final : public database_server {
+public:
+    /// Arguments of the program postgres, as in {"-c", "default_transaction_isolation=serializable"}.
+    /// Throws missing_requirement where there is no PostgreSQL.
+    explicit postgresql_server(std::vector<std::string> extra_arguments = {});
+
+    using database_server::connection_string;
+    [[nodiscard]] std::string connection_string(const std::string& user, const std::string& password,
+                                                const std::string& database) const override;
+
+private:
+    [[nodiscard]] std::vector<std::string> command() const override;
+    [[nodiscard]] bool ready() const override;
+    std::string run_client(const std::string& database, const std::string& sql) override;
+};
+
+}  // namespace leasehold_test
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/leasehold.hpp>
+
+#include <support/printing.hpp>
+#include <support/scripted_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using leasehold_test::fate;
+using leasehold_test::operation;
+using leasehold_test::scripted_store;
+
+namespace
+{
+
+struct fixture {
+    auto lease(std::string_view name = "n", lh::lease_terms terms = {.ttl = 30s})
+    {
+        return lh::basic_lease{store, name, terms, clock, lh::fixed_owner_id{"o"}, lh::no_renewal{}};
+    }
+
+    bool free()
+    {
+        std::error_code none;
+        return !store.leases.inspect("n", none).has_value();
+    }
+
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    std::error_code ec;
+};
+
+bool is(const std::system_error& e, lh::errc code) { return e.code() == code && !std::string{e.what()}.empty(); }
+
+constexpr std::array failures{fate::fails, fate::loses_reply, fate::throws, fate::throws_no_code};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(basic_lease_test, fixture)
+
+BOOST_AUTO_TEST_CASE(arguments_are_refused_before_any_io)
+{
+    for (const std::string& bad : {std::string{}, std::string(191, 'x'), std::string("a\0b", 3), std::string{"\xC0\x80"}}) {
+        BOOST_CHECK_EXCEPTION((lh::basic_lease{store, bad, lh::lease_terms{}, clock}), std::system_error,
+                              [](const std::system_error& e) { return is(e, lh::errc::invalid_name); });
+        BOOST_CHECK_EXCEPTION((lh::basic_lease{store, "n", lh::lease_terms{}, clock, lh::fixed_owner_id{bad}}),
+                              std::system_error, [](const std::system_error& e) { return is(e, lh::errc::invalid_owner); });
+    }
+    BOOST_CHECK_EXCEPTION(lease("n", {.ttl = 1s, .safety_margin = 1s}), std::system_error,
+                          [](const std::system_error& e) { return is(e, lh::errc::invalid_terms); });
+    BOOST_TEST(store.sent(operation::try_acquire) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(policy_that_renews_after_the_deadline_is_refused)
+{
+    const auto make = [&](lh::duration margin) {
+        const lh::basic_lease lease{
+            store, "n", {.ttl = 30s, .safety_margin = margin}, clock, lh::fixed_owner_id{"o"}, lh::renew_at_fraction{1, 3}};
+    };
+    BOOST_CHECK_EXCEPTION(make(20s), std::system_error,
+                          [](const std::system_error& e) { return is(e, lh::errc::invalid_terms); });
+    make(20s - 1ns);
+}
+
+BOOST_AUTO_TEST_CASE(reports_what_it_was_made_with)
+{
+    const auto l = lease("name", {.ttl = 7s});
+    BOOST_TEST(l.name() == "name");
+    BOOST_TEST(l.owner() == "o");
+    BOOST_TEST((l.terms() == lh::lease_terms{.ttl = 7s}));
+    BOOST_TEST(&l.store() == &store);
+}
+
+BOOST_AUTO_TEST_CASE(default_owner_is_unique_to_each_object)
+{
+    const lh::basic_lease a{store, "n"}, b{store, "n"};
+    BOOST_TEST(a.owner() != b.owner());
+}
+
+BOOST_AUTO_TEST_CASE(busy_is_an_empty_guard_and_no_error)
+{
+    store.leases.try_acquire("n", "somebody else", 10s, ec);
+    auto l = lease();
+    BOOST_TEST(!l.try_acquire());
+    ec = lh::errc::store_failure;
+    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST(!ec);
+    clock.advance(10s);
+    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+}
+
+BOOST_AUTO_TEST_CASE(second_attempt_through_one_object_is_busy_without_io)
+{
+    auto l = lease();
+    auto guard = l.try_acquire();
+    BOOST_TEST(static_cast<bool>(guard));
+    BOOST_TEST(!l.try_acquire());
+    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST(!ec);
+    BOOST_TEST(store.sent(operation::try_acquire) == 1);
+    guard.release();
+    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+}
+
+BOOST_AUTO_TEST_CASE(lost_guard_that_is_alive_still_keeps_the_object)
+{
+    auto l = lease();
+    auto guard = l.try_acquire();
+    clock.advance(1h);
+    BOOST_TEST(!l.try_acquire());
+    guard = {};
+    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_share_an_object_exclude_each_other)
+{
+    auto l = lease();
+    std::atomic<int> inside = 0, terms = 0;
+    std::atomic<bool> overlap = false;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 2000; ++i) {
+                std::error_code error;
+                if (auto guard = l.try_acquire(error)) {
+                    if (++inside != 1) overlap = true;
+                    ++terms;
+                    --inside;
+                }
+                if (error) overlap = true;
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    BOOST_TEST(!overlap);
+    BOOST_TEST(terms > 0);
+    BOOST_TEST(free());
+}
+
+BOOST_AUTO_TEST_CASE(token_grows_from_term_to_term)
+{
+    auto l = lease();
+    lh::fencing_token last;
+    for (int i = 0; i < 5; ++i) {
+        const auto guard = l.try_acquire();
+        BOOST_TEST((guard.token() > last));
+        last = guard.token();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(failed_attempt_is_an_error_and_the_object_usable)
+{
+    for (const fate f : failures) {
+        BOOST_TEST_CONTEXT("fate " << static_cast<int>(f))
+        {
+            auto l = lease();
+            store.next(operation::try_acquire, f);
+            BOOST_CHECK_THROW((void)l.try_acquire(), lh::store_error);
+            store.next(operation::try_acquire, f);
+            const auto none = l.try_acquire(ec);
+            BOOST_TEST(!none);
+            BOOST_TEST(!none.held());
+            BOOST_TEST(static_cast<bool>(ec));
+            const auto guard = l.try_acquire(ec);
+            BOOST_TEST(!ec);
+            BOOST_TEST(guard.held());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(attempt_whose_reply_was_lost_is_safe_to_repeat)
+{
+    auto l = lease();
+    store.next(operation::try_acquire, fate::loses_reply);
+    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST((ec == lh::errc::store_timeout));
+    BOOST_TEST(l.try_acquire().token().value() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(errors_say_what_was_tried)
+{
+    auto l = lease();
+    store.next(operation::try_acquire, fate::fails);
+    BOOST_CHECK_EXCEPTION((void)l.try_acquire(), lh::store_error, [](const lh::store_error& e) {
+        return std::string{e.what()} == "leasehold: try_acquire 'n': the store can't be reached" &&
+               is(e, lh::errc::store_unavailable);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(grant_that_takes_longer_than_the_term_is_a_timeout_and_released)
+{
+    auto l = lease();
+    for (const lh::duration slow : {27s, 29s}) {
+        store.after(operation::try_acquire, [&](auto) { clock.advance(slow); });
+        BOOST_TEST(!l.try_acquire(ec));
+        BOOST_TEST((ec == lh::errc::store_timeout));
+        BOOST_TEST(free());
+    }
+    store.after(operation::try_acquire, [&](auto) { clock.advance(27s - 1ns); });
+    BOOST_TEST(l.try_acquire().held());
+}
+
+BOOST_AUTO_TEST_CASE(grant_carried_out_late_is_released_whatever_min_hold_is)
+{
+    auto l = lease("n", {.ttl = 30s, .min_hold = 1h});
+    store.before(operation::try_acquire, [&](auto) { clock.advance(1min); });
+    BOOST_CHECK_EXCEPTION((void)l.try_acquire(), lh::store_error, [](const lh::store_error& e) {
+        return e.code() == lh::errc::store_timeout && e.code() == std::errc::timed_out;
+    });
+    BOOST_TEST(free());
+}
+
+BOOST_AUTO_TEST_CASE(min_hold_keeps_the_name_closed_after_an_early_release)
+{
+    auto l = lease("n", {.ttl = 30s, .min_hold = 1min});
+    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+    clock.advance(1min - 1ns);
+    BOOST_TEST(!l.try_acquire(), "the same owner neither");
+    clock.advance(1ns);
+    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+}
+
+BOOST_AUTO_TEST_CASE(inspect_tells_free_held_and_failure_apart)
+{
+    auto l = lease();
+    BOOST_TEST(!l.inspect().has_value());
+    const auto guard = l.try_acquire();
+    clock.advance(1s);
+    BOOST_TEST((l.inspect() == lh::lease_record{.name = "n", .owner = "o", .token = guard.token(), .remaining = 29s}));
+    for (const fate f : failures) {
+        BOOST_TEST_CONTEXT("fate " << static_cast<int>(f))
+        {
+            store.next(operation::inspect, f);
+            BOOST_CHECK_THROW((void)l.inspect(), lh::store_error);
+            store.next(operation::inspect, f);
+            BOOST_TEST(!l.inspect(ec).has_value());
+            BOOST_TEST(static_cast<bool>(ec));
+        }
+    }
+    BOOST_TEST(l.inspect(ec).has_value());
+    BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE(try_run_hands_the_result_back_and_releases)
+{
+    auto l = lease();
+    BOOST_TEST((l.try_run([](auto& guard) { return guard.held(); }) == std::optional{true}));
+    BOOST_TEST((l.try_run([] { return std::string{"without a guard"}; }) == std::optional<std::string>{"without a guard"}));
+    BOOST_TEST(l.try_run([] {}));
+    BOOST_TEST(free());
+}
+
+BOOST_AUTO_TEST_CASE(try_run_does_not_run_when_busy_or_failed)
+{
+    auto l = lease();
+    bool ran = false;
+    store.next(operation::try_acquire, fate::fails);
+    BOOST_CHECK_THROW(l.try_run([&] { ran = true; }), lh::store_error);
+    store.next(operation::try_acquire, fate::fails);
+    BOOST_TEST(!l.try_run([&] { ran = true; }, ec));
+    BOOST_TEST((ec == lh::errc::store_unavailable));
+    const auto guard = l.try_acquire();
+    BOOST_TEST(!l.try_run([&] { ran = true; }));
+    BOOST_TEST(!l.try_run([&] { return ran = true; }, ec).has_value());
+    BOOST_TEST(!ec);
+    BOOST_TEST(!ran);
+}
+
+BOOST_AUTO_TEST_CASE(what_try_run_calls_may_throw_and_the_lease_is_released)
+{
+    auto l = lease();
+    BOOST_CHECK_THROW(l.try_run([] { throw std::out_of_range{"work"}; }), std::out_of_range);
+    BOOST_TEST(free());
+    BOOST_CHECK_THROW(l.try_run([] { throw std::out_of_range{"work"}; }, ec), std::out_of_range);
+    BOOST_TEST(free());
+}
+
+BOOST_AUTO_TEST_CASE(release_that_fails_after_try_run_is_not_reported)
+{
+    auto l = lease();
+    store.next(operation::release, fate::fails);
+    BOOST_TEST((l.try_run([] { return 7; }) == std::optional{7}));
+    BOOST_TEST(!free());
+}
+
+BOOST_AUTO_TEST_CASE(longest_terms_work)
+{
+    auto l = lh::basic_lease{store, "n", {.ttl = lh::max_ttl, .safety_margin = 0s, .min_hold = lh::max_ttl}, clock};
+    auto guard = l.try_acquire();
+    BOOST_TEST(guard.remaining() == lh::max_ttl);
+    clock.advance(lh::max_ttl - 1ns);
+    guard.release();
+    BOOST_TEST(store.last_keep_closed() == 1ns);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 // The suite has to be able to fail: it is run on stores with one defect each, and one of its cases, named here, has to
 // notice. Each run is this program again, with the defect as its argument: broken_stores_test -- <defect> shows all that
 // notice.
+#include <contract/broken_store.hpp>
 #include <contract/contract.hpp>
 
 #include <support/child_process.hpp>
@@ -11,67 +12,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
-#include <map>
-#include <mutex>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace {
 
 namespace lh = leasehold;
-
-enum class defect {
-    none,
-    token_reused_after_release,
-    token_reused_after_forced_release,
-    token_kept_for_the_same_owner_after_expiry,
-    token_changed_by_a_repeated_attempt,
-    token_changed_by_a_renewal,
-    grant_not_atomic,
-    take_over_not_atomic,
-    release_then_reset_not_atomic,
-    expired_a_little_early,
-    never_expires,
-    busy_attempt_writes,
-    busy_token_wrong,
-    repeated_attempt_keeps_the_old_end,
-    repeated_attempt_shortens,
-    renewal_does_not_extend,
-    renewal_shortens,
-    renewal_ignores_expiry,
-    renewal_ignores_the_token,
-    renewal_ignores_the_owner,
-    renewal_creates,
-    release_ignores_expiry,
-    release_ignores_the_token,
-    release_ignores_the_owner,
-    release_always_true,
-    keep_closed_ignored,
-    keep_closed_lets_the_same_owner_in,
-    keep_closed_shows_the_owner,
-    keep_closed_never_shorter_than_the_term,
-    names_ignore_case,
-    names_ignore_trailing_spaces,
-    names_cut_at_180_bytes,
-    owners_ignore_case,
-    owners_ignore_trailing_spaces,
-    inspect_shows_what_expired,
-    error_code_not_cleared,
-    failure_reported_as_busy,
-    list_not_sorted,
-    list_shows_what_is_free,
-    list_takes_prefixes_as_patterns,
-    forced_release_forgets,
-    forced_release_does_nothing,
-    count_
-};
+using leasehold_test::broken_store;
+using leasehold_test::defect;
 
 struct caught_by {
     defect what;
@@ -81,269 +33,67 @@ struct caught_by {
 
 constexpr std::array catches{
     caught_by{defect::token_reused_after_release, "token_reused_after_release", "token_grows_after_each_release"},
-    caught_by{defect::token_reused_after_forced_release, "token_reused_after_forced_release", "token_is_not_reused_after_a_forced_release"},
+    caught_by{defect::token_reused_after_forced_release, "token_reused_after_forced_release",
+              "token_is_not_reused_after_a_forced_release"},
     caught_by{defect::token_kept_for_the_same_owner_after_expiry, "token_kept_for_the_same_owner_after_expiry",
               "token_grows_after_expiry_for_the_same_owner"},
-    caught_by{defect::token_changed_by_a_repeated_attempt, "token_changed_by_a_repeated_attempt", "same_owner_is_granted_the_same_term_again"},
+    caught_by{defect::token_changed_by_a_repeated_attempt, "token_changed_by_a_repeated_attempt",
+              "same_owner_is_granted_the_same_term_again"},
     caught_by{defect::token_changed_by_a_renewal, "token_changed_by_a_renewal", "token_stays_the_same_across_renewals"},
     caught_by{defect::grant_not_atomic, "grant_not_atomic", "first_grant_to_many_at_once_has_one_winner"},
-    caught_by{defect::take_over_not_atomic, "take_over_not_atomic", "take_over_by_many_at_once_has_one_winner_and_a_growing_token"},
-    caught_by{defect::release_then_reset_not_atomic, "release_then_reset_not_atomic", "eight_threads_on_one_name_never_hold_it_at_once"},
-    caught_by{defect::expired_a_little_early, "expired_a_little_early", "lease_is_busy_until_its_ttl_has_passed_and_no_longer"},
+    caught_by{defect::take_over_not_atomic, "take_over_not_atomic",
+              "take_over_by_many_at_once_has_one_winner_and_a_growing_token"},
+    caught_by{defect::release_then_reset_not_atomic, "release_then_reset_not_atomic",
+              "eight_threads_on_one_name_never_hold_it_at_once"},
+    caught_by{defect::expired_a_little_early, "expired_a_little_early",
+              "lease_is_busy_until_its_ttl_has_passed_and_no_longer"},
     caught_by{defect::never_expires, "never_expires", "expired_lease_is_free_to_others"},
     caught_by{defect::busy_attempt_writes, "busy_attempt_writes", "busy_changes_nothing"},
     caught_by{defect::busy_token_wrong, "busy_token_wrong", "busy_tells_the_holders_token_and_remaining_time"},
-    caught_by{defect::repeated_attempt_keeps_the_old_end, "repeated_attempt_keeps_the_old_end", "same_owner_again_gets_a_fresh_ttl"},
+    caught_by{defect::repeated_attempt_keeps_the_old_end, "repeated_attempt_keeps_the_old_end",
+              "same_owner_again_gets_a_fresh_ttl"},
     caught_by{defect::repeated_attempt_shortens, "repeated_attempt_shortens", "same_owner_again_never_shortens_the_term"},
     caught_by{defect::renewal_does_not_extend, "renewal_does_not_extend", "renewal_extends_the_term"},
     caught_by{defect::renewal_shortens, "renewal_shortens", "renewal_never_shortens_the_term"},
-    caught_by{defect::renewal_ignores_expiry, "renewal_ignores_expiry", "renewal_of_an_expired_term_is_false_and_revives_nothing"},
-    caught_by{defect::renewal_ignores_the_token, "renewal_ignores_the_token", "renewal_with_the_same_owners_earlier_token_is_false"},
-    caught_by{defect::renewal_ignores_the_owner, "renewal_ignores_the_owner", "renewal_of_a_term_that_was_taken_over_is_false_and_harmless"},
+    caught_by{defect::renewal_ignores_expiry, "renewal_ignores_expiry",
+              "renewal_of_an_expired_term_is_false_and_revives_nothing"},
+    caught_by{defect::renewal_ignores_the_token, "renewal_ignores_the_token",
+              "renewal_with_the_same_owners_earlier_token_is_false"},
+    caught_by{defect::renewal_ignores_the_owner, "renewal_ignores_the_owner",
+              "renewal_of_a_term_that_was_taken_over_is_false_and_harmless"},
     caught_by{defect::renewal_creates, "renewal_creates", "renewal_of_a_name_never_granted_is_false_and_creates_nothing"},
-    caught_by{defect::release_ignores_expiry, "release_ignores_expiry", "release_of_an_expired_term_is_false_and_closes_nothing"},
-    caught_by{defect::release_ignores_the_token, "release_ignores_the_token", "release_with_the_same_owners_earlier_token_is_false"},
+    caught_by{defect::release_ignores_expiry, "release_ignores_expiry",
+              "release_of_an_expired_term_is_false_and_closes_nothing"},
+    caught_by{defect::release_ignores_the_token, "release_ignores_the_token",
+              "release_with_the_same_owners_earlier_token_is_false"},
     caught_by{defect::release_ignores_the_owner, "release_ignores_the_owner", "release_by_another_owner_is_false"},
     caught_by{defect::release_always_true, "release_always_true", "second_release_is_false"},
     caught_by{defect::keep_closed_ignored, "keep_closed_ignored", "closed_name_is_busy_to_everybody"},
-    caught_by{defect::keep_closed_lets_the_same_owner_in, "keep_closed_lets_the_same_owner_in", "closed_name_is_busy_to_everybody"},
-    caught_by{defect::keep_closed_shows_the_owner, "keep_closed_shows_the_owner", "closed_name_is_shown_with_an_empty_owner"},
+    caught_by{defect::keep_closed_lets_the_same_owner_in, "keep_closed_lets_the_same_owner_in",
+              "closed_name_is_busy_to_everybody"},
+    caught_by{defect::keep_closed_shows_the_owner, "keep_closed_shows_the_owner",
+              "closed_name_is_shown_with_an_empty_owner"},
     caught_by{defect::keep_closed_never_shorter_than_the_term, "keep_closed_never_shorter_than_the_term",
               "closing_can_be_shorter_than_what_the_term_had_left"},
     caught_by{defect::names_ignore_case, "names_ignore_case", "lookalike_names_are_distinct_and_come_back_unchanged"},
-    caught_by{defect::names_ignore_trailing_spaces, "names_ignore_trailing_spaces", "lookalike_names_are_distinct_and_come_back_unchanged"},
-    caught_by{defect::names_cut_at_180_bytes, "names_cut_at_180_bytes", "longest_names_and_owners_differ_in_their_last_byte"},
+    caught_by{defect::names_ignore_trailing_spaces, "names_ignore_trailing_spaces",
+              "lookalike_names_are_distinct_and_come_back_unchanged"},
+    caught_by{defect::names_cut_at_180_bytes, "names_cut_at_180_bytes",
+              "longest_names_and_owners_differ_in_their_last_byte"},
     caught_by{defect::owners_ignore_case, "owners_ignore_case", "owners_that_collations_take_for_equal_are_distinct"},
     caught_by{defect::owners_ignore_trailing_spaces, "owners_ignore_trailing_spaces", "lookalike_owners_are_distinct"},
     caught_by{defect::inspect_shows_what_expired, "inspect_shows_what_expired", "expired_lease_is_free_to_others"},
     caught_by{defect::error_code_not_cleared, "error_code_not_cleared", "success_clears_the_error_code"},
     caught_by{defect::failure_reported_as_busy, "failure_reported_as_busy", "different_names_at_once_are_all_granted"},
-    caught_by{defect::list_not_sorted, "list_not_sorted", "list_without_a_prefix_shows_all_names_in_the_order_of_their_bytes"},
+    caught_by{defect::list_not_sorted, "list_not_sorted",
+              "list_without_a_prefix_shows_all_names_in_the_order_of_their_bytes"},
     caught_by{defect::list_shows_what_is_free, "list_shows_what_is_free", "list_shows_what_is_held_and_nothing_else"},
-    caught_by{defect::list_takes_prefixes_as_patterns, "list_takes_prefixes_as_patterns", "list_takes_its_prefix_byte_by_byte"},
+    caught_by{defect::list_takes_prefixes_as_patterns, "list_takes_prefixes_as_patterns",
+              "list_takes_its_prefix_byte_by_byte"},
     caught_by{defect::forced_release_forgets, "forced_release_forgets", "token_is_not_reused_after_a_forced_release"},
     caught_by{defect::forced_release_does_nothing, "forced_release_does_nothing", "forced_release_ends_the_term"},
 };
 static_assert(catches.size() == static_cast<std::size_t>(defect::count_) - 1, "every defect has a case that catches it");
-
-defect in_force = defect::none;
-
-// A store written as plainly as possible, one mutex, right but for the defect in force.
-class broken_store {
-public:
-    explicit broken_store(lh::manual_clock clock) : clock_{std::move(clock)} {}
-
-    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
-    {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
-        std::unique_lock lock{mutex_, std::defer_lock};
-        if (!is(defect::failure_reported_as_busy))
-            lock.lock();
-        else if (!lock.try_lock())
-            return {};  // a conflict with another's statement, say
-        else
-            std::this_thread::sleep_for(std::chrono::microseconds{200});
-        row& r = rows_[key(name)];
-        const lh::time_point now = clock_.now();
-        const bool unexpired = live(r, now);
-        const bool mine = same_owner(r.owner, owner) ||
-                          (is(defect::keep_closed_lets_the_same_owner_in) && r.closed && same_owner(r.closed_by, owner));
-        if (unexpired && !mine) {
-            if (is(defect::busy_attempt_writes)) r.ends = std::max(r.ends, now + ttl);
-            return {lh::acquire_status::busy, lh::fencing_token{r.token + is(defect::busy_token_wrong)}, r.ends - now};
-        }
-        const bool first = r.token == 0;
-        if ((first && is(defect::grant_not_atomic)) || (!first && !unexpired && is(defect::take_over_not_atomic))) pause(lock);
-        const bool again = unexpired && !(is(defect::keep_closed_lets_the_same_owner_in) && r.closed);
-        if (again) {
-            r.token += is(defect::token_changed_by_a_repeated_attempt);
-            if (!is(defect::repeated_attempt_keeps_the_old_end))
-                r.ends = is(defect::repeated_attempt_shortens) ? now + ttl : std::max(r.ends, now + ttl);
-        }
-        else {
-            const bool keep = (is(defect::token_reused_after_release) && r.released) || (is(defect::token_reused_after_forced_release) && r.forced) ||
-                              (is(defect::token_kept_for_the_same_owner_after_expiry) && !r.released && same_owner(r.owner, owner));
-            if (!keep || r.token == 0) ++r.token;
-            r = {.name = std::string{name}, .owner = std::string{owner}, .token = r.token, .ends = now + ttl};
-        }
-        return {lh::acquire_status::granted, lh::fencing_token{r.token}, {}};
-    }
-
-    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
-    {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
-        const std::lock_guard lock{mutex_};
-        const lh::time_point now = clock_.now();
-        row* r = find(name);
-        if (!r && is(defect::renewal_creates))
-            r = &(rows_[key(name)] = {.name = std::string{name}, .owner = std::string{owner}, .token = token.value(), .ends = now + ttl});
-        if (!r || r->released || (r->token != token.value() && !is(defect::renewal_ignores_the_token)) ||
-            (!same_owner(r->owner, owner) && !is(defect::renewal_ignores_the_owner)) || (!live(*r, now) && !is(defect::renewal_ignores_expiry)))
-            return false;
-        if (!is(defect::renewal_does_not_extend)) r->ends = is(defect::renewal_shortens) ? now + ttl : std::max(r->ends, now + ttl);
-        r->token += is(defect::token_changed_by_a_renewal);
-        return true;
-    }
-
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed, std::error_code& ec)
-    {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
-        std::unique_lock lock{mutex_};
-        const lh::time_point now = clock_.now();
-        row* r = find(name);
-        const bool ours = r && (r->token == token.value() || is(defect::release_ignores_the_token)) &&
-                          (same_owner(r->owner, owner) || is(defect::release_ignores_the_owner)) &&
-                          (live(*r, now) || is(defect::release_ignores_expiry)) && !r->released;
-        if (!ours) return is(defect::release_always_true);
-        if (is(defect::release_then_reset_not_atomic)) {
-            r->ends = now;
-            pause(lock);
-        }
-        r->closed_by = r->owner;
-        if (!is(defect::keep_closed_shows_the_owner)) r->owner.clear();
-        r->released = true;
-        r->closed = keep_closed > lh::duration::zero();
-        const lh::time_point until = is(defect::keep_closed_ignored) ? now : now + keep_closed;
-        r->ends = is(defect::keep_closed_never_shorter_than_the_term) && r->closed ? std::max(until, r->ends) : until;
-        return true;
-    }
-
-    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
-    {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
-        const std::lock_guard lock{mutex_};
-        const row* r = find(name);
-        const lh::time_point now = clock_.now();
-        if (!r || (!live(*r, now) && !(is(defect::inspect_shows_what_expired) && !r->released))) return std::nullopt;
-        return record(*r, now);
-    }
-
-    std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)
-    {
-        ec.clear();
-        const std::lock_guard lock{mutex_};
-        const lh::time_point now = clock_.now();
-        std::vector<lh::lease_record> records;
-        for (const auto& [key, r] : rows_)
-            if ((live(r, now) || is(defect::list_shows_what_is_free)) && begins(r.name, prefix)) records.push_back(record(r, now));
-        if (is(defect::list_not_sorted)) std::ranges::reverse(records);
-        return records;
-    }
-    std::vector<lh::lease_record> list(std::string_view prefix = {})
-    {
-        std::error_code ec;
-        return list(prefix, ec);
-    }
-
-    bool force_release(std::string_view name, std::error_code& ec)
-    {
-        ec.clear();
-        if (name.empty()) {
-            ec = lh::errc::invalid_name;
-            return false;
-        }
-        const std::lock_guard lock{mutex_};
-        row* r = find(name);
-        if (!r || !live(*r, clock_.now())) return false;
-        if (is(defect::forced_release_does_nothing)) return true;
-        if (is(defect::forced_release_forgets)) {
-            rows_.erase(key(name));
-            return true;
-        }
-        r->owner.clear();
-        r->released = !is(defect::token_reused_after_forced_release);
-        r->forced = true;
-        r->ends = clock_.now();
-        return true;
-    }
-    bool force_release(std::string_view name)
-    {
-        lh::validate_name(name);
-        std::error_code ec;
-        return force_release(name, ec);
-    }
-
-private:
-    struct row {
-        std::string name;
-        std::string owner;
-        std::int64_t token = 0;
-        lh::time_point ends = lh::time_point::min();
-        std::string closed_by{};
-        bool released = false;
-        bool forced = false;
-        bool closed = false;
-    };
-
-    static bool is(defect d) noexcept { return in_force == d; }
-
-    // What a statement between a look and a write is: time for others.
-    static void pause(std::unique_lock<std::mutex>& lock)
-    {
-        lock.unlock();
-        std::this_thread::sleep_for(std::chrono::microseconds{200});
-        lock.lock();
-    }
-
-    static bool live(const row& r, lh::time_point now)
-    {
-        if (is(defect::never_expires)) return r.token != 0 && !(r.released && r.ends <= now) && !r.forced;
-        if (is(defect::expired_a_little_early) && r.ends != lh::time_point::min()) return r.ends - std::chrono::seconds{1} > now;
-        return r.ends > now;
-    }
-
-    static std::string lower(std::string text)
-    {
-        std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        return text;
-    }
-
-    static std::string trimmed(std::string text)
-    {
-        while (text.ends_with(' ')) text.pop_back();
-        return text;
-    }
-
-    static std::string key(std::string_view name)
-    {
-        std::string text{name};
-        if (is(defect::names_ignore_case)) return lower(text);
-        if (is(defect::names_ignore_trailing_spaces)) return trimmed(text);
-        if (is(defect::names_cut_at_180_bytes)) return text.substr(0, 180);
-        return text;
-    }
-
-    static bool same_owner(const std::string& a, std::string_view b)
-    {
-        if (is(defect::owners_ignore_case)) return lower(a) == lower(std::string{b});
-        if (is(defect::owners_ignore_trailing_spaces)) return trimmed(a) == trimmed(std::string{b});
-        return a == b;
-    }
-
-    // As LIKE would have it.
-    static bool begins(std::string_view name, std::string_view prefix)
-    {
-        if (!is(defect::list_takes_prefixes_as_patterns)) return name.starts_with(prefix);
-        if (prefix.empty()) return true;
-        if (prefix.front() == '%') return begins(name, prefix.substr(1)) || (!name.empty() && begins(name.substr(1), prefix));
-        return !name.empty() && (prefix.front() == '_' || prefix.front() == name.front()) && begins(name.substr(1), prefix.substr(1));
-    }
-
-    row* find(std::string_view name)
-    {
-        const auto found = rows_.find(key(name));
-        return found == rows_.end() ? nullptr : &found->second;
-    }
-
-    static lh::lease_record record(const row& r, lh::time_point now)
-    {
-        return {.name = r.name, .owner = r.owner, .token = lh::fencing_token{r.token}, .remaining = r.ends - now};
-    }
-
-    lh::manual_clock clock_;
-    std::mutex mutex_;
-    std::map<std::string, row> rows_;
-};
 
 struct broken_fixture {
     lh::manual_clock time;
@@ -361,8 +111,9 @@ std::string this_program;
 // The names of the suite's cases that failed, of those asked for ("*": all), on a store with this defect.
 std::vector<std::string> failures_with(const std::string& defect_name, const std::string& cases)
 {
-    leasehold_test::child_process run{{this_program, "--catch_system_errors=no", "--color_output=no", "--log_level=nothing", "--report_sink=stdout",
-                                       "--report_level=detailed", "--run_test=*/*/" + cases, "--", defect_name},
+    leasehold_test::child_process run{{this_program, "--catch_system_errors=no", "--color_output=no", "--log_level=nothing",
+                                       "--report_sink=stdout", "--report_level=detailed", "--run_test=*/*/" + cases, "--",
+                                       defect_name},
                                       {.capture = true}};
     std::istringstream report{run.read_all()};
     const bool passed = run.wait().success();
@@ -374,7 +125,8 @@ std::vector<std::string> failures_with(const std::string& defect_name, const std
         const std::string path = line.substr(begin + 11, end - begin - 11);
         failed.push_back(path.substr(path.rfind('/') + 1));
     }
-    if (passed != failed.empty()) throw std::runtime_error{"the run with the defect " + defect_name + " did not get as far as its report"};
+    if (passed != failed.empty())
+        throw std::runtime_error{"the run with the defect " + defect_name + " did not get as far as its report"};
     return failed;
 }
 
@@ -392,7 +144,7 @@ bool initialise()
         const std::string_view asked = all.argv[1];
         const auto found = std::ranges::find(catches, asked, &caught_by::name);
         if (found != catches.end())
-            in_force = found->what;
+            leasehold_test::in_force = found->what;
         else if (asked != "none")
             return false;
         static const lh::contract::suite<broken_fixture> contract{"broken"};
@@ -401,16 +153,14 @@ bool initialise()
     auto* catching = BOOST_TEST_SUITE("broken_stores");
     all.add(catching);
     catching->add(boost::unit_test::make_test_case(
-        [] { BOOST_TEST(failures_with("none", "*") == std::vector<std::string>{}, boost::test_tools::per_element()); }, "store_without_a_defect_passes",
-        __FILE__, __LINE__));
+        [] { BOOST_TEST(failures_with("none", "*") == std::vector<std::string>{}, boost::test_tools::per_element()); },
+        "store_without_a_defect_passes", __FILE__, __LINE__));
     for (const caught_by& expected : catches)
-        catching->add(boost::unit_test::make_test_case([&expected] { suite_catches(expected); }, expected.name, __FILE__, __LINE__));
+        catching->add(
+            boost::unit_test::make_test_case([&expected] { suite_catches(expected); }, expected.name, __FILE__, __LINE__));
     return true;
 }
 
 }  // namespace
 
-int main(int argc, char** argv)
-{
-    return boost::unit_test::unit_test_main(&initialise, argc, argv);
-}
+int main(int argc, char** argv) { return boost::unit_test::unit_test_main(&initialise, argc, argv); }

@@ -4,8 +4,7 @@
 
 // What every store must do, as tests: one suite, run by all stores of the library and by yours.
 //
-// On a store of your own: write a fixture (fixture.hpp says what one needs; contract_memory.cpp has the smallest, also as a
-// whole program), and register the suite for it:
+// On a store of your own: write a fixture (fixture.hpp says what one needs), and register the suite for it:
 //
 //     #define BOOST_TEST_MODULE my_store                // once per program: Boost.Test's main()
 //     #include <contract/contract.hpp>
@@ -50,7 +49,8 @@ namespace leasehold::contract {
 template <store_fixture Fixture>
 class suite {
 public:
-    explicit suite(const char* name, std::vector<std::string_view> themes = {}) : store_{BOOST_TEST_SUITE(name)}, themes_{std::move(themes)}
+    explicit suite(const char* name, std::vector<std::string_view> themes = {})
+        : store_{BOOST_TEST_SUITE(name)}, themes_{std::move(themes)}
     {
         boost::unit_test::framework::master_test_suite().add(store_);
         theme("grants", &add_grants<Fixture>);

@@ -20,7 +20,10 @@ struct mariadb_database {
     lh::odbc_store store{connection_string()};
     lh::odbc_store another{connection_string()};
 
-    explicit mariadb_database(std::vector<std::string> server_arguments = {}) : server{std::move(server_arguments)} { store.create_schema(); }
+    explicit mariadb_database(std::vector<std::string> server_arguments = {}) : server{std::move(server_arguments)}
+    {
+        store.create_schema();
+    }
     std::string connection_string() const { return server.connection_string(); }
 };
 
@@ -51,17 +54,24 @@ BOOST_AUTO_TEST_SUITE(mariadb_errors)
 
 leasehold_test::mariadb_server& server() { return mariadb_fixture::database().server; }
 
-BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named) { leasehold_test::check_connection_strings(server().connection_string()); }
+BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
+{
+    leasehold_test::check_connection_strings(server().connection_string());
+}
 
-BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named) { leasehold_test::check_servers_errors(server(), "42S02"); }
+BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
+{
+    leasehold_test::check_servers_errors(server(), "42S02");
+}
 
 // With the collation such tables have as a rule, which takes owners for equal that differ in case or spaces.
 BOOST_AUTO_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column)
 {
     leasehold_test::odbc_connection own{server().connection_string()};
-    leasehold_test::check_taking_a_table_over(server().connection_string(), [&own](const std::string& sql) { own.execute(sql); },
-                                              "varchar(64) collate utf8mb4_general_ci", "timestamp(3)", "utc_timestamp() - interval 1 day",
-                                              "utc_timestamp() + interval 1 day", {"42S22"});
+    leasehold_test::check_taking_a_table_over(
+        server().connection_string(), [&own](const std::string& sql) { own.execute(sql); },
+        "varchar(64) collate utf8mb4_general_ci", "timestamp(3)", "utc_timestamp() - interval 1 day",
+        "utc_timestamp() + interval 1 day", {"42S22"});
 }
 
 BOOST_AUTO_TEST_CASE(read_only_database_is_named)
@@ -76,9 +86,11 @@ BOOST_AUTO_TEST_CASE(read_only_database_is_named)
 
 BOOST_AUTO_TEST_CASE(missing_rights_are_named)
 {
-    server().execute_sql("create user stranger@'%' identified by 'no-rights'; grant create on leasehold.nothing to stranger@'%'");
+    server().execute_sql(
+        "create user stranger@'%' identified by 'no-rights'; grant create on leasehold.nothing to stranger@'%'");
     lh::odbc_store store{server().connection_string("stranger", "no-rights", server().database)};
-    leasehold_test::check_failure(store, {.code = lh::errc::store_failure, .sqlstates = {"42000"}, .words = {"grant"}, .secrets = {"no-rights"}});
+    leasehold_test::check_failure(
+        store, {.code = lh::errc::store_failure, .sqlstates = {"42000"}, .words = {"grant"}, .secrets = {"no-rights"}});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

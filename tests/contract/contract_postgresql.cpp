@@ -58,22 +58,29 @@ struct generic_fixture : leasehold_test::odbc_fixture<generic_database> {};
 const lh::contract::suite<postgresql_fixture> contract{"postgresql"};
 const lh::contract::suite<serializable_fixture> contract_serializable{
     "postgresql_with_serializable_sessions", {"renewals", "races", "races_at_expiry", "contention", "transactions"}};
-const lh::contract::suite<generic_fixture> contract_generic{"generic_dialect_on_postgresql",
-                                                            {"tokens", "renewals", "releases", "closings", "names", "operators", "races"}};
+const lh::contract::suite<generic_fixture> contract_generic{
+    "generic_dialect_on_postgresql", {"tokens", "renewals", "releases", "closings", "names", "operators", "races"}};
 
 BOOST_AUTO_TEST_SUITE(postgresql_errors)
 
 leasehold_test::postgresql_server& server() { return postgresql_fixture::database().server; }
 
-BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named) { leasehold_test::check_connection_strings(server().connection_string()); }
+BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
+{
+    leasehold_test::check_connection_strings(server().connection_string());
+}
 
-BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named) { leasehold_test::check_servers_errors(server(), "42P01"); }
+BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
+{
+    leasehold_test::check_servers_errors(server(), "42P01");
+}
 
 BOOST_AUTO_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column)
 {
     leasehold_test::odbc_connection own{server().connection_string()};
-    leasehold_test::check_taking_a_table_over(server().connection_string(), [&own](const std::string& sql) { own.execute(sql); }, "varchar(64)", "timestamptz", "now() - interval '1 minute'",
-                                              "now() + interval '1 hour'", {"42703"});
+    leasehold_test::check_taking_a_table_over(
+        server().connection_string(), [&own](const std::string& sql) { own.execute(sql); }, "varchar(64)", "timestamptz",
+        "now() - interval '1 minute'", "now() + interval '1 hour'", {"42703"});
 }
 
 BOOST_AUTO_TEST_CASE(read_only_database_is_named)
@@ -81,14 +88,19 @@ BOOST_AUTO_TEST_CASE(read_only_database_is_named)
     server().execute_sql("create role reader login password 'only-reading' in role leasehold;"
                          "alter role reader set default_transaction_read_only = on");
     lh::odbc_store store{server().connection_string("reader", "only-reading", server().database)};
-    leasehold_test::check_failure(store, {.code = lh::errc::store_failure, .sqlstates = {"25006"}, .words = {"read-only"}, .secrets = {"only-reading"}, .can_read = true});
+    leasehold_test::check_failure(store, {.code = lh::errc::store_failure,
+                                          .sqlstates = {"25006"},
+                                          .words = {"read-only"},
+                                          .secrets = {"only-reading"},
+                                          .can_read = true});
 }
 
 BOOST_AUTO_TEST_CASE(missing_rights_are_named)
 {
     server().execute_sql("create role stranger login password 'no-rights'");
     lh::odbc_store store{server().connection_string("stranger", "no-rights", server().database)};
-    leasehold_test::check_failure(store, {.code = lh::errc::store_failure, .sqlstates = {"42501"}, .words = {"grant"}, .secrets = {"no-rights"}});
+    leasehold_test::check_failure(
+        store, {.code = lh::errc::store_failure, .sqlstates = {"42501"}, .words = {"grant"}, .secrets = {"no-rights"}});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,7 +50,10 @@ public:
     }
 
 private:
-    static std::string rows_seen_by(leasehold_test::odbc_connection& connection) { return connection.execute("select count(*) from leasehold"); }
+    static std::string rows_seen_by(leasehold_test::odbc_connection& connection)
+    {
+        return connection.execute("select count(*) from leasehold");
+    }
 
     leasehold_test::odbc_connection mine_;
     leasehold_test::odbc_connection others_;
@@ -86,13 +89,17 @@ BOOST_FIXTURE_TEST_CASE(missing_table_is_named_and_created, file_fixture)
     leasehold_test::check_missing_table(connection_string, {"HY000", "42S02"});
 }
 
-BOOST_FIXTURE_TEST_CASE(schema_can_be_created_by_many_at_once, file_fixture) { leasehold_test::check_schema_created_by_many(connection_string); }
+BOOST_FIXTURE_TEST_CASE(schema_can_be_created_by_many_at_once, file_fixture)
+{
+    leasehold_test::check_schema_created_by_many(connection_string);
+}
 
 BOOST_FIXTURE_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column, file_fixture)
 {
     leasehold_test::odbc_connection own{connection_string};
-    leasehold_test::check_taking_a_table_over(connection_string, [&own](const std::string& sql) { own.execute(sql); }, "text", "integer", "0",
-                                              "(strftime('%s', 'now') + 3600) * 1000", {"HY000", "42S22"});
+    leasehold_test::check_taking_a_table_over(connection_string, [&own](const std::string& sql) { own.execute(sql); },
+                                              "text", "integer", "0", "(strftime('%s', 'now') + 3600) * 1000",
+                                              {"HY000", "42S22"});
 }
 
 BOOST_FIXTURE_TEST_CASE(file_that_cannot_be_opened_is_named, file_fixture)
@@ -169,7 +176,8 @@ BOOST_FIXTURE_TEST_CASE(database_locked_by_somebody_else_is_a_conflict_and_then_
     std::error_code ec;
     const auto begun = std::chrono::steady_clock::now();
     BOOST_TEST(!store.try_acquire("name", "owner", 1h, ec).granted());
-    BOOST_TEST(std::chrono::steady_clock::now() - begun < 10s);  // 0.3 s, and some for a busy machine; the driver's own is 100 s
+    BOOST_TEST(std::chrono::steady_clock::now() - begun <
+               10s);  // 0.3 s, and some for a busy machine; the driver's own is 100 s
     BOOST_TEST((ec == lh::errc::store_conflict || ec == lh::errc::store_timeout), ec.message());
     writer.execute("rollback");
     leasehold_test::check_works(store);

@@ -34,36 +34,54 @@ namespace leasehold::contract {
 /// | f.delete_row(name) | void | takes away all the store knows of a name |
 /// | f.open_transaction() | object with bool still_open() | an application's own connection to the same database, in a transaction that has written something |
 template <class F>
-concept store_fixture = std::default_initializable<F> && requires(F& f, duration d) {
+concept store_fixture = std::default_initializable<F> && requires(F& f, duration d)
+{
     requires lease_store<std::remove_reference_t<decltype(f.store())>>;
     requires std::same_as<decltype(f.store()), decltype(f.another_store())>;
     f.let_pass(d);
-    { f.short_ttl() } -> std::convertible_to<duration>;
+    {
+        f.short_ttl()
+        } -> std::convertible_to<duration>;
 };
 
 /// A process started by a fixture.
 template <class P>
-concept peer_process = std::movable<P> && requires(P& p) {
-    p.kill();                                  // at once, as SIGKILL does
-    { p.wait() } -> std::convertible_to<int>;  // until it has ended; its exit status
+concept peer_process = std::movable<P> && requires(P& p)
+{
+    p.kill();  // at once, as SIGKILL does
+    {
+        p.wait()
+        } -> std::convertible_to<int>;  // until it has ended; its exit status
 };
 
 template <class F>
-concept fixture_with_peers = store_fixture<F> && requires(F& f, const std::vector<std::string>& orders, duration off) {
-    { f.start_peer(orders, off) } -> peer_process;
+concept fixture_with_peers = store_fixture<F> && requires(F& f, const std::vector<std::string>& orders, duration off)
+{
+    {
+        f.start_peer(orders, off)
+        } -> peer_process;
 };
 
 template <class F>
-concept fixture_with_wrong_clocks = fixture_with_peers<F> && requires(F& f) {
-    { f.wrong_clocks() } -> std::convertible_to<std::vector<duration>>;
+concept fixture_with_wrong_clocks = fixture_with_peers<F> && requires(F& f)
+{
+    {
+        f.wrong_clocks()
+        } -> std::convertible_to<std::vector<duration>>;
 };
 
 template <class F>
-concept fixture_that_deletes = store_fixture<F> && requires(F& f, std::string_view name) { f.delete_row(name); };
+concept fixture_that_deletes = store_fixture<F> && requires(F& f, std::string_view name)
+{
+    f.delete_row(name);
+};
 
 template <class F>
-concept fixture_with_transactions = store_fixture<F> && requires(F& f) {
-    { f.open_transaction().still_open() } -> std::convertible_to<bool>;
+concept fixture_with_transactions = store_fixture<F> && requires(F& f)
+{
+    {
+        f.open_transaction().still_open()
+        } -> std::convertible_to<bool>;
 };
 
 template <store_fixture F>
@@ -71,12 +89,23 @@ using store_of = std::remove_reference_t<decltype(std::declval<F&>().store())>;
 
 /// A store an operator can ask what is held, and that ends terms by order.
 template <class S>
-concept operable_store = lease_store<S> && requires(S& s, std::string_view text, std::error_code& ec) {
-    { s.list(text) } -> std::convertible_to<std::vector<lease_record>>;
-    { s.list() } -> std::convertible_to<std::vector<lease_record>>;
-    { s.list(text, ec) } -> std::convertible_to<std::vector<lease_record>>;
-    { s.force_release(text) } -> std::same_as<bool>;
-    { s.force_release(text, ec) } -> std::same_as<bool>;
+concept operable_store = lease_store<S> && requires(S& s, std::string_view text, std::error_code& ec)
+{
+    {
+        s.list(text)
+        } -> std::convertible_to<std::vector<lease_record>>;
+    {
+        s.list()
+        } -> std::convertible_to<std::vector<lease_record>>;
+    {
+        s.list(text, ec)
+        } -> std::convertible_to<std::vector<lease_record>>;
+    {
+        s.force_release(text)
+        } -> std::same_as<bool>;
+    {
+        s.force_release(text, ec)
+        } -> std::same_as<bool>;
 };
 
 }  // namespace leasehold::contract

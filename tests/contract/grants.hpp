@@ -157,9 +157,8 @@ void add_grants(case_list<Fixture> cases)
         BOOST_TEST(renew(s.store(), s.name("two"), "b", two));
     });
 
-    cases.add("inspect_is_empty_for_a_name_never_granted", [](auto& s) {
-        BOOST_TEST(!inspect(s.store(), s.name()).has_value());
-    });
+    cases.add("inspect_is_empty_for_a_name_never_granted",
+              [](auto& s) { BOOST_TEST(!inspect(s.store(), s.name()).has_value()); });
 
     cases.add("inspect_writes_nothing", [](auto& s) {
         BOOST_TEST(!inspect(s.store(), s.name()).has_value());

@@ -19,7 +19,8 @@ inline constexpr lease_terms long_terms{.ttl = long_ttl};
 
 // A lease on the scene's own name, on the holder's clock.
 template <store_fixture Fixture, owner_id OwnerId = random_owner_id, renew_policy Policy = renew_at_fraction>
-auto lease_on(scene<Fixture>& s, store_of<Fixture>& store, lease_terms terms = long_terms, OwnerId owner = {}, Policy policy = {})
+auto lease_on(scene<Fixture>& s, store_of<Fixture>& store, lease_terms terms = long_terms, OwnerId owner = {},
+              Policy policy = {})
 {
     return basic_lease{store, s.name(), terms, s.clock(), std::move(owner), std::move(policy)};
 }
@@ -32,7 +33,8 @@ auto guard_of(Lease& lease)
         std::error_code ec;
         auto guard = lease.try_acquire(ec);
         if (guard && guard.held()) return guard;
-        if (tries == 20 || (ec && ec != errc::store_timeout)) throw std::runtime_error{"no guard of a free lease: " + ec.message()};
+        if (tries == 20 || (ec && ec != errc::store_timeout))
+            throw std::runtime_error{"no guard of a free lease: " + ec.message()};
     }
 }
 
@@ -40,7 +42,8 @@ auto guard_of(Lease& lease)
 template <class Store, class Guard>
 void end_underneath(Store& store, const Guard& guard)
 {
-    if (!release(store, guard.name(), guard.owner(), guard.token())) throw std::logic_error{"the guard's term is not in the store"};
+    if (!release(store, guard.name(), guard.owner(), guard.token()))
+        throw std::logic_error{"the guard's term is not in the store"};
 }
 
 // basic_lease over the store: attempts, and what guards show.
@@ -203,8 +206,8 @@ void add_guards(case_list<Fixture> cases)
         auto guard = lease.try_acquire(ec);
         BOOST_TEST(!ec);
         BOOST_TEST(guard.held());
-        static_assert(noexcept(lease.try_acquire(ec)) && noexcept(lease.inspect(ec)) && noexcept(guard.renew(ec)) &&
-                      noexcept(guard.renew(long_ttl, ec)) && noexcept(guard.release(ec)));
+        static_assert(noexcept(lease.try_acquire(ec))&& noexcept(lease.inspect(ec))&& noexcept(guard.renew(ec))&& noexcept(
+            guard.renew(long_ttl, ec))&& noexcept(guard.release(ec)));
         ec = leftover();
         BOOST_TEST(lease.inspect(ec).has_value());
         BOOST_TEST(!ec);
@@ -253,7 +256,8 @@ void add_guards(case_list<Fixture> cases)
     cases.add("try_run_runs_under_the_lease_and_hands_the_result_back", [](auto& s) {
         auto lease = lease_on(s, s.store());
         bool held_inside = false;
-        BOOST_TEST(lease.try_run([&](auto& guard) { held_inside = guard.held() && inspect(s.other(), s.name()).has_value(); }));
+        BOOST_TEST(
+            lease.try_run([&](auto& guard) { held_inside = guard.held() && inspect(s.other(), s.name()).has_value(); }));
         BOOST_TEST(held_inside);
         BOOST_TEST(lease.try_run([] { return 42; }).value() == 42);
         BOOST_CHECK_THROW(lease.try_run([] { throw std::runtime_error{"the work failed"}; }), std::runtime_error);

@@ -17,7 +17,7 @@ template <store_fixture Fixture>
 void add_losses(case_list<Fixture> cases)
 {
     cases.add("renewal_in_the_background_keeps_the_lease", [](auto& s) {
-        const duration ttl = s.ttl() * 4;
+        const duration ttl = s.ttl() * 3;
         auto lease = lease_on(s, s.store(), lease_terms{.ttl = ttl});
         // A machine that stood still for a good part of the ttl has lost the lease rightly: then once more.
         for (bool stood_still = true; stood_still;) {

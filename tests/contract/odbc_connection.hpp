@@ -21,8 +21,8 @@ public:
         SQLSetEnvAttr(environment_, SQL_ATTR_ODBC_VERSION, reinterpret_cast<SQLPOINTER>(SQL_OV_ODBC3), SQL_IS_UINTEGER);
         SQLAllocHandle(SQL_HANDLE_DBC, environment_, &connection_);
         std::string text = connection_string;
-        const SQLRETURN result = SQLDriverConnect(connection_, nullptr, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, nullptr, 0, nullptr,
-                                                  SQL_DRIVER_NOPROMPT);
+        const SQLRETURN result = SQLDriverConnect(connection_, nullptr, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS,
+                                                  nullptr, 0, nullptr, SQL_DRIVER_NOPROMPT);
         if (!SQL_SUCCEEDED(result)) {
             const std::string why = last_error(SQL_HANDLE_DBC, connection_);
             free_handles();
@@ -46,7 +46,8 @@ public:
 
     void begin()
     {
-        SQLSetConnectAttr(connection_, SQL_ATTR_AUTOCOMMIT, reinterpret_cast<SQLPOINTER>(SQL_AUTOCOMMIT_OFF), SQL_IS_UINTEGER);
+        SQLSetConnectAttr(connection_, SQL_ATTR_AUTOCOMMIT, reinterpret_cast<SQLPOINTER>(SQL_AUTOCOMMIT_OFF),
+                          SQL_IS_UINTEGER);
     }
     void roll_back() { SQLEndTran(SQL_HANDLE_DBC, connection_, SQL_ROLLBACK); }
 
@@ -66,7 +67,8 @@ public:
         SQLSMALLINT columns = 0;
         SQLLEN size = 0;
         SQLNumResultCols(statement, &columns);
-        if (columns > 0 && SQL_SUCCEEDED(SQLFetch(statement))) SQLGetData(statement, 1, SQL_C_CHAR, value.data(), value.size(), &size);
+        if (columns > 0 && SQL_SUCCEEDED(SQLFetch(statement)))
+            SQLGetData(statement, 1, SQL_C_CHAR, value.data(), value.size(), &size);
         SQLFreeHandle(SQL_HANDLE_STMT, statement);
         return value.data();
     }

@@ -55,7 +55,8 @@ private:
         return words;
     }
 
-    static std::map<std::string, std::string> environment(const std::string& connection_string, leasehold::duration clock_off_by)
+    static std::map<std::string, std::string> environment(const std::string& connection_string,
+                                                          leasehold::duration clock_off_by)
     {
         std::map<std::string, std::string> variables;
         if (clock_off_by != leasehold::duration::zero()) {
@@ -110,7 +111,8 @@ public:
 
     void delete_row(std::string_view name)
     {
-        odbc_connection{database().connection_string()}.execute("delete from leasehold where name = '" + std::string{name} + "'");
+        odbc_connection{database().connection_string()}.execute("delete from leasehold where name = '" + std::string{name} +
+                                                                "'");
     }
 
     odbc_peer start_peer(const std::vector<std::string>& orders, leasehold::duration clock_off_by)

@@ -58,7 +58,8 @@ void add_operators(case_list<Fixture> cases)
         BOOST_TEST(std::ranges::is_sorted(records, {}, &lease_record::name));
         BOOST_TEST(records.size() == expected.size());
         for (const lease_record& record : records) {
-            BOOST_TEST_CONTEXT("the record's name is \"" << record.name << '"') {
+            BOOST_TEST_CONTEXT("the record's name is \"" << record.name << '"')
+            {
                 BOOST_REQUIRE(expected.contains(record.name));
                 BOOST_TEST(record.owner == expected[record.name]);
             }
@@ -68,7 +69,8 @@ void add_operators(case_list<Fixture> cases)
     cases.add("list_takes_its_prefix_byte_by_byte", [](auto& s) {
         for (const std::string& text : lookalikes()) grant(s.store(), s.name(text), "a");
         for (const std::string& prefix : lookalikes()) {
-            BOOST_TEST_CONTEXT("the prefix's end is \"" << prefix << '"') {
+            BOOST_TEST_CONTEXT("the prefix's end is \"" << prefix << '"')
+            {
                 std::vector<std::string> expected;
                 for (const std::string& text : lookalikes())
                     if (text.starts_with(prefix)) expected.push_back(s.name(text));

@@ -41,13 +41,14 @@ struct peer_orders {
 
     [[nodiscard]] std::vector<std::string> arguments() const
     {
-        return {what == task::contend ? "contend" : "hold", name, owner, std::to_string(ttl.count()),
+        return {what == task::contend ? "contend" : "hold",       name,          owner, std::to_string(ttl.count()),
                 std::to_string(until.time_since_epoch().count()), notes.string()};
     }
 
     static peer_orders from(const std::vector<std::string>& arguments)
     {
-        if (arguments.size() != 6) throw std::invalid_argument{"a peer needs six arguments: what name owner ttl until notes"};
+        if (arguments.size() != 6)
+            throw std::invalid_argument{"a peer needs six arguments: what name owner ttl until notes"};
         return {.what = arguments[0] == "contend" ? task::contend : task::hold,
                 .name = arguments[1],
                 .owner = arguments[2],
@@ -77,7 +78,8 @@ struct peer_notes {
             if (kind == "wall" && words >> begin)
                 notes.wall_clock = std::chrono::system_clock::time_point{std::chrono::seconds{begin}};
             else if (kind == "held" && words >> token >> begin >> end)
-                notes.tenures.push_back({time_point{duration{begin}}, time_point{duration{end}}, fencing_token{token}, holder});
+                notes.tenures.push_back(
+                    {time_point{duration{begin}}, time_point{duration{end}}, fencing_token{token}, holder});
             else if (kind == "holds" && words >> token >> begin >> end) {
                 // Noted again and again; the last is the longest.
                 if (notes.tenures.empty() || notes.tenures.back().token != fencing_token{token})
@@ -102,7 +104,8 @@ public:
 
     void write(const char* kind, const tenure& t)
     {
-        out_ << kind << ' ' << t.token << ' ' << t.begin.time_since_epoch().count() << ' ' << t.end.time_since_epoch().count() << std::endl;
+        out_ << kind << ' ' << t.token << ' ' << t.begin.time_since_epoch().count() << ' '
+             << t.end.time_since_epoch().count() << std::endl;
     }
 
 private:
@@ -123,7 +126,8 @@ void follow(const peer_orders& orders, Store& store)
             std::this_thread::yield();
             continue;
         }
-        const time_point enough = orders.what == peer_orders::task::contend ? seen.begin + std::chrono::milliseconds{1} : orders.until;
+        const time_point enough =
+            orders.what == peer_orders::task::contend ? seen.begin + std::chrono::milliseconds{1} : orders.until;
         // An instant counts if the guard was still held when it was asked afterwards.
         for (time_point now = clock.now(); guard.held() && now < enough; now = clock.now()) {
             seen.end = now;
@@ -144,8 +148,7 @@ int run_peer(Store& store, const std::vector<std::string>& arguments)
     try {
         detail::follow(peer_orders::from(arguments), store);
         return 0;
-    }
-    catch (const std::exception& e) {
+    } catch (const std::exception& e) {
         std::cerr << "peer: " << e.what() << '\n';
         return 1;
     }

@@ -19,7 +19,8 @@ namespace leasehold::contract {
 // A folder for notes, gone with the object.
 class notes_folder {
 public:
-    notes_folder() : path_{std::filesystem::temp_directory_path() / ("leasehold-contract-" + std::to_string(std::random_device{}()))}
+    notes_folder()
+        : path_{std::filesystem::temp_directory_path() / ("leasehold-contract-" + std::to_string(std::random_device{}()))}
     {
         std::filesystem::create_directory(path_);
     }
@@ -42,7 +43,7 @@ template <fixture_with_peers Fixture>
 void contest_of_processes(scene<Fixture>& s, const std::vector<duration>& clocks_off_by)
 {
     const notes_folder folder;
-    const time_point until = steady_clock{}.now() + 2500ms;  // starting takes some of it
+    const time_point until = steady_clock{}.now() + 2s;  // starting takes some of it
     {
         std::vector<decltype(s.fixture.start_peer({}, duration{}))> peers;
         for (std::size_t i = 0; i < clocks_off_by.size(); ++i) {

@@ -37,7 +37,8 @@ void add_races(case_list<Fixture> cases)
             std::vector<acquire_result> results(contenders);
             at_once(contenders, [&](std::size_t i) { results[i] = acquire(store_of_contender(s, i), name, contender(i)); });
             BOOST_TEST(std::ranges::count(results, true, &acquire_result::granted) == 1);
-            const auto winner = static_cast<std::size_t>(std::ranges::find(results, true, &acquire_result::granted) - results.begin());
+            const auto winner =
+                static_cast<std::size_t>(std::ranges::find(results, true, &acquire_result::granted) - results.begin());
             const auto record = inspect(s.store(), name);
             BOOST_REQUIRE(record.has_value());
             BOOST_REQUIRE(winner < contenders);
@@ -55,7 +56,8 @@ void add_races(case_list<Fixture> cases)
             for (std::size_t n = 0; n < names; ++n) {
                 const std::string name = s.name(std::to_string(n));
                 std::vector<acquire_result> results(contenders);
-                at_once(contenders, [&](std::size_t i) { results[i] = acquire(store_of_contender(s, i), name, contender(i)); });
+                at_once(contenders,
+                        [&](std::size_t i) { results[i] = acquire(store_of_contender(s, i), name, contender(i)); });
                 BOOST_TEST(std::ranges::count(results, true, &acquire_result::granted) == 1);
                 const auto won = std::ranges::find(results, true, &acquire_result::granted);
                 BOOST_REQUIRE((won != results.end()));
@@ -72,7 +74,8 @@ void add_races(case_list<Fixture> cases)
         std::vector<std::vector<acquire_result>> results(contenders, std::vector<acquire_result>(8));
         at_once(contenders, [&](std::size_t i) {
             for (std::size_t n = 0; n < results[i].size(); ++n)
-                results[i][n] = acquire(store_of_contender(s, i), s.name(std::to_string(i) + '-' + std::to_string(n)), contender(i));
+                results[i][n] =
+                    acquire(store_of_contender(s, i), s.name(std::to_string(i) + '-' + std::to_string(n)), contender(i));
         });
         for (const auto& of_one : results)
             for (const acquire_result& result : of_one) BOOST_TEST(result.granted());
@@ -139,7 +142,7 @@ void add_races(case_list<Fixture> cases)
 template <store_fixture Fixture>
 void add_races_at_expiry(case_list<Fixture> cases)
 {
-    static constexpr std::size_t bundle = 48;
+    static constexpr std::size_t bundle = 32;
     static constexpr duration ttl = 100ms;
     static constexpr int rounds = 3;
 
@@ -277,7 +280,8 @@ void add_contention(case_list<Fixture> cases)
                 }
                 return;
             }
-            basic_lease lease{store_of_contender(s, i), s.name(), lease_terms{.ttl = ttl}, clock, fixed_owner_id{contender(i)}, no_renewal{}};
+            basic_lease lease{store_of_contender(s, i),     s.name(),    lease_terms{.ttl = ttl}, clock,
+                              fixed_owner_id{contender(i)}, no_renewal{}};
             for (; clock.now() < until; ++looks) {
                 std::error_code ec;
                 auto guard = lease.try_acquire(ec);

@@ -108,8 +108,7 @@ void at_once(std::size_t count, Work work)
                 start.arrive_and_wait();
                 try {
                     work(i);
-                }
-                catch (...) {
+                } catch (...) {
                     failures[i] = std::current_exception();
                 }
             });

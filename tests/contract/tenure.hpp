@@ -27,8 +27,8 @@ inline std::string faults_of(std::vector<tenure> tenures)
     std::ranges::stable_sort(tenures, {}, [](const tenure& t) { return std::pair{t.begin, t.token}; });
     std::ostringstream faults;
     const auto show = [&faults](const tenure& t) {
-        faults << t.holder << " from " << t.begin.time_since_epoch().count() << " to " << t.end.time_since_epoch().count() << " ns, token "
-               << t.token;
+        faults << t.holder << " from " << t.begin.time_since_epoch().count() << " to " << t.end.time_since_epoch().count()
+               << " ns, token " << t.token;
     };
     const tenure* last_to_end = nullptr;  // a long tenure overlaps more than its neighbour
     for (std::size_t i = 0; i < tenures.size(); ++i) {

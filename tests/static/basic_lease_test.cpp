@@ -13,8 +13,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-namespace
-{
+namespace {
 
 // deduction: the arguments in the template's order, each one optional after the name
 constexpr lh::lease_terms terms{.ttl = 30s};

@@ -60,6 +60,14 @@ struct print_log_value<std::chrono::duration<Rep, Period>> {
     }
 };
 
+template <class Clock, class Duration>
+struct print_log_value<std::chrono::time_point<Clock, Duration>> {
+    void operator()(std::ostream& out, const std::chrono::time_point<Clock, Duration>& time)
+    {
+        print_log_value<Duration>{}(out << "at ", time.time_since_epoch());
+    }
+};
+
 template <>
 struct print_log_value<std::errc> {
     void operator()(std::ostream& out, std::errc code) { out << "std::errc (" << std::make_error_code(code).message() << ')'; }

@@ -19,8 +19,7 @@
 #include <system_error>
 #include <utility>
 
-namespace leasehold_test
-{
+namespace leasehold_test {
 
 /// Holds back whoever passes it, until it is opened. Gives up after a minute, so that a broken test ends.
 class gate

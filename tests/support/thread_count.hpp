@@ -6,8 +6,7 @@
 #include <iterator>
 #include <system_error>
 
-namespace leasehold_test
-{
+namespace leasehold_test {
 
 /// Threads of this process now; 0 where the system doesn't tell.
 inline std::ptrdiff_t thread_count()

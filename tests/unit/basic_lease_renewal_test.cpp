@@ -24,8 +24,7 @@ using leasehold_test::gate;
 using leasehold_test::operation;
 using leasehold_test::scripted_store;
 
-namespace
-{
+namespace {
 
 using lease_type = lh::basic_lease<scripted_store, lh::manual_clock>;
 

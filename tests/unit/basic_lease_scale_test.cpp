@@ -35,8 +35,7 @@ using leasehold_test::operation;
 using leasehold_test::scripted_store;
 using leasehold_test::thread_count;
 
-namespace
-{
+namespace {
 
 #ifndef LEASEHOLD_TEST_SANITIZED
 // Allocations of this thread; the library's own threads are not what is measured.

@@ -22,8 +22,7 @@ using leasehold_test::fate;
 using leasehold_test::operation;
 using leasehold_test::scripted_store;
 
-namespace
-{
+namespace {
 
 struct fixture {
     auto lease(std::string_view name = "n", lh::lease_terms terms = {.ttl = 30s})

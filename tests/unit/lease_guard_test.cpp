@@ -20,8 +20,7 @@ using leasehold_test::operation;
 using leasehold_test::scripted_store;
 using lh::release_outcome;
 
-namespace
-{
+namespace {
 
 using lease_type = lh::basic_lease<scripted_store, lh::manual_clock, lh::fixed_owner_id, lh::no_renewal>;
 using guard_type = lease_type::guard_type;
@@ -171,6 +170,7 @@ BOOST_AUTO_TEST_CASE(move_assignment_releases_what_was_held_before)
     BOOST_TEST(guard.name() == "m");
     BOOST_TEST(!record().has_value());
     BOOST_TEST(static_cast<bool>(lease.try_acquire()));
+    guard = {};  // before its lease goes
 }
 
 BOOST_AUTO_TEST_CASE(self_move_keeps_the_lease)

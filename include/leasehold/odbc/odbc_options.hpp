@@ -11,8 +11,7 @@
 #include <system_error>
 #include <vector>
 
-namespace leasehold::inline v0
-{
+namespace leasehold::inline v0 {
 
 /// Most connections one store may have.
 inline constexpr std::size_t max_pool_size = 256;

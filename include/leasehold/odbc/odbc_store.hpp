@@ -30,8 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0
-{
+namespace leasehold::inline v0 {
 
 /// Leases in a table of a database, over ODBC.
 ///
@@ -48,19 +47,17 @@ namespace leasehold::inline v0
 /// Lifetime: outlives the leases that use it. The destructor ends idle connections and waits for those, for no longer than
 /// call_timeout; it does not wait for calls that were given up.
 template <dialect::odbc_dialect Dialect>
-class basic_odbc_store
-{
+class basic_odbc_store {
 public:
     /// Does no I/O: the first call connects. Throws std::system_error (std::errc::invalid_argument), naming what is wrong
-    /// with the options, or that the connection string has no keyword=value in it or holds a NUL.
+    /// with the options, or that the connection string holds a NUL. A connection string that is wrong otherwise is an
+    /// errc::store_unavailable of the first call.
     explicit basic_odbc_store(std::string connection_string, odbc_options options = {})
     {
         validate(options);
-        if (connection_string.find('=') == std::string::npos || connection_string.find('\0') != std::string::npos)
-            leasehold::detail::raise(
-                std::system_error{std::make_error_code(std::errc::invalid_argument),
-                                  "leasehold: the connection string must be of the form keyword=value;... "
-                                  "(as in \"Driver=SQLite3;Database=jobs.db\")"});
+        if (connection_string.find('\0') != std::string::npos)
+            leasehold::detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument),
+                                                       "leasehold: the connection string must not contain a NUL"});
         config_ = std::make_shared<const odbc::detail::configuration>(std::move(connection_string), std::move(options),
                                                                       &Dialect::describe);
         pool_ = std::make_shared<odbc::detail::pool>(config_, Dialect::in_process);
@@ -124,14 +121,18 @@ public:
     }
 
     /// Ends the term of whoever holds `name`; its token stays used. True if there was one. The holder learns of it from its
-    /// next renewal. Throws std::system_error (errc::invalid_name) in both forms for what can't be a name.
+    /// next renewal. errc::invalid_name for what can't be a name.
     bool force_release(std::string_view name, std::error_code& ec)
     {
-        validate_name(name);
+        if (leasehold::detail::broken_text_rule(name, max_name_bytes)) {
+            ec = errc::invalid_name;
+            return false;
+        }
         return call({operation::force_release, name, {}, 0, {}}, ec).yes && !ec;
     }
     bool force_release(std::string_view name)
     {
+        validate_name(name);
         std::error_code ec;
         const bool ended = force_release(name, ec);
         throw_if(ec, "force_release '" + std::string{name} + "'");

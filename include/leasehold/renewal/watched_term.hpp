@@ -30,7 +30,6 @@ public:
 private:
     friend class deadline_heap;
     friend class job_queue;
-    friend class engine_base;
 
     static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
 

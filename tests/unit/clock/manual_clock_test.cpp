@@ -13,8 +13,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-namespace
-{
+namespace {
 
 // Counts the seconds of a clock as they come, on a thread of its own, as the library's threads do.
 class second_counter

@@ -15,8 +15,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-namespace
-{
+namespace {
 
 constexpr lh::duration ttl = 60s;
 

@@ -11,8 +11,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-namespace
-{
+namespace {
 
 constexpr lh::duration ttl = 30s;
 

@@ -14,8 +14,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-namespace
-{
+namespace {
 
 struct idle_term : lh::renewal::watched_term {
     bool step() override { return false; }

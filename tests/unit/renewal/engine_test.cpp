@@ -25,8 +25,7 @@ using leasehold_test::eventually;
 using leasehold_test::gate;
 using leasehold_test::thread_count;
 
-namespace
-{
+namespace {
 
 using manual_engine = lh::renewal::engine<lh::manual_clock>;
 

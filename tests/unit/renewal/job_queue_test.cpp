@@ -8,8 +8,7 @@
 
 namespace lh = leasehold;
 
-namespace
-{
+namespace {
 
 struct idle_term : lh::renewal::watched_term {
     bool step() override { return false; }

@@ -37,8 +37,7 @@ std::ostream& boost_test_print_type(std::ostream& out, term_phase phase)
 
 }  // namespace leasehold::inline v0::renewal
 
-namespace
-{
+namespace {
 
 constexpr lh::time_point start{1h};
 constexpr lh::duration ttl = 30s;

@@ -23,8 +23,7 @@ using leasehold_test::operation;
 using leasehold_test::scripted_store;
 using lh::release_outcome;
 
-namespace
-{
+namespace {
 
 using term_type = lh::renewal::term<scripted_store, lh::manual_clock, lh::renew_at_fraction>;
 

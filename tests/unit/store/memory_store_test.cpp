@@ -19,8 +19,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-namespace
-{
+namespace {
 
 // Its now() is called under the lock of a name's shard: so it can hold that lock, and show who waits for it.
 struct stopping_clock {

@@ -13,8 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // Text in a buffer that a driver reads from or writes to.
 template <std::size_t Size>

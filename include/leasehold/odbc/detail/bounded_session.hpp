@@ -12,23 +12,19 @@
 #include <thread>
 #include <utility>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // A session whose calls end on time, because a thread of its own is in the driver while the caller waits: no ODBC attribute
 // and no SQLCancel makes a call to a frozen server return. A caller that gives up leaves the session and its thread behind;
 // they free themselves when the driver comes back, if ever. Where the database is in this process there is no thread.
-class bounded_session : public std::enable_shared_from_this<bounded_session>
-{
+class bounded_session : public std::enable_shared_from_this<bounded_session> {
 public:
     using time_point = session::time_point;
     // Called on the session's thread when it comes back after it was given up.
     using latecomer = std::function<void(bounded_session&)>;
 
     bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late)
-        : inner_{std::move(config)},
-          direct_{direct},
-          late_{std::move(late)}
+        : inner_{std::move(config)}, direct_{direct}, late_{std::move(late)}
     {
     }
 
@@ -94,8 +90,10 @@ public:
         std::unique_lock lock{mutex_};
         const bool stopped = to_caller_.wait_until(lock, deadline, [this] { return state_ == state::stopped; });
         lock.unlock();
-        if (stopped) thread_.join();
-        else thread_.detach();
+        if (stopped)
+            thread_.join();
+        else
+            thread_.detach();
     }
 
 private:

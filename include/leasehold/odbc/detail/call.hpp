@@ -15,8 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 enum class operation : std::uint8_t { acquire, renew, release, inspect, list, force_release, create_schema, connect };
 

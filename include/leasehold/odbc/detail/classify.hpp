@@ -7,8 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // One line of the table below: it fits where every part that it names fits.
 struct fault_rule {
@@ -19,17 +18,17 @@ struct fault_rule {
     const char* advice;
 };
 
-namespace advice
-{
+namespace advice {
 
 inline constexpr const char* table =
     "the table is not there: call create_schema() once, or check odbc_options::table and the connection's default schema";
 inline constexpr const char* column =
     "a column is not there: check odbc_options::columns, and add the token column (a 64-bit integer) to a table taken over";
 inline constexpr const char* log_in = "the database refuses the log-in: check user and password in the connection string";
-inline constexpr const char* database = "the database of that name is not there: check Database in the connection string";
+inline constexpr const char* database = "the database of that name is not there, or not for this user: check Database in the connection string";
 inline constexpr const char* driver =
-    "the ODBC driver or data source is not there: check Driver= or DSN= against odbcinst -q -d and odbcinst -q -s";
+    "the ODBC driver or data source is not there: the connection string must be keyword=value;... with a Driver= of"
+    " odbcinst -q -d or a DSN= of odbcinst -q -s";
 inline constexpr const char* no_server =
     "no server answers there: check Server and Port in the connection string, and that it runs";
 inline constexpr const char* file =
@@ -139,7 +138,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", 1021, "", fault::failure, advice::full},
     {"", 1114, "", fault::failure, advice::full},
     {"42501", 0, "", fault::failure, advice::permission},
-    {"", 1044, "", fault::failure, advice::permission},
+    {"", 1044, "", fault::unavailable, advice::database},
     {"", 1142, "", fault::failure, advice::permission},
     {"", 1143, "", fault::failure, advice::permission},
     {"0A000", 0, "DECLARE CURSOR", fault::failure, advice::declare_fetch},

@@ -15,20 +15,16 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // What all connections of a store share. Owned by each of them too: a connection that was given up outlives its store.
-class configuration
-{
+class configuration {
 public:
     using describe_function = dialect::description (*)(const dialect::circumstances&);
 
     configuration(std::string connection_string, odbc_options options, describe_function describe)
-        : connection_string_{std::move(connection_string)},
-          options_{std::move(options)},
-          secrets_{passwords_in(connection_string_)},
-          describe_{describe}
+        : connection_string_{std::move(connection_string)}, options_{std::move(options)},
+          secrets_{passwords_in(connection_string_)}, describe_{describe}
     {
     }
 

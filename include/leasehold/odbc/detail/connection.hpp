@@ -18,13 +18,11 @@
 #include <string_view>
 #include <utility>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // One connection and its prepared statements. All ODBC calls of the store are made here; any of them may block for as long
 // as the driver likes. Not thread-safe, not movable (drivers hold the addresses of the blocks).
-class connection
-{
+class connection {
 public:
     using time_point = std::chrono::steady_clock::time_point;
 
@@ -57,6 +55,8 @@ public:
     void set_token(std::int64_t token) noexcept { in_.token = token; }
     // The time to live of what they write; rounded up to what the database keeps.
     void set_time_to_live(duration ttl) noexcept { ttl_us_ = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
+
+    [[nodiscard]] std::int64_t time_to_live_us() const noexcept { return ttl_us_; }
 
     // Runs a prepared statement, preparing it if need be, and reads the first row, if any.
     fault run(statement which);

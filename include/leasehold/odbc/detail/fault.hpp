@@ -6,8 +6,7 @@
 
 #include <cstdint>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // What went wrong with a statement or a connection, as far as the store acts differently on it.
 enum class fault : std::uint8_t {

@@ -10,13 +10,11 @@
 
 #include <utility>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // Owns one ODBC handle; null if it could not be made.
 template <SQLSMALLINT Type>
-class handle
-{
+class handle {
 public:
     handle() noexcept = default;
     explicit handle(SQLHANDLE parent) noexcept

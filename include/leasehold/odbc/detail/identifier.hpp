@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // What every database takes: PostgreSQL cuts at 63 bytes, and a silent cut would name another table.
 inline constexpr std::size_t max_identifier_bytes = 63;
@@ -36,8 +35,10 @@ inline std::string quoted(std::string_view text, char quote)
 {
     std::string result(1, quote);
     for (const char c : text) {
-        if (c == '.') result.append({quote, '.', quote});
-        else result.push_back(c);
+        if (c == '.')
+            result.append({quote, '.', quote});
+        else
+            result.push_back(c);
     }
     result.push_back(quote);
     return result;

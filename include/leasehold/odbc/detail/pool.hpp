@@ -15,15 +15,13 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // Most sessions given up that still hang in their driver; while there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
 
 // The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
-class pool : public std::enable_shared_from_this<pool>
-{
+class pool : public std::enable_shared_from_this<pool> {
 public:
     using time_point = session::time_point;
     using session_pointer = std::shared_ptr<bounded_session>;
@@ -67,8 +65,10 @@ public:
         std::erase(active_, session);
         idle_.push_back(std::move(session));
         // One that waits for an older attempt to be undone can't use what it is woken for.
-        if (abandoned_.empty()) changed_.notify_one();
-        else changed_.notify_all();
+        if (abandoned_.empty())
+            changed_.notify_one();
+        else
+            changed_.notify_all();
     }
 
     // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.

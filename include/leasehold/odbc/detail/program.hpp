@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // SQL as ODBC wants it: question marks, and what to bind to them.
 struct compiled_statement {
@@ -25,8 +24,7 @@ struct compiled_statement {
 };
 
 // A dialect's SQL for one table, ready to be prepared. Made once per store; never changed afterwards.
-class program
-{
+class program {
 public:
     program(dialect::description description, const odbc_options& options) : description_{std::move(description)}
     {

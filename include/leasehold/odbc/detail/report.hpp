@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // Most diagnostic records read after one failure.
 inline constexpr SQLSMALLINT max_diagnostic_records = 4;

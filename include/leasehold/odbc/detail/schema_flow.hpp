@@ -9,8 +9,7 @@
 
 #include <string>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // One try at having the table. Looks first, so that a user without the right to create can call it; and looks again after
 // a failure, since of many that create at once some fail (PostgreSQL's "if not exists" too), and that is fine.

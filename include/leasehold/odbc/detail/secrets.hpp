@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 constexpr std::string_view without_spaces_around(std::string_view text) noexcept
 {

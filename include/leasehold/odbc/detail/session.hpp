@@ -19,8 +19,7 @@
 #include <thread>
 #include <utility>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
@@ -30,14 +29,12 @@ inline constexpr std::chrono::microseconds longest_pause{50'000};
 
 // One connection that carries out one request at a time, with retries and reconnection within the request's time. Without
 // threads: whoever calls perform() may block in the driver. Not thread-safe.
-class session
-{
+class session {
 public:
     using time_point = connection::time_point;
 
     explicit session(std::shared_ptr<const configuration> config)
-        : patience_{config->options().call_timeout},
-          db_{std::move(config)},
+        : patience_{config->options().call_timeout}, db_{std::move(config)},
           random_{static_cast<std::minstd_rand::result_type>(reinterpret_cast<std::uintptr_t>(this) >> 4U)}
     {
     }

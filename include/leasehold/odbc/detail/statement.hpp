@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // The statements a connection keeps prepared. What each does is at dialect::description.
 enum class statement : std::uint8_t {
@@ -43,8 +42,7 @@ enum class column : std::uint8_t {
     name
 };
 
-namespace columns
-{
+namespace columns {
 
 inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};

@@ -7,8 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // Microseconds since 1970 of a timestamp without time zone, as if it were UTC.
 inline std::int64_t microseconds_of(const SQL_TIMESTAMP_STRUCT& at) noexcept

@@ -10,16 +10,14 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // Most names whose last token a store remembers.
 inline constexpr std::size_t max_token_hints = 4096;
 
 // The tokens of the terms this store released last: the next grant of such a name can try its UPDATE without reading first.
 // Only a hint; the row decides. Thread-safe.
-class token_hints
-{
+class token_hints {
 public:
     void put(std::string_view name, std::int64_t token)
     {

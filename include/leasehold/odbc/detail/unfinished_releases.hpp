@@ -13,8 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace leasehold::inline v0::odbc::detail
-{
+namespace leasehold::inline v0::odbc::detail {
 
 // Most releases remembered that failed.
 inline constexpr std::size_t max_unfinished_releases = 4096;
@@ -27,8 +26,7 @@ struct unfinished_release {
 
 // The releases whose outcome isn't known. Before the same owner acquires such a name again, the release is repeated: else it
 // could be granted the very term that a delayed release is about to end. Thread-safe.
-class unfinished_releases
-{
+class unfinished_releases {
 public:
     void put(std::string_view name, std::string_view owner, unfinished_release what)
     {

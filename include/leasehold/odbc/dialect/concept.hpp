@@ -6,11 +6,9 @@
 
 #include <concepts>
 
-namespace leasehold::inline v0::dialect
-{
+namespace leasehold::inline v0::dialect {
 
-namespace detail
-{
+namespace detail {
 
 template <class D>
 concept dialect_knows_its_place = requires

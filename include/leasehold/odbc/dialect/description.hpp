@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace leasehold::inline v0::dialect
-{
+namespace leasehold::inline v0::dialect {
 
 /// What a dialect may look at.
 struct circumstances {
@@ -46,7 +45,7 @@ struct description {
                           ///< client_arithmetic: count, token, live, released, expiry, now, owner; always one row
     std::string insert;   ///< the first term of a name; fails with a duplicate key if the row is there
     std::string take;     ///< a new term, if the row has :token and is not live
-    std::string renew;    ///< if the row has :owner, :token and is live
+    std::string renew;    ///< if the row has :owner, :token and is live; never to an earlier expiry
     std::string release;  ///< the same; sets the expiry to long ago, so that a clock set back revives nothing
     std::string close;    ///< the same; no owner, and live for :us
     std::string inspect;  ///< token, remaining us, owner of a live row; client_arithmetic: token, expiry, now, owner

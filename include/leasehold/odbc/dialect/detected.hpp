@@ -10,8 +10,7 @@
 
 #include <string_view>
 
-namespace leasehold::inline v0::dialect
-{
+namespace leasehold::inline v0::dialect {
 
 /// The dialect that fits what the driver says it is connected to.
 struct detected {

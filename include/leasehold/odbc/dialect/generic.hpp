@@ -6,8 +6,7 @@
 
 #include <string>
 
-namespace leasehold::inline v0::dialect
-{
+namespace leasehold::inline v0::dialect {
 
 /// Any other database with SELECT and a conditional UPDATE.
 ///
@@ -42,7 +41,8 @@ struct generic {
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, :expiry)";
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = :expiry"
                  " where {name} = :name and {token} = :token and ({expires_at} <= {now} or {expires_at} is null)";
-        d.renew = "update {table} set {expires_at} = :expiry where {this live term}";
+        d.renew = "update {table} set {expires_at} = case when {expires_at} > :expiry then {expires_at} else :expiry end"
+                  " where {this live term}";
         d.release = "update {table} set {expires_at} = :released where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = :expiry where {this live term}";
         d.inspect = "select {token}, {expires_at}, {now}, {owner} from {table} where {name} = :name and {live}";

@@ -7,8 +7,7 @@
 #include <chrono>
 #include <string>
 
-namespace leasehold::inline v0::dialect
-{
+namespace leasehold::inline v0::dialect {
 
 /// MariaDB, MySQL and Galera clusters of them.
 ///
@@ -40,7 +39,7 @@ struct mariadb {
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
                  " where {name} = :name and {token} = :token and ({live}) is not true";
-        d.renew = "update {table} set {expires_at} = {later} where {this live term}";
+        d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
         d.release = "update {table} set {expires_at} = {long ago} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";

@@ -7,8 +7,7 @@
 #include <chrono>
 #include <string>
 
-namespace leasehold::inline v0::dialect
-{
+namespace leasehold::inline v0::dialect {
 
 /// PostgreSQL 10 and later.
 ///
@@ -39,7 +38,7 @@ struct postgresql {
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
                  " where {name} = :name and {token} = :token and ({live}) is not true";
-        d.renew = "update {table} set {expires_at} = {later} where {this live term}";
+        d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
         d.release = "update {table} set {expires_at} = {long ago} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
@@ -84,7 +83,8 @@ private:
                " select :name, :owner, 1, {later} where not exists (select 1 from old where live and foreign_owner)"
                " on conflict ({name}) do update set {owner} = excluded.{owner},"
                " {token} = case when t.{owner} = excluded.{owner} and t.{live} then t.{token} else t.{token} + 1 end,"
-               " {expires_at} = {later} where t.{owner} = excluded.{owner} or (t.{live}) is not true"
+               " {expires_at} = case when t.{owner} = excluded.{owner} then greatest(t.{expires_at}, {later}) else {later} end"
+               " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
                " returning {token} as token)"
                " select 1, token, cast(0 as bigint), case when token = (select token from old) then 0 else 1 end"
                " from granted"

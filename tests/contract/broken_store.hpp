@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_CONTRACT_BROKEN_STORE_HPP
+#define LEASEHOLD_TESTS_CONTRACT_BROKEN_STORE_HPP
+
+#include <leasehold/leasehold.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace leasehold_test {
+
+namespace lh = leasehold;
+
+// What may be wrong with a store, one at a time.
+enum class defect {
+    none,
+    token_reused_after_release,
+    token_reused_after_forced_release,
+    token_kept_for_the_same_owner_after_expiry,
+    token_changed_by_a_repeated_attempt,
+    token_changed_by_a_renewal,
+    grant_not_atomic,
+    take_over_not_atomic,
+    release_then_reset_not_atomic,
+    expired_a_little_early,
+    never_expires,
+    busy_attempt_writes,
+    busy_token_wrong,
+    repeated_attempt_keeps_the_old_end,
+    repeated_attempt_shortens,
+    renewal_does_not_extend,
+    renewal_shortens,
+    renewal_ignores_expiry,
+    renewal_ignores_the_token,
+    renewal_ignores_the_owner,
+    renewal_creates,
+    release_ignores_expiry,
+    release_ignores_the_token,
+    release_ignores_the_owner,
+    release_always_true,
+    keep_closed_ignored,
+    keep_closed_lets_the_same_owner_in,
+    keep_closed_shows_the_owner,
+    keep_closed_never_shorter_than_the_term,
+    names_ignore_case,
+    names_ignore_trailing_spaces,
+    names_cut_at_180_bytes,
+    owners_ignore_case,
+    owners_ignore_trailing_spaces,
+    inspect_shows_what_expired,
+    error_code_not_cleared,
+    failure_reported_as_busy,
+    list_not_sorted,
+    list_shows_what_is_free,
+    list_takes_prefixes_as_patterns,
+    forced_release_forgets,
+    forced_release_does_nothing,
+    count_  // how many there are
+};
+
+inline defect in_force = defect::none;
+
+// A store written as plainly as possible, one mutex, right but for the defect in force.
+class broken_store {
+public:
+    explicit broken_store(lh::manual_clock clock) : clock_{std::move(clock)} {}
+
+    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        if (!is(defect::error_code_not_cleared)) ec.clear();
+        std::unique_lock lock{mutex_, std::defer_lock};
+        if (!is(defect::failure_reported_as_busy))
+            lock.lock();
+        else if (!lock.try_lock())
+            return {};  // a conflict with another's statement, say
+        else
+            std::this_thread::sleep_for(std::chrono::microseconds{200});
+        row& r = rows_[key(name)];
+        const lh::time_point now = clock_.now();
+        const bool unexpired = live(r, now);
+        const bool mine = same_owner(r.owner, owner) ||
+                          (is(defect::keep_closed_lets_the_same_owner_in) && r.closed && same_owner(r.closed_by, owner));
+        if (unexpired && !mine) {
+            if (is(defect::busy_attempt_writes)) r.ends = std::max(r.ends, now + ttl);
+            return {lh::acquire_status::busy, lh::fencing_token{r.token + is(defect::busy_token_wrong)}, r.ends - now};
+        }
+        const bool first = r.token == 0;
+        if ((first && is(defect::grant_not_atomic)) || (!first && !unexpired && is(defect::take_over_not_atomic)))
+            pause(lock);
+        const bool again = unexpired && !(is(defect::keep_closed_lets_the_same_owner_in) && r.closed);
+        if (again) {
+            r.token += is(defect::token_changed_by_a_repeated_attempt);
+            if (!is(defect::repeated_attempt_keeps_the_old_end))
+                r.ends = is(defect::repeated_attempt_shortens) ? now + ttl : std::max(r.ends, now + ttl);
+        } else {
+            const bool keep =
+                (is(defect::token_reused_after_release) && r.released) ||
+                (is(defect::token_reused_after_forced_release) && r.forced) ||
+                (is(defect::token_kept_for_the_same_owner_after_expiry) && !r.released && same_owner(r.owner, owner));
+            if (!keep || r.token == 0) ++r.token;
+            r = {.name = std::string{name}, .owner = std::string{owner}, .token = r.token, .ends = now + ttl};
+        }
+        return {lh::acquire_status::granted, lh::fencing_token{r.token}, {}};
+    }
+
+    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
+    {
+        if (!is(defect::error_code_not_cleared)) ec.clear();
+        const std::lock_guard lock{mutex_};
+        const lh::time_point now = clock_.now();
+        row* r = find(name);
+        if (!r && is(defect::renewal_creates))
+            r = &(rows_[key(name)] = {
+                      .name = std::string{name}, .owner = std::string{owner}, .token = token.value(), .ends = now + ttl});
+        if (!r || r->released || (r->token != token.value() && !is(defect::renewal_ignores_the_token)) ||
+            (!same_owner(r->owner, owner) && !is(defect::renewal_ignores_the_owner)) ||
+            (!live(*r, now) && !is(defect::renewal_ignores_expiry)))
+            return false;
+        if (!is(defect::renewal_does_not_extend))
+            r->ends = is(defect::renewal_shortens) ? now + ttl : std::max(r->ends, now + ttl);
+        r->token += is(defect::token_changed_by_a_renewal);
+        return true;
+    }
+
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
+                 std::error_code& ec)
+    {
+        if (!is(defect::error_code_not_cleared)) ec.clear();
+        std::unique_lock lock{mutex_};
+        const lh::time_point now = clock_.now();
+        row* r = find(name);
+        const bool ours = r && (r->token == token.value() || is(defect::release_ignores_the_token)) &&
+                          (same_owner(r->owner, owner) || is(defect::release_ignores_the_owner)) &&
+                          (live(*r, now) || is(defect::release_ignores_expiry)) && !r->released;
+        if (!ours) return is(defect::release_always_true);
+        if (is(defect::release_then_reset_not_atomic)) {
+            r->ends = now;
+            pause(lock);
+        }
+        r->closed_by = r->owner;
+        if (!is(defect::keep_closed_shows_the_owner)) r->owner.clear();
+        r->released = true;
+        r->closed = keep_closed > lh::duration::zero();
+        const lh::time_point until = is(defect::keep_closed_ignored) ? now : now + keep_closed;
+        r->ends = is(defect::keep_closed_never_shorter_than_the_term) && r->closed ? std::max(until, r->ends) : until;
+        return true;
+    }
+
+    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        if (!is(defect::error_code_not_cleared)) ec.clear();
+        const std::lock_guard lock{mutex_};
+        const row* r = find(name);
+        const lh::time_point now = clock_.now();
+        if (!r || (!live(*r, now) && !(is(defect::inspect_shows_what_expired) && !r->released))) return std::nullopt;
+        return record(*r, now);
+    }
+
+    std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)
+    {
+        ec.clear();
+        const std::lock_guard lock{mutex_};
+        const lh::time_point now = clock_.now();
+        std::vector<lh::lease_record> records;
+        for (const auto& [key, r] : rows_)
+            if ((live(r, now) || is(defect::list_shows_what_is_free)) && begins(r.name, prefix))
+                records.push_back(record(r, now));
+        if (is(defect::list_not_sorted)) std::ranges::reverse(records);
+        return records;
+    }
+    std::vector<lh::lease_record> list(std::string_view prefix = {})
+    {
+        std::error_code ec;
+        return list(prefix, ec);
+    }
+
+    bool force_release(std::string_view name, std::error_code& ec)
+    {
+        ec.clear();
+        if (name.empty()) {
+            ec = lh::errc::invalid_name;
+            return false;
+        }
+        const std::lock_guard lock{mutex_};
+        row* r = find(name);
+        if (!r || !live(*r, clock_.now())) return false;
+        if (is(defect::forced_release_does_nothing)) return true;
+        if (is(defect::forced_release_forgets)) {
+            rows_.erase(key(name));
+            return true;
+        }
+        r->owner.clear();
+        r->released = !is(defect::token_reused_after_forced_release);
+        r->forced = true;
+        r->ends = clock_.now();
+        return true;
+    }
+    bool force_release(std::string_view name)
+    {
+        lh::validate_name(name);
+        std::error_code ec;
+        return force_release(name, ec);
+    }
+
+private:
+    struct row {
+        std::string name;
+        std::string owner;
+        std::int64_t token = 0;
+        lh::time_point ends = lh::time_point::min();
+        std::string closed_by{};
+        bool released = false;
+        bool forced = false;
+        bool closed = false;
+    };
+
+    static bool is(defect d) noexcept { return in_force == d; }
+
+    // What a statement between a look and a write is: time for others.
+    static void pause(std::unique_lock<std::mutex>& lock)
+    {
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds{200});
+        lock.lock();
+    }
+
+    static bool live(const row& r, lh::time_point now)
+    {
+        if (is(defect::never_expires)) return r.token != 0 && !(r.released && r.ends <= now) && !r.forced;
+        if (is(defect::expired_a_little_early) && r.ends != lh::time_point::min())
+            return r.ends - std::chrono::seconds{1} > now;
+        return r.ends > now;
+    }
+
+    static std::string lower(std::string text)
+    {
+        std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        return text;
+    }
+
+    static std::string trimmed(std::string text)
+    {
+        while (text.ends_with(' ')) text.pop_back();
+        return text;
+    }
+
+    static std::string key(std::string_view name)
+    {
+        std::string text{name};
+        if (is(defect::names_ignore_case)) return lower(text);
+        if (is(defect::names_ignore_trailing_spaces)) return trimmed(text);
+        if (is(defect::names_cut_at_180_bytes)) return text.substr(0, 180);
+        return text;
+    }
+
+    static bool same_owner(const std::string& a, std::string_view b)
+    {
+        if (is(defect::owners_ignore_case)) return lower(a) == lower(std::string{b});
+        if (is(defect::owners_ignore_trailing_spaces)) return trimmed(a) == trimmed(std::string{b});
+        return a == b;
+    }
+
+    // As LIKE would have it.
+    static bool begins(std::string_view name, std::string_view prefix)
+    {
+        if (!is(defect::list_takes_prefixes_as_patterns)) return name.starts_with(prefix);
+        if (prefix.empty()) return true;
+        if (prefix.front() == '%')
+            return begins(name, prefix.substr(1)) || (!name.empty() && begins(name.substr(1), prefix));
+        return !name.empty() && (prefix.front() == '_' || prefix.front() == name.front()) &&
+               begins(name.substr(1), prefix.substr(1));
+    }
+
+    row* find(std::string_view name)
+    {
+        const auto found = rows_.find(key(name));
+        return found == rows_.end() ? nullptr : &found->second;
+    }
+
+    static lh::lease_record record(const row& r, lh::time_point now)
+    {
+        return {.name = r.name, .owner = r.owner, .token = lh::fencing_token{r.token}, .remaining = r.ends - now};
+    }
+
+    lh::manual_clock clock_;
+    std::mutex mutex_;
+    std::map<std::string, row> rows_;
+};
+
+}  // namespace leasehold_test
+
+#endif

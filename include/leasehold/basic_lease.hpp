@@ -13,6 +13,7 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
+#include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
@@ -88,9 +89,9 @@ public:
     {
         std::error_code ec;
         connect();
-        guard_type guard = attempt(ec).guard;
-        if (ec) raise_failure(ec, "try_acquire");
-        return guard;
+        attempt_result tried = attempt(ec);
+        if (ec) raise_failure(ec, "try_acquire", tried.too_late);
+        return std::move(tried.guard);
     }
 
     [[nodiscard]] guard_type try_acquire(std::error_code& ec) noexcept
@@ -217,11 +218,7 @@ private:
 
     static lease_terms checked(const lease_terms& terms, const RenewPolicy& policy)
     {
-        validate(terms);
-        const auto first = policy.next(renewal_state{.granted = {}, .ttl = terms.ttl, .attempt = 0});
-        if (first && *first >= terms.ttl - terms.safety_margin)
-            detail::raise_invalid(errc::invalid_terms, "the policy renews only when the deadline (ttl - safety_margin) has passed: renew earlier, or choose "
-                                                       "a shorter safety_margin");
+        if (const char* rule = renewal::broken_rule(terms, policy)) detail::raise_invalid(errc::invalid_terms, rule);
         return terms;
     }
 
@@ -233,6 +230,7 @@ private:
         guard_type guard;
         acquire_result answer{};
         bool own_guard_alive = false;
+        bool too_late = false;  // granted, but the term was over before the answer came
     };
 
     attempt_result attempt(std::error_code& ec) noexcept
@@ -248,6 +246,8 @@ private:
             std::error_code ignored;
             term_->end(ignored);
             ec = errc::store_timeout;
+            in_use_.store(false);
+            return {.guard = {}, .too_late = true};
         }
         in_use_.store(false);
         return {.guard = {}, .answer = result};
@@ -257,9 +257,9 @@ private:
     {
         std::error_code ec;
         connect();
-        guard_type guard = wait(deadline, stop, ec, ignore_busy);
-        if (ec) raise_failure(ec, operation);
-        return guard;
+        attempt_result last = wait(deadline, stop, ec, ignore_busy);
+        if (ec) raise_failure(ec, operation, last.too_late);
+        return std::move(last.guard);
     }
 
     guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
@@ -268,18 +268,18 @@ private:
         ec.clear();
         detail::guarded(ec, [&] {
             connect();
-            guard = wait(deadline, stop, ec, ignore_busy);
+            guard = wait(deadline, stop, ec, ignore_busy).guard;
         });
         return guard;
     }
 
     // `on_busy` is told each busy answer of the store.
     template <class OnBusy>
-    guard_type wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
+    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
     {
         static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
-        if (deadline <= clock().now()) return attempt(ec).guard;
+        if (deadline <= clock().now()) return attempt(ec);
         waker to_wake;
         const waiting::wait_queues::place in_line{std::addressof(store()), name(), to_wake};
         const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
@@ -294,7 +294,7 @@ private:
 
     // The first in line asks the store; from before its first attempt on, a release can't be missed.
     template <class OnBusy>
-    guard_type campaign(waiting::wait_machine machine, waker& to_wake, const std::stop_token& stop, std::error_code& ec, OnBusy& on_busy)
+    attempt_result campaign(waiting::wait_machine machine, waker& to_wake, const std::stop_token& stop, std::error_code& ec, OnBusy& on_busy)
     {
         auto watch = waiting::watch_release(store(), name(), to_wake);
         for (;;) {
@@ -305,7 +305,7 @@ private:
                 continue;
             }
             attempt_result tried = attempt(ec);
-            if (tried.guard || ec) return std::move(tried.guard);
+            if (tried.guard || ec) return tried;
             if (!tried.own_guard_alive) on_busy(tried.answer);
             machine.busy(clock().now(), tried.answer.remaining, watch.live() || tried.own_guard_alive);
         }
@@ -345,10 +345,14 @@ private:
         }
     }
 
-    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation) const
+    // `not_said_by_store`: the failure is our own finding, and what the store said last is about something else.
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
     {
         store_diagnostics said;
-        if constexpr (diagnosing_store<Store>) said = store().diagnostics();
+        if (not_said_by_store)
+            said.advice = "it granted the lease, but answered only when the term was over already; the term was released";
+        else if constexpr (diagnosing_store<Store>)
+            said = store().diagnostics();
         detail::raise(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
     }
 

@@ -78,7 +78,7 @@ public:
         lease_.connect();
         while (!stop.stop_requested()) {
             std::error_code ec;
-            auto guard = lease_.wait(time_point::max(), stop, ec, [this](const acquire_result& busy) { observe(busy); });
+            auto guard = lease_.wait(time_point::max(), stop, ec, [this](const acquire_result& busy) { observe(busy); }).guard;
             if (ec) {
                 notify(options_.on_error, ec);
                 pause(retry, stop);

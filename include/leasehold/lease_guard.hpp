@@ -83,7 +83,7 @@ public:
     bool renew(std::error_code& ec) noexcept { return renew_or_report(std::nullopt, ec); }
 
     /// Extends the term by another ttl, which it keeps for the renewals to come. A renewal never lets a term end sooner
-    /// in the store than it would have. errc::invalid_terms when the ttl can't work with the lease's safety margin.
+    /// in the store than it would have. errc::invalid_terms when the ttl can't work with the lease's safety margin and policy.
     bool renew(duration ttl) { return renew_or_throw(ttl); }
     bool renew(duration ttl, std::error_code& ec) noexcept { return renew_or_report(ttl, ec); }
 
@@ -138,7 +138,7 @@ private:
         require_lease();
         std::error_code ec;
         const bool extended = lease_->term_->extend(ttl, ec);
-        if (ec == errc::invalid_terms) detail::raise_invalid(errc::invalid_terms, "renew needs a ttl longer than the safety margin, from 1 ms to 10 years");
+        if (ec == errc::invalid_terms) detail::raise_invalid(errc::invalid_terms, lease_->term_->broken_rule(*ttl));
         if (ec) lease_->raise_failure(ec, "renew");
         return extended;
     }

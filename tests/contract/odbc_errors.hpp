@@ -184,8 +184,6 @@ inline void check_connection_strings(const std::string& good)
         }
         return false;
     };
-    BOOST_TEST(refused(""));
-    BOOST_TEST(refused("just words"));
     BOOST_TEST(refused(good + std::string(1, '\0') + ";x=y"));
 
     const std::string secret = "PWD=hush-hush";
@@ -193,6 +191,10 @@ inline void check_connection_strings(const std::string& good)
     check_failure(
         unknown,
         {.code = lh::errc::store_unavailable, .sqlstates = {"01000", "IM"}, .words = {"driver"}, .secrets = {"hush-hush"}});
+    for (const char* text : {"", "just words", ";;=;"}) {
+        lh::odbc_store nonsense{text};
+        check_failure(nonsense, {.code = lh::errc::store_unavailable, .sqlstates = {"IM", "01000"}, .words = {"keyword=value"}, .secrets = {}});
+    }
     lh::odbc_store no_driver{"Server=127.0.0.1;UID=somebody;" + secret};
     check_failure(no_driver,
                   {.code = lh::errc::store_unavailable, .sqlstates = {"IM"}, .words = {"DSN"}, .secrets = {"hush-hush"}});

@@ -78,7 +78,8 @@ struct launch {
     if (plan.output >= 0) ready = ready && ::dup2(plan.output, STDOUT_FILENO) >= 0;
     if (plan.errors_too) ready = ready && ::dup2(plan.output, STDERR_FILENO) >= 0;
     if (plan.user)
-        ready = ready && ::setgroups(0, nullptr) == 0 && ::setgid(plan.user->pw_gid) == 0 && ::setuid(plan.user->pw_uid) == 0;
+        ready =
+            ready && ::setgroups(0, nullptr) == 0 && ::setgid(plan.user->pw_gid) == 0 && ::setuid(plan.user->pw_uid) == 0;
     // After the change of user, which would clear it. The parent may have died before it was set.
     ready = ready && ::prctl(PR_SET_PDEATHSIG, plan.death_signal) == 0;
     if (ready && ::getppid() != plan.parent) ::_exit(127);
@@ -118,7 +119,8 @@ child_process::child_process(const std::vector<std::string>& command, const proc
     bool ready = ::pipe2(report.data(), O_CLOEXEC) == 0;
     if (options.capture) {
         // Sockets for the input: writing to a child that is gone must not raise SIGPIPE.
-        ready = ready && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in.data()) == 0 && ::pipe2(out.data(), O_CLOEXEC) == 0;
+        ready = ready && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in.data()) == 0 &&
+                ::pipe2(out.data(), O_CLOEXEC) == 0;
     } else {
         in[0] = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (!options.output_file.empty()) {
@@ -160,8 +162,9 @@ child_process::child_process(const std::vector<std::string>& command, const proc
 }
 
 child_process::child_process(child_process&& other) noexcept
-    : pid_{std::exchange(other.pid_, -1)}, output_{std::exchange(other.output_, -1)}, input_{std::exchange(other.input_, -1)},
-      at_end_{other.at_end_}, buffer_{std::move(other.buffer_)}, status_{other.status_}
+    : pid_{std::exchange(other.pid_, -1)}, output_{std::exchange(other.output_, -1)},
+      input_{std::exchange(other.input_, -1)}, at_end_{other.at_end_}, buffer_{std::move(other.buffer_)}, status_{
+                                                                                                              other.status_}
 {
 }
 
@@ -206,7 +209,8 @@ exit_status child_process::wait(std::chrono::milliseconds timeout)
 {
     if (const auto status = wait_for(timeout)) return *status;
     kill();
-    throw std::runtime_error{"process " + std::to_string(pid_) + " did not end in " + std::to_string(timeout.count()) + " ms"};
+    throw std::runtime_error{"process " + std::to_string(pid_) + " did not end in " + std::to_string(timeout.count()) +
+                             " ms"};
 }
 
 void child_process::kill()
@@ -264,10 +268,7 @@ bool child_process::write(std::string_view text) const
     return true;
 }
 
-void child_process::close_input()
-{
-    close_if_open(input_);
-}
+void child_process::close_input() { close_if_open(input_); }
 
 std::vector<pid_t> process_tree(pid_t root)
 {

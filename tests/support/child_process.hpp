@@ -32,9 +32,9 @@ struct exit_status {
 struct process_options {
     std::map<std::string, std::string> environment{};  ///< added to this process's, or instead of its values
     std::string user{};                                ///< run as this user, when we are root
-    bool capture = false;                              ///< standard input and output are ours: write(), read_line(), read_all()
-    std::filesystem::path output_file{};               ///< standard output and error are appended to it
-    int death_signal = SIGKILL;                        ///< what it gets when the thread that started it ends
+    bool capture = false;                 ///< standard input and output are ours: write(), read_line(), read_all()
+    std::filesystem::path output_file{};  ///< standard output and error are appended to it
+    int death_signal = SIGKILL;           ///< what it gets when the thread that started it ends
 };
 
 /// A program that runs beside the test and never outlives it.

@@ -45,7 +45,8 @@ std::string account_for_server(const std::vector<std::string>& names)
     throw missing_requirement{"we are root, who may not run a database server, and there is no user " + names.front()};
 }
 
-database_server::database_server(std::string account, std::vector<std::string> extra_arguments, int polite_signal, int death_signal)
+database_server::database_server(std::string account, std::vector<std::string> extra_arguments, int polite_signal,
+                                 int death_signal)
     : account_{std::move(account)}, extra_arguments_{std::move(extra_arguments)}, polite_signal_{polite_signal},
       death_signal_{death_signal}, folder_{account_}
 {
@@ -53,6 +54,12 @@ database_server::database_server(std::string account, std::vector<std::string> e
 
 database_server::~database_server()
 {
+    // Not SIGKILL at once: each PostgreSQL killed so leaves a shared memory segment behind until the next boot.
+    if (running()) {
+        thaw();
+        ::kill(process_->pid(), death_signal_);
+        static_cast<void>(process_->wait_for(std::chrono::seconds{5}));
+    }
     kill();
 }
 
@@ -74,7 +81,8 @@ void database_server::start()
         }
         // Somebody was quicker at the port; if it is one that clients know by now, they may go away again.
         const std::string said = log();
-        if (!decided || said.find("in use") == std::string::npos) throw std::runtime_error{"the server does not start:\n" + said};
+        if (!decided || said.find("in use") == std::string::npos)
+            throw std::runtime_error{"the server does not start:\n" + said};
     }
     throw std::runtime_error{"no port for the server:\n" + log()};
 }
@@ -154,18 +162,16 @@ void database_server::end_guardian()
     guardian_ = -1;
 }
 
-std::string database_server::log() const
-{
-    return contents(folder() / "log");
-}
+std::string database_server::log() const { return contents(folder() / "log"); }
 
 std::string database_server::run(const std::vector<std::string>& arguments, bool as_account) const
 {
     const temporary_directory output;
     const auto file = output.path() / "output";
     // TMPDIR: ours may be a folder in which the server's user can't write.
-    child_process helper{arguments,
-                         {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .output_file = file}};
+    child_process helper{
+        arguments,
+        {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .output_file = file}};
     const exit_status status = helper.wait();
     std::string said = contents(file);
     if (!status.success()) throw std::runtime_error{arguments.front() + " failed:\n" + said};

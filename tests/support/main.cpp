@@ -30,7 +30,8 @@ int report_missing(const leasehold_test::missing_requirement& missing)
 bool initialise()
 {
     boost::unit_test::framework::master_test_suite().p_name.value = "leasehold";
-    boost::unit_test::unit_test_monitor_t::instance().register_exception_translator<leasehold_test::missing_requirement>(&report_missing);
+    boost::unit_test::unit_test_monitor_t::instance().register_exception_translator<leasehold_test::missing_requirement>(
+        &report_missing);
     return true;
 }
 

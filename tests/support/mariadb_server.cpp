@@ -20,18 +20,19 @@ mariadb_server::mariadb_server(std::vector<std::string> extra_arguments)
     : database_server{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL}
 {
     static_cast<void>(find_program({"mariadbd", "mysqld"}));
-    run({find_program({"mariadb-install-db", "mysql_install_db"}).string(), "--no-defaults", "--auth-root-authentication-method=normal",
-         "--skip-test-db", "--datadir=" + (folder() / "data").string(), small_redo_log, small_buffer_pool,
-         "--innodb-flush-log-at-trx-commit=0"},
+    run({find_program({"mariadb-install-db", "mysql_install_db"}).string(), "--no-defaults",
+         "--auth-root-authentication-method=normal", "--skip-test-db", "--datadir=" + (folder() / "data").string(),
+         small_redo_log, small_buffer_pool, "--innodb-flush-log-at-trx-commit=0"},
         true);
     start();
-    run_client("mysql", "create database " + std::string{database} + "; create user " + user + "@'%' identified by '" + password +
-                            "'; grant all on " + database + ".* to " + user + "@'%'");
+    run_client("mysql", "create database " + std::string{database} + "; create user " + user + "@'%' identified by '" +
+                            password + "'; grant all on " + database + ".* to " + user + "@'%'");
 }
 
 std::string mariadb_server::connection_string(const std::string& as, const std::string& with, const std::string& to) const
 {
-    return "Driver=" + find_odbc_driver({"MariaDB Unicode", "MariaDB", "MariaDB ODBC 3.2 Driver", "MariaDB ODBC 3.1 Driver"}) +
+    return "Driver=" +
+           find_odbc_driver({"MariaDB Unicode", "MariaDB", "MariaDB ODBC 3.2 Driver", "MariaDB ODBC 3.1 Driver"}) +
            ";Server=127.0.0.1;Port=" + std::to_string(port()) + ";Database=" + to + ";UID=" + as + ";PWD=" + with;
 }
 
@@ -54,10 +55,7 @@ std::vector<std::string> mariadb_server::command() const
     return arguments;
 }
 
-bool mariadb_server::ready() const
-{
-    return log().find("ready for connections") != std::string::npos;
-}
+bool mariadb_server::ready() const { return log().find("ready for connections") != std::string::npos; }
 
 std::string mariadb_server::run_client(const std::string& to, const std::string& sql)
 {

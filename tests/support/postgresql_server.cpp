@@ -20,7 +20,8 @@ std::filesystem::path server_program(const std::string& name)
     std::error_code ignored;
     for (const char* root : {"/usr/lib/postgresql", "/usr/local/pgsql", "/usr/pgsql"}) {
         folders.push_back(std::filesystem::path{root} / "bin");
-        for (const auto& version : std::filesystem::directory_iterator{root, ignored}) folders.push_back(version.path() / "bin");
+        for (const auto& version : std::filesystem::directory_iterator{root, ignored})
+            folders.push_back(version.path() / "bin");
     }
     std::sort(folders.rbegin(), folders.rend());
     return find_program({name}, folders);
@@ -33,8 +34,8 @@ postgresql_server::postgresql_server(std::vector<std::string> extra_arguments)
     : database_server{account_for_server({"postgres"}), std::move(extra_arguments), SIGINT, SIGQUIT}
 {
     // From this machine's file system in without a password, for the administrator; over TCP as in production.
-    run({server_program("initdb").string(), "--pgdata=" + (folder() / "data").string(), "--username=postgres", "--encoding=UTF8",
-         "--locale=C", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"},
+    run({server_program("initdb").string(), "--pgdata=" + (folder() / "data").string(), "--username=postgres",
+         "--encoding=UTF8", "--locale=C", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"},
         true);
     start();
     run_client("postgres", "create role " + std::string{user} + " login password '" + password + "'");
@@ -81,9 +82,9 @@ bool postgresql_server::ready() const
 
 std::string postgresql_server::run_client(const std::string& to, const std::string& sql)
 {
-    return run({find_program({"psql"}).string(), "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--field-separator=\t",
-                "--set=ON_ERROR_STOP=1", "--host=" + folder().string(), "--port=" + std::to_string(port()), "--username=postgres",
-                "--dbname=" + to, "--command=" + sql},
+    return run({find_program({"psql"}).string(), "--no-psqlrc", "--quiet", "--no-align", "--tuples-only",
+                "--field-separator=\t", "--set=ON_ERROR_STOP=1", "--host=" + folder().string(),
+                "--port=" + std::to_string(port()), "--username=postgres", "--dbname=" + to, "--command=" + sql},
                false);
 }
 

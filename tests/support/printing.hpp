@@ -44,7 +44,8 @@ inline std::ostream& boost_test_print_type(std::ostream& out, const lease_record
 inline std::ostream& boost_test_print_type(std::ostream& out, const acquire_result& result)
 {
     return boost_test_print_type(out << '{', result.status)
-           << ", token " << result.token << ", remaining " << std::chrono::duration<double, std::milli>{result.remaining}.count() << " ms}";
+           << ", token " << result.token << ", remaining "
+           << std::chrono::duration<double, std::milli>{result.remaining}.count() << " ms}";
 }
 
 }  // namespace leasehold
@@ -70,7 +71,10 @@ struct print_log_value<std::chrono::time_point<Clock, Duration>> {
 
 template <>
 struct print_log_value<std::errc> {
-    void operator()(std::ostream& out, std::errc code) { out << "std::errc (" << std::make_error_code(code).message() << ')'; }
+    void operator()(std::ostream& out, std::errc code)
+    {
+        out << "std::errc (" << std::make_error_code(code).message() << ')';
+    }
 };
 
 template <class T>

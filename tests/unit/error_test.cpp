@@ -14,12 +14,15 @@ namespace lh = leasehold;
 
 namespace {
 
-constexpr std::array all_codes{lh::errc::invalid_name,      lh::errc::invalid_owner, lh::errc::invalid_terms,  lh::errc::not_held,
-                               lh::errc::lost,              lh::errc::store_unavailable, lh::errc::store_timeout,
-                               lh::errc::store_conflict,    lh::errc::schema_missing, lh::errc::store_failure};
+constexpr std::array all_codes{lh::errc::invalid_name,  lh::errc::invalid_owner,  lh::errc::invalid_terms,
+                               lh::errc::not_held,      lh::errc::lost,           lh::errc::store_unavailable,
+                               lh::errc::store_timeout, lh::errc::store_conflict, lh::errc::schema_missing,
+                               lh::errc::store_failure};
 
-const lh::store_diagnostics missing_table{
-    .sqlstate = "42P01", .native_error = 7, .advice = "call create_schema()", .server_message = "relation \"leasehold\" does not exist"};
+const lh::store_diagnostics missing_table{.sqlstate = "42P01",
+                                          .native_error = 7,
+                                          .advice = "call create_schema()",
+                                          .server_message = "relation \"leasehold\" does not exist"};
 
 }  // namespace
 
@@ -62,8 +65,9 @@ BOOST_AUTO_TEST_CASE(codes_compare_to_the_standard_conditions_that_fit)
 BOOST_AUTO_TEST_CASE(store_error_says_our_words_first_and_the_servers_in_brackets)
 {
     const lh::store_error error{lh::errc::schema_missing, "try_acquire 'nightly'", missing_table};
-    BOOST_TEST(error.what() == std::string{"leasehold: try_acquire 'nightly': the lease table, or a column of it, is missing: "
-                                           "call create_schema() [SQLSTATE 42P01, native 7: relation \"leasehold\" does not exist]"});
+    BOOST_TEST(error.what() ==
+               std::string{"leasehold: try_acquire 'nightly': the lease table, or a column of it, is missing: "
+                           "call create_schema() [SQLSTATE 42P01, native 7: relation \"leasehold\" does not exist]"});
     BOOST_TEST(error.code() == lh::errc::schema_missing);
     BOOST_TEST(error.sqlstate() == "42P01");
     BOOST_TEST(error.native_error() == 7);
@@ -81,8 +85,11 @@ BOOST_AUTO_TEST_CASE(store_error_without_diagnostics_has_no_brackets)
 
 BOOST_AUTO_TEST_CASE(store_error_names_a_missing_sqlstate)
 {
-    const lh::store_error error{lh::errc::store_failure, "renew", {.sqlstate = "", .native_error = 5, .advice = "", .server_message = "database is locked"}};
-    BOOST_TEST(error.what() == std::string{"leasehold: renew: the store failed [SQLSTATE none, native 5: database is locked]"});
+    const lh::store_error error{lh::errc::store_failure,
+                                "renew",
+                                {.sqlstate = "", .native_error = 5, .advice = "", .server_message = "database is locked"}};
+    BOOST_TEST(error.what() ==
+               std::string{"leasehold: renew: the store failed [SQLSTATE none, native 5: database is locked]"});
 }
 
 BOOST_AUTO_TEST_CASE(store_error_with_a_foreign_code_says_its_message)
@@ -117,7 +124,8 @@ BOOST_AUTO_TEST_CASE(lease_lost_names_the_lease)
     const lh::lease_lost error{"nightly"};
     BOOST_TEST(error.code() == lh::errc::lost);
     BOOST_TEST(error.what() ==
-               std::string{"leasehold: the lease 'nightly': the lease was lost: its time ran out, or it was taken over or removed"});
+               std::string{
+                   "leasehold: the lease 'nightly': the lease was lost: its time ran out, or it was taken over or removed"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

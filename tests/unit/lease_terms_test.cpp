@@ -46,8 +46,10 @@ BOOST_AUTO_TEST_CASE(each_rule_has_its_words)
     BOOST_TEST(broken_rule({.ttl = lh::max_ttl + 1ns}) == "ttl must be at most 10 years (3650 days)");
     BOOST_TEST(broken_rule({.ttl = lh::duration::max()}) == "ttl must be at most 10 years (3650 days)");
     BOOST_TEST(broken_rule({.ttl = 1s, .safety_margin = -1ns}) == "safety_margin must not be negative");
-    BOOST_TEST(broken_rule({.ttl = 1s, .safety_margin = 1s}) == "safety_margin must be shorter than ttl: nothing would be left to hold");
-    BOOST_TEST(broken_rule({.ttl = 1s, .safety_margin = 2s}) == "safety_margin must be shorter than ttl: nothing would be left to hold");
+    BOOST_TEST(broken_rule({.ttl = 1s, .safety_margin = 1s}) ==
+               "safety_margin must be shorter than ttl: nothing would be left to hold");
+    BOOST_TEST(broken_rule({.ttl = 1s, .safety_margin = 2s}) ==
+               "safety_margin must be shorter than ttl: nothing would be left to hold");
     BOOST_TEST(broken_rule({.ttl = 1s, .min_hold = -1ns}) == "min_hold must not be negative");
     BOOST_TEST(broken_rule({.ttl = 1s, .min_hold = lh::max_ttl + 1ns}) == "min_hold must be at most 10 years (3650 days)");
 }

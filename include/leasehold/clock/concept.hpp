@@ -18,7 +18,8 @@ class waker;
 /// | c.now() | lh::time_point | never goes back; runs at nearly the rate of the store's clock, also while the process or the host sleeps; callable from any thread; must not throw |
 ///
 /// Copies show the same time. Where clocks of one type can show different times, `==` must tell them apart: leases whose
-/// clocks are equal share the threads that renew and watch them.
+/// clocks are equal share the threads that renew and watch them. A clock with data and without `==` costs every lease
+/// threads of its own.
 ///
 /// Minimal model (no threads, so no background renewal: held() and remaining() only):
 ///

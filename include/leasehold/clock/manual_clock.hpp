@@ -43,7 +43,10 @@ public:
         shared_->now += by;
         for (const sleeper& s : shared_->sleepers)
             if (s.asleep && s.until <= shared_->now) s.wakes->wake();
-        shared_->changed.wait_until(lock, std::chrono::steady_clock::now() + patience, [this] { return shared_->settled(); });
+        // In slices: nobody tells when a sleeper goes away.
+        const auto give_up = std::chrono::steady_clock::now() + patience;
+        while (!shared_->settled() && std::chrono::steady_clock::now() < give_up)
+            shared_->changed.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds{1});
     }
 
     bool wait_until(waker& w, time_point t) const

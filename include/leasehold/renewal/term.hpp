@@ -9,6 +9,7 @@
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/term_machine.hpp>
 #include <leasehold/renewal/watched_term.hpp>
@@ -47,13 +48,18 @@ public:
     [[nodiscard]] fencing_token token() const noexcept { return token_; }
 
     /// No lock, no I/O: reads the clock.
-    [[nodiscard]] bool held() const noexcept { return clock_.now() < deadline_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool held() const noexcept { return remaining() > duration::zero(); }
 
+    /// Once it has been zero it stays so for the term: who was told of the loss must not be told otherwise by a renewal
+    /// whose answer was judged in time and published late.
     [[nodiscard]] duration remaining() const noexcept
     {
-        const time_point deadline = deadline_.load(std::memory_order_acquire);
+        time_point deadline = deadline_.load(std::memory_order_acquire);
         const time_point now = clock_.now();
-        return deadline > now ? deadline - now : duration::zero();
+        while (deadline <= now) {
+            if (deadline == over || deadline_.compare_exchange_weak(deadline, over)) return duration::zero();
+        }
+        return deadline - now;
     }
 
     /// Finds the threads that will watch, before anything is acquired that they would have to watch.
@@ -82,7 +88,8 @@ public:
             machine_.ended();
             return false;
         }
-        publish_and_schedule();
+        deadline_.store(machine_.deadline(), std::memory_order_release);
+        schedule();
         return true;
     }
 
@@ -94,7 +101,7 @@ public:
             const std::lock_guard lock{mutex_};
             ++generation_;
             machine_.ended();
-            deadline_.store(time_point::min(), std::memory_order_release);
+            deadline_.store(over, std::memory_order_release);
             stop_.reset();
             if (refused_) {
                 ec.clear();
@@ -107,11 +114,17 @@ public:
         return !ec && ours ? release_outcome::released : release_outcome::lost;
     }
 
+    /// Why the term could not go on with this ttl, or nullptr.
+    [[nodiscard]] const char* broken_rule(duration ttl) const
+    {
+        return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
+    }
+
     /// Extends now, by `ttl` or by the ttl the term has. False without an error: the term is over. Does I/O.
     bool extend(std::optional<duration> ttl, std::error_code& ec) noexcept
     {
         ec.clear();
-        if (ttl && !lease_terms{*ttl, terms_.safety_margin, terms_.min_hold}.valid()) {
+        if (ttl && broken_rule(*ttl)) {
             ec = errc::invalid_terms;
             return false;
         }
@@ -192,14 +205,19 @@ private:
             if (by == caller::engine) machine_.renewal_failed(clock_.now(), policy_);
         }
         else if (extended) {
+            time_point published = machine_.deadline();
             extended = machine_.renewed(sent, clock_.now(), ttl, policy_);
+            if (extended && !deadline_.compare_exchange_strong(published, machine_.deadline())) {
+                if (machine_.refused()) signal_loss(lock);
+                return false;
+            }
         }
         else {
             refused_ = true;
             if (machine_.refused()) signal_loss(lock);
             return false;
         }
-        publish_and_schedule();
+        schedule();
         return !ec && extended;
     }
 
@@ -209,21 +227,20 @@ private:
         const std::lock_guard lock{mutex_};
         if (machine_.phase() == term_phase::held && machine_.renewing()) {
             machine_.renewal_failed(clock_.now(), policy_);
-            publish_and_schedule();
+            schedule();
         }
         return false;
     }
 
-    void publish_and_schedule() noexcept
+    void schedule() noexcept
     {
-        if (machine_.phase() == term_phase::held) deadline_.store(machine_.deadline(), std::memory_order_release);
         engine_.schedule(this->shared_from_this(), machine_.wakes_at());
     }
 
     // The callbacks run without the lock: they may ask the guard.
     void signal_loss(std::unique_lock<std::mutex>& lock) noexcept
     {
-        deadline_.store(time_point::min(), std::memory_order_release);
+        deadline_.store(over, std::memory_order_release);
         std::stop_source source = stop_ ? *stop_ : std::stop_source{std::nostopstate};
         lock.unlock();
         source.request_stop();
@@ -236,7 +253,8 @@ private:
     const Clock clock_;
     const Policy policy_;
 
-    std::atomic<time_point> deadline_{time_point::min()};
+    static constexpr time_point over = time_point::min();
+    mutable std::atomic<time_point> deadline_{over};
     std::mutex exchange_mutex_;  // held across I/O; taken before mutex_
     mutable std::mutex mutex_;   // guards what follows; never held across I/O
     term_machine machine_;

@@ -10,10 +10,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
@@ -54,6 +56,22 @@ struct alone {
     scripted_store store{clock};
     std::error_code ec;
     std::shared_ptr<term_type> term;
+};
+
+// Lets something happen between a thread's look at the clock and what it does next.
+struct interrupted_clock {
+    struct state {
+        lh::time_point now{1h};
+        std::function<void()> after_next_look;
+    };
+    std::shared_ptr<state> at = std::make_shared<state>();
+
+    lh::time_point now() const
+    {
+        const lh::time_point seen = at->now;
+        if (const auto interruption = std::exchange(at->after_next_look, nullptr)) interruption();
+        return seen;
+    }
 };
 
 }  // namespace
@@ -332,6 +350,33 @@ BOOST_AUTO_TEST_CASE(token_of_a_term_whose_deadline_nobody_has_seen_is_stopped)
     BOOST_TEST(!early.stop_requested(), "nobody has looked yet");
     BOOST_TEST(a.term->stop_token().stop_requested());
     BOOST_TEST(early.stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(who_was_told_of_the_loss_is_not_told_otherwise_by_an_answer_that_was_in_time)
+{
+    const lh::manual_clock store_clock;
+    scripted_store store{store_clock};
+    const interrupted_clock clock;
+    const auto term = std::make_shared<lh::renewal::term<scripted_store, interrupted_clock, lh::renew_at_fraction>>(
+        store, "n", "o", lh::lease_terms{.ttl = 30s}, clock, lh::renew_at_fraction{});
+    std::error_code ec;
+    const auto result = store.try_acquire("n", "o", 30s, ec);
+    BOOST_TEST_REQUIRE(term->grant(result.token, clock.now()));
+    const auto stop = term->stop_token();
+    clock.at->now += 10s;
+    BOOST_TEST_REQUIRE(term->step());
+    store.after(operation::renew, [&](std::string_view) {
+        // The answer is judged one instant before the deadline; before it takes effect, somebody asks at the deadline.
+        clock.at->now += 17s - 1ns;
+        clock.at->after_next_look = [&] {
+            clock.at->now += 1ns;
+            BOOST_TEST(!term->held());
+        };
+    });
+    term->renew();
+    BOOST_TEST(!term->held());
+    BOOST_TEST(term->remaining() == 0s);
+    BOOST_TEST(stop.stop_requested());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

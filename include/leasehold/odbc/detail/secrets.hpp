@@ -38,6 +38,7 @@ inline std::vector<std::string> passwords_in(std::string_view connection_string)
         if (equals == std::string_view::npos) break;
         std::string_view key = connection_string.substr(at, equals - at);
         key = key.substr(key.rfind(';') + 1);  // npos + 1 is 0
+        const bool secret = is_keyword(key, "pwd") || is_keyword(key, "password") || is_keyword(key, "pass");
         std::string_view value = connection_string.substr(equals + 1);
         value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
         const std::size_t begin = connection_string.size() - value.size();
@@ -46,12 +47,15 @@ inline std::vector<std::string> passwords_in(std::string_view connection_string)
             end = value.find('}');
             while (end != std::string_view::npos && end + 1 < value.size() && value[end + 1] == '}')
                 end = value.find('}', end + 2);
-            if (end != std::string_view::npos) ++end;
+            if (end != std::string_view::npos)
+                ++end;
+            else if (!secret)
+                end = value.find(';');  // never closed: a password may follow all the same
         }
         value = value.substr(0, end);
         at = begin + value.size() + 1;
         value = without_spaces_around(value);
-        if (!is_keyword(key, "pwd") && !is_keyword(key, "password") && !is_keyword(key, "pass")) continue;
+        if (!secret) continue;
         add(value);
         if (!value.starts_with('{')) continue;
         value.remove_prefix(1);

@@ -36,7 +36,8 @@ class basic_memory_store {
 public:
     static constexpr std::size_t shards = 64;
 
-    explicit basic_memory_store(Clock clock = Clock{}) : clock_{std::move(clock)} {}
+    basic_memory_store() : basic_memory_store{Clock{}} {}
+    explicit basic_memory_store(Clock clock) : clock_{std::move(clock)} {}
     basic_memory_store(const basic_memory_store&) = delete;
     basic_memory_store& operator=(const basic_memory_store&) = delete;
 

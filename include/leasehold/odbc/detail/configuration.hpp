@@ -44,6 +44,16 @@ public:
         return program_;
     }
 
+    // The connection string for a database that is known, with what its dialect adds.
+    [[nodiscard]] std::string connection_string(const dialect::description& of) const
+    {
+        std::string text = connection_string_;
+        std::string keyword{of.connection_keyword};
+        for (char& c : keyword) c = lower(c);
+        if (keyword.empty() || sets_keyword(text, keyword)) return text;
+        return text.append(";").append(of.connection_keyword).append("=").append(of.connection_value);
+    }
+
 private:
     std::string connection_string_;
     odbc_options options_;

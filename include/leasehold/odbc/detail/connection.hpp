@@ -143,8 +143,9 @@ inline fault connection::connect()
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
     ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT,
                         reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
-    const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(config_->connection_string().c_str()),
-                                              SQL_NTS, nullptr, 0, nullptr, SQL_DRIVER_NOPROMPT);
+    const std::string text = program_ ? config_->connection_string(program_->description()) : config_->connection_string();
+    const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(text.c_str()), SQL_NTS, nullptr, 0, nullptr,
+                                              SQL_DRIVER_NOPROMPT);
     if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
     connected_ = true;
     ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT,
@@ -154,7 +155,11 @@ inline fault connection::connect()
 
 inline fault connection::set_up()
 {
-    if (!program_) program_ = config_->program_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
+    if (!program_) {
+        program_ = config_->program_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
+        // Now that the database is known, so is what its connection string lacks.
+        if (config_->connection_string(program_->description()) != config_->connection_string()) return connect();
+    }
     granularity_us_ = program_->description().in_process ? 0 : -1;
     now_us_ = 0;
     fault failed = fault::none;
@@ -162,7 +167,9 @@ inline fault connection::set_up()
         for (const std::string& text : *statements)
             if (failed == fault::none) failed = run_text(text);
     if (failed == fault::none) return fault::none;
-    if (report_.details.advice.empty()) report_.details.advice = advice::set_up;
+    // A table that is missing here is not ours.
+    if (failed == fault::schema_missing) failed = report_.kind = fault::failure;
+    if (failed == fault::failure) report_.details.advice = advice::set_up;
     disconnect();
     return failed;
 }

@@ -31,7 +31,7 @@ constexpr bool is_qualified_identifier(std::string_view text) noexcept
 }
 
 // Each part in quotes. A validated identifier has no quote in it, so nothing needs to be doubled.
-inline std::string quoted(std::string_view text, char quote)
+inline std::string quoted_identifier(std::string_view text, char quote)
 {
     std::string result(1, quote);
     for (const char c : text) {

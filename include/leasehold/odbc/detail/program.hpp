@@ -54,11 +54,11 @@ private:
     {
         const char quote = description_.quote;
         for (const auto& [marker, piece] : description_.pieces) replace_all(text, marker, piece);
-        replace_all(text, "{table}", detail::quoted(options.table, quote));
-        replace_all(text, "{name}", detail::quoted(options.columns.name, quote));
-        replace_all(text, "{owner}", detail::quoted(options.columns.owner, quote));
-        replace_all(text, "{token}", detail::quoted(options.columns.token, quote));
-        replace_all(text, "{expires_at}", detail::quoted(options.columns.expires_at, quote));
+        replace_all(text, "{table}", quoted_identifier(options.table, quote));
+        replace_all(text, "{name}", quoted_identifier(options.columns.name, quote));
+        replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
+        replace_all(text, "{token}", quoted_identifier(options.columns.token, quote));
+        replace_all(text, "{expires_at}", quoted_identifier(options.columns.expires_at, quote));
         return with_question_marks(text);
     }
 

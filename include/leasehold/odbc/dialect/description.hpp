@@ -36,6 +36,8 @@ struct description {
     /// Pieces of SQL that the statements name in braces, as in {live}. A piece may name those after it.
     std::vector<std::pair<std::string_view, std::string>> pieces;
 
+    std::string_view connection_keyword{};  ///< added to connection strings that don't have it, with connection_value
+    std::string_view connection_value{};
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
 

@@ -23,9 +23,13 @@ struct sqlite {
         d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
         d.counts_matched_rows = true;
-        // A short wait inside SQLite, then the store's own retry with jitter. The driver sets synchronous to NORMAL, with
+        // A short wait in the driver, which takes its keyword for SQLite's busy_timeout and has 100 s for a default; then the
+        // store's own retry with jitter.
+        d.connection_keyword = "Timeout";
+        d.connection_value = "10";
+        // The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
-        d.on_connect = {"pragma busy_timeout = 10", "pragma synchronous = full"};
+        d.on_connect = {"pragma synchronous = full"};
         d.pieces = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
             {"{live}", "{expires_at} > {now}"},

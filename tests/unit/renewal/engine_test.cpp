@@ -230,12 +230,15 @@ BOOST_AUTO_TEST_CASE(may_be_destroyed_by_its_own_watchdog)
 {
     running r;
     const auto p = r.enrolled(10s);
+    std::atomic<bool> destroyed = false;
     p->on_step = [&] {
         r.engine->withdraw(*p);
         r.engine.reset();
+        destroyed = true;
         return false;
     };
     r.clock.advance(10s);
+    BOOST_TEST(leasehold_test::eventually([&] { return destroyed.load(); }));
     BOOST_TEST(p->steps == 1);
     BOOST_TEST(!r.engine);
 }

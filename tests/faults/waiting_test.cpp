@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <iostream>
@@ -197,8 +198,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
 
     std::chrono::steady_clock::time_point ended;
     std::stop_source stop;
+    bool granted = true;
     std::jthread waiting{[&] {
-        BOOST_TEST(!waiter.acquire(stop.get_token()));
+        granted = static_cast<bool>(waiter.acquire(stop.get_token()));
         ended = now();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
@@ -206,6 +208,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
     const auto cancelled = now();
     stop.request_stop();
     waiting.join();
+    BOOST_TEST(!granted);
     BOOST_TEST((ended - cancelled < 100ms));
     BOOST_TEST(s.nothing_is_left(1));
     BOOST_TEST(eventually([&] { return s.number(scene<Server>::view::sessions) < sessions; }));
@@ -296,6 +299,54 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_holder_that_was_killed_the_first_waiter_ho
     BOOST_TEST(next == 0);
     BOOST_TEST((got >= expiry - 5ms));
     BOOST_TEST((got - expiry < 150ms));
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+// Its connection, and so its lock, stays: as of a host that lost its power.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_that_hangs_with_the_lock_does_not_hold_for_ever, Server, servers)
+{
+    scene<Server> s;
+    child_process child{{"/proc/self/exe", "--run_test=waiting/as_a_child_that_holds"},
+                        {.environment = {{connection_variable, s.server.connection_string()}}, .capture = true}};
+    std::optional<std::string> line;
+    do line = child.read_line();
+    while (line && *line != "holds" && *line != "busy");
+    BOOST_REQUIRE((line && *line == "holds"));
+    child.signal(SIGSTOP);
+    lh::basic_lease waiter{s.stores[0], "n", terms};
+    std::error_code ec;
+    const auto left = s.stores[1].inspect("n", ec);
+    BOOST_REQUIRE((!ec && left));
+    const auto expiry = now() + left->remaining;
+    auto guard = waiter.acquire();
+    BOOST_TEST(guard.held());
+    BOOST_TEST((now() >= expiry - 5ms));
+    BOOST_TEST((now() - expiry < 150ms));
+    BOOST_TEST(s.number(scene<Server>::view::waiting) == 0);
+    BOOST_TEST(guard.release() == lh::release_outcome::released);
+    // Whoever comes now can't have the lock either, and is not kept waiting for it for long.
+    lh::basic_lease another{s.stores[1], "n", terms};
+    BOOST_TEST(static_cast<bool>(another.try_acquire()));
+    BOOST_TEST(static_cast<bool>(another.try_acquire_for(2s)));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_process_has_no_more_than_so_many_locks, Server, servers)
+{
+    scene<Server> s;
+    std::deque<lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal>> leases;
+    std::deque<typename decltype(leases)::value_type::guard_type> guards;
+    for (std::size_t i = 0; i < lh::odbc::detail::max_held_locks + 20; ++i) {
+        auto& lease = leases.emplace_back(s.stores[0], "n" + std::to_string(i), terms, lh::steady_clock{}, lh::random_owner_id{},
+                                          lh::no_renewal{});
+        BOOST_REQUIRE(guards.emplace_back(lease.try_acquire()).held());
+    }
+    BOOST_TEST(s.number(scene<Server>::view::locks) == static_cast<int>(lh::odbc::detail::max_held_locks));
+    // Held without a lock: whoever waits gets it, and polls.
+    lh::basic_lease waiter{s.stores[1], leases.back().name(), terms};
+    std::jthread waiting{[&] { const auto next = waiter.acquire(); }};
+    BOOST_REQUIRE(eventually([&] { return s.number(scene<Server>::view::locks) > static_cast<int>(lh::odbc::detail::max_held_locks); }));
+    guards.clear();
+    waiting.join();
     BOOST_TEST(s.nothing_is_left(0));
 }
 

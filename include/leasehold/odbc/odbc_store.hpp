@@ -40,7 +40,8 @@ namespace leasehold::inline v0 {
 /// Leases in a table of a database, over ODBC.
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
-/// replaced within the call that meets the loss. A model of lease_store and diagnosing_store.
+/// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store and notifying_store:
+/// where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
@@ -116,15 +117,12 @@ public:
     }
 
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).
-    [[nodiscard]] odbc::release_watch watch_release(std::string_view name, waker& to_wake)
-    {
-        return {*line_, name, to_wake};
-    }
+    [[nodiscard]] odbc::release_watch watch_release(std::string_view name, waker& to_wake) { return {*line_, name, to_wake}; }
 
     /// polled_store: SQLite is asked in a few microseconds, and can't wake anybody.
     [[nodiscard]] poll_pauses pauses() const noexcept
     {
-        if (Dialect::in_process || config_->known_in_process())
+        if (Dialect::in_process || config_->likely_in_process())
             return {std::chrono::milliseconds{1}, std::chrono::milliseconds{4}};
         return {};
     }

@@ -66,10 +66,12 @@ public:
         const std::lock_guard lock{mutex_};
         return program_ && (!program_->description().locks.available() || locks_failed_);
     }
-    [[nodiscard]] bool known_in_process() const
+    // Before the first connection the driver's name is all there is to go by.
+    [[nodiscard]] bool likely_in_process() const noexcept
     {
         const std::lock_guard lock{mutex_};
-        return program_ && program_->description().in_process;
+        if (program_) return program_->description().in_process;
+        return connection_string_.find("SQLite") != std::string::npos || connection_string_.find("sqlite") != std::string::npos;
     }
     // They don't: a node or a product that hasn't got them, or a missing right.
     void give_up_session_locks() const noexcept { locks_failed_ = true; }

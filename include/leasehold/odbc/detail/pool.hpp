@@ -102,6 +102,28 @@ public:
         return true;
     }
 
+    // On the thread of a session that was given up; does nothing unless that was in a call.
+    void came_late(bounded_session& late)
+    {
+        const auto entry = [&] {
+            return std::find_if(abandoned_.begin(), abandoned_.end(),
+                                [&](const abandoned& each) { return each.session.get() == &late; });
+        };
+        std::unique_lock lock{mutex_};
+        if (entry() == abandoned_.end()) return;
+        if (late.inner().was_granted_a_new_term()) {
+            changed_.wait(lock, [&] { return entry()->known || !same_attempt_is_under_way(late); });
+            if (!entry()->known) {
+                entry()->ending = true;
+                lock.unlock();
+                late.inner().undo();
+                lock.lock();
+            }
+        }
+        abandoned_.erase(entry());
+        changed_.notify_all();
+    }
+
     // No session that could be made: undoes take().
     void drop(const session_pointer& session)
     {
@@ -209,30 +231,6 @@ private:
         });
     }
 
-public:
-    // On the thread of a session that was given up; does nothing unless that was in a call.
-    void came_late(bounded_session& late)
-    {
-        const auto entry = [&] {
-            return std::find_if(abandoned_.begin(), abandoned_.end(),
-                                [&](const abandoned& each) { return each.session.get() == &late; });
-        };
-        std::unique_lock lock{mutex_};
-        if (entry() == abandoned_.end()) return;
-        if (late.inner().was_granted_a_new_term()) {
-            changed_.wait(lock, [&] { return entry()->known || !same_attempt_is_under_way(late); });
-            if (!entry()->known) {
-                entry()->ending = true;
-                lock.unlock();
-                late.inner().undo();
-                lock.lock();
-            }
-        }
-        abandoned_.erase(entry());
-        changed_.notify_all();
-    }
-
-private:
     std::shared_ptr<const configuration> config_;
     bool direct_;
     mutable std::mutex mutex_;

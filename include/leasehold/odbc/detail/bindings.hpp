@@ -4,6 +4,7 @@
 
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
+#include <leasehold/odbc/detail/session_lock_key.hpp>
 #include <leasehold/odbc/detail/statement.hpp>
 
 #include <algorithm>
@@ -41,6 +42,8 @@ struct parameter_block {
     text_buffer<max_name_bytes + 8> upper;
     SQLBIGINT token = 0;
     SQLBIGINT us = 0;
+    SQLBIGINT lock_number = 0;
+    text_buffer<session_lock_key::text_size + 1> lock_name;
     SQL_TIMESTAMP_STRUCT expiry{};
     SQL_TIMESTAMP_STRUCT released{};
     SQLLEN expiry_length = sizeof(SQL_TIMESTAMP_STRUCT);
@@ -51,10 +54,10 @@ struct parameter_block {
 struct result_block {
     static constexpr std::size_t max_text = 1024;  // a taken-over table may have longer owners than ours
 
-    std::array<SQLBIGINT, 8> numbers{};  // count to remaining
+    std::array<SQLBIGINT, 9> numbers{};  // count to locked
     std::array<SQL_TIMESTAMP_STRUCT, 2> times{};
     std::array<text_buffer<max_text>, 2> texts{};
-    std::array<SQLLEN, 12> lengths{};
+    std::array<SQLLEN, 13> lengths{};
 };
 
 // SQL_C_CHAR passes bytes through unchanged in psqlODBC (Unicode and ANSI), MariaDB's driver and libsqliteodbc, under any
@@ -79,6 +82,8 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::upper: return text(in.upper);
     case parameter::token: return integer(in.token);
     case parameter::us: return integer(in.us);
+    case parameter::lock_number: return integer(in.lock_number);
+    case parameter::lock_name: return text(in.lock_name);
     case parameter::expiry: return timestamp(in.expiry, in.expiry_length);
     case parameter::released: return timestamp(in.released, in.released_length);
     }

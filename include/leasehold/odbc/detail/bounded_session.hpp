@@ -23,8 +23,9 @@ public:
     // Called on the session's thread when it comes back after it was given up.
     using latecomer = std::function<void(bounded_session&)>;
 
-    bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late)
-        : inner_{std::move(config)}, direct_{direct}, late_{std::move(late)}
+    // `apart`: not one of the pool's.
+    bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late, bool apart = false)
+        : inner_{std::move(config)}, direct_{direct}, apart_{apart}, late_{std::move(late)}
     {
     }
 
@@ -50,6 +51,38 @@ public:
         return true;
     }
 
+    // Begins to carry it out; `done` is called on the session's thread, which is then free for the next call. Not called if
+    // the session is given up before. Throws like run().
+    void start(std::function<void()> done)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!thread_.joinable()) thread_ = std::thread{[self = shared_from_this()] { self->serve(); }};
+        done_ = std::move(done);
+        state_ = state::queued;
+        to_thread_.notify_one();
+    }
+
+    // Lets an idle session end by itself. False: it was given up before, and does so anyhow.
+    bool leave()
+    {
+        const std::lock_guard lock{mutex_};
+        if (state_ == state::given_up || state_ == state::stopped) return false;
+        state_ = state::stopping;
+        to_thread_.notify_one();
+        if (thread_.joinable()) thread_.detach();
+        return true;
+    }
+
+    // Of one that was given up or left: whether it has ended.
+    [[nodiscard]] bool wait_until_stopped(time_point deadline)
+    {
+        std::unique_lock lock{mutex_};
+        return to_caller_.wait_until(lock, deadline, [this] { return state_ == state::stopped; });
+    }
+
+    // For calls that nobody waits for.
+    [[nodiscard]] duration patience() const noexcept { return inner_.patience(); }
+
     // Leaves the session to its thread. False: it has just come back after all.
     bool give_up()
     {
@@ -59,6 +92,7 @@ public:
             return false;
         }
         state_ = state::given_up;
+        done_ = nullptr;
         to_thread_.notify_one();
         thread_.detach();
         return true;
@@ -74,6 +108,7 @@ public:
     }
 
     [[nodiscard]] bool direct() const noexcept { return direct_; }
+    [[nodiscard]] bool apart() const noexcept { return apart_; }
 
     // To be called on an idle session, followed by wait_stopped().
     void ask_to_stop()
@@ -112,8 +147,13 @@ private:
             lock.lock();
             if (state_ == state::given_up) break;
             state_ = state::done;
+            auto done = std::exchange(done_, nullptr);
             lock.unlock();
-            to_caller_.notify_one();
+            if (done)
+                done();
+            else
+                to_caller_.notify_one();
+            done = nullptr;
             lock.lock();
         }
         const bool given_up = state_ == state::given_up;
@@ -128,7 +168,9 @@ private:
 
     session inner_;
     bool direct_;
+    bool apart_;
     latecomer late_;
+    std::function<void()> done_;
     std::mutex mutex_;
     std::condition_variable to_thread_, to_caller_;
     state state_ = state::idle;

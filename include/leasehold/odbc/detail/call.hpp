@@ -17,7 +17,19 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-enum class operation : std::uint8_t { acquire, renew, release, inspect, list, force_release, create_schema, connect };
+enum class operation : std::uint8_t {
+    acquire,
+    renew,
+    release,
+    inspect,
+    list,
+    force_release,
+    create_schema,
+    connect,
+    lock,     // wait for the session lock, as long as it takes
+    unlock,
+    end_wait  // end the session `token` if it waits for a lock
+};
 
 // What is asked. Views into the caller's arguments: a session copies them before the caller can leave.
 struct request {
@@ -33,7 +45,7 @@ struct request {
 struct answer {
     fault failed = fault::none;
     grant_answer grant{};
-    bool yes = false;
+    bool yes = false;  // renewed, released; lock: has it
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
     store_diagnostics details{};

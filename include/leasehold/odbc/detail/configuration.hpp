@@ -8,6 +8,7 @@
 #include <leasehold/odbc/odbc_options.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -54,6 +55,28 @@ public:
         return text.append(";").append(of.connection_keyword).append("=").append(of.connection_value);
     }
 
+    // Whether the database has session locks that work, as far as is known.
+    [[nodiscard]] bool session_locks() const
+    {
+        const std::lock_guard lock{mutex_};
+        return program_ && program_->description().locks.available() && !locks_failed_;
+    }
+    [[nodiscard]] bool known_without_session_locks() const
+    {
+        const std::lock_guard lock{mutex_};
+        return program_ && (!program_->description().locks.available() || locks_failed_);
+    }
+    // Before the first connection the driver's name is all there is to go by.
+    [[nodiscard]] bool likely_in_process() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        if (program_) return program_->description().in_process;
+        return connection_string_.find("SQLite") != std::string::npos || connection_string_.find("sqlite") != std::string::npos;
+    }
+    // They don't: a node or a product that hasn't got them, or a missing right.
+    void give_up_session_locks() const noexcept { locks_failed_ = true; }
+    [[nodiscard]] bool gave_up_session_locks() const noexcept { return locks_failed_; }
+
 private:
     std::string connection_string_;
     odbc_options options_;
@@ -61,6 +84,7 @@ private:
     describe_function describe_;
     mutable std::mutex mutex_;
     mutable std::shared_ptr<const program> program_;
+    mutable std::atomic<bool> locks_failed_ = false;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

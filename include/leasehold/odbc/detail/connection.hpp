@@ -40,6 +40,14 @@ public:
     [[nodiscard]] bool single_statement_grant() const noexcept { return program_->description().single_statement_grant; }
     [[nodiscard]] bool client_arithmetic() const noexcept { return program_->description().client_arithmetic; }
     [[nodiscard]] bool counts_matched_rows() const noexcept { return program_->description().counts_matched_rows; }
+    // Its SQL for session locks, or null where there are none, or they have turned out not to work.
+    [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
+    {
+        return program_ && program_->description().locks.available() && !config_->gave_up_session_locks()
+                   ? &program_->description().locks
+                   : nullptr;
+    }
+    void give_up_locks() const noexcept { config_->give_up_session_locks(); }
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
     void set_last_report(report last) { report_ = std::move(last); }
 

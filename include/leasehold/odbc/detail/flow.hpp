@@ -22,12 +22,14 @@ inline constexpr std::int64_t owner_is_nobody = 2;
 
 struct grant_answer {
     acquire_result result{};
-    bool fresh = false;  // a new term, not more time for one that the owner had
+    bool fresh = false;        // a new term, not more time for one that the owner had
+    bool out_of_turn = false;  // busy: nobody holds, but somebody else has the lock; `remaining` is 0 or negative
+    bool locked = false;       // this session has the lock now
 };
 
 inline grant_answer granted(std::int64_t token, bool fresh)
 {
-    return {{acquire_status::granted, fencing_token{token}, duration::zero()}, fresh};
+    return {{acquire_status::granted, fencing_token{token}, duration::zero()}, fresh, false, false};
 }
 
 // What the last read said of somebody else's term.
@@ -38,7 +40,7 @@ grant_answer busy_as_read(const Database& db)
     if (!live) return {};
     return {{acquire_status::busy, fencing_token{db.number(column::token)},
              std::chrono::microseconds{db.number(column::remaining)}},
-            false};
+            false, false, false};
 }
 
 // The row was locked for too long, by a fence or another attempt, or was taken in the same instant: that is busy.
@@ -65,7 +67,7 @@ fault grant_in_one_statement(Database& db, grant_answer& answer)
         answer = granted(token, db.number(column::fresh) != 0);
     else
         answer = {{acquire_status::busy, fencing_token{token}, std::chrono::microseconds{db.number(column::remaining)}},
-                  false};
+                  false, false, false};
     return fault::none;
 }
 
@@ -79,7 +81,8 @@ bool lasts_long_enough(const Database& db)
 
 // One attempt at the row as it was read. `answered` stays false where it has changed in the meantime.
 template <class Database>
-fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
+fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statement insert = statement::insert,
+                    statement take = statement::take)
 {
     const bool live = db.found() && db.number(column::live) != 0;
     const bool extend = live && db.number(column::whose) == owner_is_us;
@@ -94,7 +97,7 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
         answered = true;
         return fault::none;
     }
-    const statement next = extend ? statement::renew : db.found() ? statement::take : statement::insert;
+    const statement next = extend ? statement::renew : db.found() ? take : insert;
     db.set_token(token);
     const fault failed = db.run(next);
     if (failed == fault::duplicate_key) return fault::none;
@@ -110,11 +113,12 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
 
 // `hint` is a token whose term this store released itself, or 0: usually the row is still so, and the read is saved.
 template <class Database>
-fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer)
+fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer, statement insert = statement::insert,
+                               statement take = statement::take)
 {
     if (hint != 0) {
         db.set_token(hint);
-        const fault failed = db.run(statement::take);
+        const fault failed = db.run(take);
         if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
         if (failed != fault::none) return failed;
         if (db.rows() > 0) {
@@ -125,7 +129,7 @@ fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& an
     bool answered = false;
     for (int look = 0; look < max_looks; ++look) {
         fault failed = db.run(statement::read);
-        if (failed == fault::none) failed = grant_as_read(db, answer, answered);
+        if (failed == fault::none) failed = grant_as_read(db, answer, answered, insert, take);
         if (failed != fault::none || answered) return failed;
     }
     return fault::conflict;

@@ -19,6 +19,8 @@ namespace leasehold::inline v0::odbc::detail {
 
 // Most sessions given up that still hang in their driver; while there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
+// How long a call waits for the one session that has its lock, before it goes to another.
+inline constexpr std::chrono::milliseconds patience_for_one_session{50};
 
 // The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
 class pool : public std::enable_shared_from_this<pool> {
@@ -30,25 +32,37 @@ public:
 
     // A session, prepared for the request; the one that was used last, or a new one, or, when there are enough, the next to
     // be given back. Null: `why` is timeout (none was free in time) or unavailable (too many were given up).
-    session_pointer take(const request& asked, time_point deadline, fault& why)
+    //
+    // `wanted`: that very session, as soon as it is free. Another one comes if it is gone, or busy for too long.
+    session_pointer take(const request& asked, time_point deadline, fault& why, const session_pointer& wanted = nullptr)
     {
         std::unique_lock lock{mutex_};
+        if (wanted) {
+            const auto patience = std::min(deadline, std::chrono::steady_clock::now() + patience_for_one_session);
+            if (wait_for(lock, wanted, asked, patience)) {
+                std::erase(idle_, wanted);
+                active_.push_back(wanted);
+                wanted->inner().prepare(asked, deadline);
+                return wanted;
+            }
+        }
         for (;;) {
             if (abandoned_.size() >= abandoned_calls_max) {
                 why = fault::unavailable;
                 return nullptr;
             }
-            if (may_begin(asked) && (!idle_.empty() || open_ < config_->options().pool_size)) break;
+            if (may_begin(asked) && (has_free() || open_ < config_->options().pool_size)) break;
             if (std::chrono::steady_clock::now() >= deadline) {
                 why = fault::timeout;
                 return nullptr;
             }
             changed_.wait_until(lock, deadline);
         }
-        if (idle_.empty()) make();
-        active_.push_back(idle_.back());
-        idle_.pop_back();
-        const session_pointer chosen = active_.back();
+        if (!has_free()) make();
+        const auto place = std::find_if(idle_.rbegin(), idle_.rend(), [this](const auto& each) { return !is_wanted(each); });
+        const session_pointer chosen = *place;
+        std::erase(idle_, chosen);
+        active_.push_back(chosen);
         chosen->inner().prepare(asked, deadline);
         return chosen;
     }
@@ -63,9 +77,13 @@ public:
             for (abandoned& each : abandoned_)
                 each.known = each.known || (each.attempt && same_attempt(*each.session, *session));
         std::erase(active_, session);
+        if (session->apart()) {
+            changed_.notify_all();
+            return;
+        }
         idle_.push_back(std::move(session));
         // One that waits for an older attempt to be undone can't use what it is woken for.
-        if (abandoned_.empty())
+        if (abandoned_.empty() && wanted_.empty())
             changed_.notify_one();
         else
             changed_.notify_all();
@@ -78,10 +96,32 @@ public:
         if (!session->give_up()) return false;
         std::erase(active_, session);
         abandoned_.push_back({session, session->inner().what() == operation::acquire, false, false});
-        --open_;
+        if (!session->apart()) --open_;
         ++abandoned_calls_;
         changed_.notify_all();
         return true;
+    }
+
+    // On the thread of a session that was given up; does nothing unless that was in a call.
+    void came_late(bounded_session& late)
+    {
+        const auto entry = [&] {
+            return std::find_if(abandoned_.begin(), abandoned_.end(),
+                                [&](const abandoned& each) { return each.session.get() == &late; });
+        };
+        std::unique_lock lock{mutex_};
+        if (entry() == abandoned_.end()) return;
+        if (late.inner().was_granted_a_new_term()) {
+            changed_.wait(lock, [&] { return entry()->known || !same_attempt_is_under_way(late); });
+            if (!entry()->known) {
+                entry()->ending = true;
+                lock.unlock();
+                late.inner().undo();
+                lock.lock();
+            }
+        }
+        abandoned_.erase(entry());
+        changed_.notify_all();
     }
 
     // No session that could be made: undoes take().
@@ -89,7 +129,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         std::erase(active_, session);
-        --open_;
+        if (!session->apart()) --open_;
         changed_.notify_one();
     }
 
@@ -139,6 +179,33 @@ private:
         ++open_;
     }
 
+    bool is_wanted(const session_pointer& session) const
+    {
+        return std::find(wanted_.begin(), wanted_.end(), session.get()) != wanted_.end();
+    }
+
+    bool has_free() const
+    {
+        return std::any_of(idle_.begin(), idle_.end(), [this](const auto& each) { return !is_wanted(each); });
+    }
+
+    // Keeps others from taking it meanwhile, so that a release is not starved by renewals.
+    bool wait_for(std::unique_lock<std::mutex>& lock, const session_pointer& session, const request& asked, time_point until)
+    {
+        const auto is_in = [&](const auto& list) { return std::find(list.begin(), list.end(), session) != list.end(); };
+        wanted_.push_back(session.get());
+        bool free = false;
+        for (;;) {
+            // One apart is used by nobody but whoever asks for it.
+            free = abandoned_.size() < abandoned_calls_max && may_begin(asked) && (session->apart() || is_in(idle_));
+            if (free || !(session->apart() || is_in(idle_) || is_in(active_))) break;
+            if (changed_.wait_until(lock, until) == std::cv_status::timeout) break;
+        }
+        wanted_.erase(std::find(wanted_.begin(), wanted_.end(), session.get()));
+        if (!free) changed_.notify_all();
+        return free;
+    }
+
     // Of two sessions that are both at a grant.
     static bool same_attempt(bounded_session& a, bounded_session& b)
     {
@@ -164,33 +231,13 @@ private:
         });
     }
 
-    // On the thread of a session that was given up.
-    void came_late(bounded_session& late)
-    {
-        const auto entry = [&] {
-            return std::find_if(abandoned_.begin(), abandoned_.end(),
-                                [&](const abandoned& each) { return each.session.get() == &late; });
-        };
-        std::unique_lock lock{mutex_};
-        if (late.inner().was_granted_a_new_term()) {
-            changed_.wait(lock, [&] { return entry()->known || !same_attempt_is_under_way(late); });
-            if (!entry()->known) {
-                entry()->ending = true;
-                lock.unlock();
-                late.inner().undo();
-                lock.lock();
-            }
-        }
-        abandoned_.erase(entry());
-        changed_.notify_all();
-    }
-
     std::shared_ptr<const configuration> config_;
     bool direct_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<session_pointer> idle_;
     std::vector<session_pointer> active_;
+    std::vector<const bounded_session*> wanted_;
     std::vector<abandoned> abandoned_;
     std::size_t open_ = 0;
     std::uint64_t abandoned_calls_ = 0;

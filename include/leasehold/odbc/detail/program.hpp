@@ -29,9 +29,12 @@ public:
     program(dialect::description description, const odbc_options& options) : description_{std::move(description)}
     {
         const dialect::description& d = description_;
-        const std::array<const std::string*, statement_count> texts{&d.probe,   &d.grant, &d.read,         &d.insert,
-                                                                    &d.take,    &d.renew, &d.release,      &d.close,
-                                                                    &d.inspect, &d.list,  &d.force_release};
+        const dialect::session_lock_sql& l = d.locks;
+        const std::array<const std::string*, statement_count> texts{
+            &d.probe,           &d.grant,           &d.read,         &d.insert,         &d.take,         &d.renew,
+            &d.release,         &d.close,           &d.inspect,      &d.list,           &d.force_release, &l.locking_grant,
+            &l.locking_insert,  &l.locking_take,    &l.queued_read,  &l.queued_grant,   &l.held_grant,   &l.unlocking_release,
+            &l.unlocking_close, &l.lock,            &l.unlock,       &l.backend,        &l.end_wait};
         for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], options);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
     }
@@ -64,13 +67,15 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 7> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 9> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
                                                                                  {":us", parameter::us},
                                                                                  {":expiry", parameter::expiry},
                                                                                  {":released", parameter::released},
-                                                                                 {":upper", parameter::upper}}};
+                                                                                 {":upper", parameter::upper},
+                                                                                 {":lock_number", parameter::lock_number},
+                                                                                 {":lock_name", parameter::lock_name}}};
         compiled_statement result;
         while (!text.empty()) {
             const auto found = std::find_if(markers.begin(), markers.end(),

@@ -5,9 +5,12 @@
 #include <leasehold/odbc/detail/call.hpp>
 #include <leasehold/odbc/detail/connection.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
+#include <leasehold/odbc/detail/lock_flow.hpp>
+#include <leasehold/odbc/detail/lock_order.hpp>
 #include <leasehold/odbc/detail/schema_flow.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -46,11 +49,31 @@ public:
         token_ = asked.token;
         time_ = asked.time;
         first_ = asked.first;
+        order_ = {};
+        lock_cancelled_ = false;
         deadline_ = deadline;
         db_.set_deadline(deadline);
         db_.in().name.assign(asked.name);
         db_.in().owner.assign(asked.owner);
     }
+
+    // After prepare().
+    void set_lock_order(const lock_order& order) noexcept
+    {
+        order_ = order;
+        db_.in().lock_number = order.key.number();
+        const auto text = order.key.text();
+        db_.in().lock_name.assign({text.data(), text.size()});
+    }
+
+    // From any thread: a wait for a lock that hasn't begun doesn't begin.
+    void cancel_lock() noexcept { lock_cancelled_ = true; }
+    // From any thread: by what number others can end it; 0: not known yet.
+    [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
+    // From any thread: the next call begins with a new connection, which ends the locks of the old one.
+    void renew_connection() noexcept { renew_connection_ = true; }
+    // Which connection this is: the first, the second, ...; between calls.
+    [[nodiscard]] std::uint64_t connection_number() const noexcept { return connection_number_; }
 
     // Fills in the answer; an exception (std::bad_alloc) ends up there too.
     void perform() noexcept
@@ -60,6 +83,8 @@ public:
             answer_.thrown = nullptr;
             answer_.record.reset();
             answer_.records.clear();
+            answer_.grant.locked = false;
+            if (renew_connection_.exchange(false)) db_.disconnect();
             persevere();
         } catch (...) {
             answer_.failed = fault::failure;
@@ -78,6 +103,7 @@ public:
 
     [[nodiscard]] answer& result() noexcept { return answer_; }
     [[nodiscard]] const connection& database() const noexcept { return db_; }
+    [[nodiscard]] duration patience() const noexcept { return patience_; }
     [[nodiscard]] operation what() const noexcept { return what_; }
     // Of the last request; not written while it is carried out.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
@@ -108,11 +134,13 @@ private:
         int reconnects = 0;
         bool repeated = false;
         for (int tries = 0;; ++tries) {
-            fault failed = db_.connected() ? fault::none : db_.connect();
+            fault failed = db_.connected() ? fault::none : connect();
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
-            if (failed == fault::connection_lost) {
+            if (what_ == operation::lock) {
+                db_.disconnect();  // the place in line is lost; whether it is worth another is for the waiter to say
+            } else if (failed == fault::connection_lost) {
                 db_.disconnect();
                 repeated = true;
                 if (reconnects++ < max_reconnects) continue;
@@ -145,6 +173,7 @@ private:
         case operation::renew: db_.set_time_to_live(time_); return renew_flow(db_, token_, answer_.yes);
         case operation::release:
             db_.set_time_to_live(time_);
+            if (has_lock()) return unlocking_release_flow(db_, token_, time_ > duration::zero(), answer_.yes);
             return release_flow(db_, token_, time_ > duration::zero(), repeated, answer_.yes);
         case operation::inspect: return inspect();
         case operation::list: return list();
@@ -155,6 +184,14 @@ private:
         }
         case operation::create_schema: return schema_flow(db_);
         case operation::connect: return fault::none;
+        case operation::lock: return lock();
+        case operation::unlock: return has_lock() ? db_.run(statement::unlock) : fault::none;
+        case operation::end_wait: {
+            if (!db_.locks()) return fault::none;
+            db_.set_token(token_);
+            const fault failed = db_.run(statement::end_wait);
+            return failed == fault::failure ? fault::none : failed;  // no such session any longer
+        }
         }
         return fault::none;
     }
@@ -169,7 +206,77 @@ private:
             first_ = {};
         }
         db_.set_time_to_live(time_);
-        return grant_flow(db_, std::exchange(token_, 0), answer_.grant);
+        answer_.grant.locked = false;
+        const std::int64_t hint = std::exchange(token_, 0);
+        switch (db_.locks() ? order_.use : lock_use::none) {
+        case lock_use::none: break;
+        case lock_use::have:
+        case lock_use::handed: return acquire_with_lock(hint);
+        default: return acquire_and_lock(hint);
+        }
+        return grant_flow(db_, hint, answer_.grant);
+    }
+
+    // The lock is this session's already, unless it had to connect anew.
+    fault acquire_with_lock(std::int64_t hint)
+    {
+        const bool handed = std::exchange(order_.use, lock_use::have) == lock_use::handed;
+        const fault failed = handed && has_lock() ? grant_when_handed_flow(db_, handed_token_, answer_.grant)
+                                                  : grant_flow(db_, hint, answer_.grant);
+        answer_.grant.locked = has_lock();
+        return failed;
+    }
+
+    // Locks are counted: one that no new term came with is given back at once.
+    fault acquire_and_lock(std::int64_t hint)
+    {
+        bool locked = false;
+        const fault failed = order_.use == lock_use::in_line ? grant_in_line_flow(db_, answer_.grant, locked)
+                                                             : locking_grant_flow(db_, hint, answer_.grant, locked);
+        if (failed == fault::failure && !db_.last_report().details.advice.empty()) return failed;
+        if (failed == fault::connection_lost || failed == fault::timeout) return failed;
+        answer_.grant.locked = locked && failed == fault::none && answer_.grant.result.granted() && answer_.grant.fresh;
+        if (locked && !answer_.grant.locked) {
+            const report last = db_.last_report();
+            if (db_.run(statement::unlock) != fault::none) db_.disconnect();
+            db_.set_last_report(last);
+        }
+        if (failed != fault::failure) return failed;
+        if (!db_.connected())
+            if (const fault again = connect(); again != fault::none) return again;
+        const fault without = grant_flow(db_, 0, answer_.grant);
+        if (without == fault::none) db_.give_up_locks();
+        return without;
+    }
+
+    [[nodiscard]] bool has_lock() const noexcept
+    {
+        return order_.use == lock_use::have && order_.connection == connection_number_ && db_.locks();
+    }
+
+    fault connect()
+    {
+        ++connection_number_;
+        backend_ = 0;
+        return db_.connect();
+    }
+
+    // Without a limit: whoever waits no longer ends the session.
+    fault lock()
+    {
+        answer_.yes = false;
+        if (!db_.locks()) return fault::none;
+        if (backend_ == 0) {
+            if (const std::string& set_up = db_.locks()->on_connect; !set_up.empty())
+                if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
+            if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
+            backend_ = db_.number(column::token);
+        }
+        if (lock_cancelled_) return fault::none;
+        const fault failed = db_.run(statement::lock);
+        answer_.yes = failed == fault::none && db_.number(column::locked) == 1;
+        handed_token_ = answer_.yes ? db_.number(column::token) : 0;
+        return failed;
     }
 
     lease_record record(std::string_view name) const
@@ -211,6 +318,12 @@ private:
     duration time_{};
     unfinished_release first_{};
     time_point deadline_ = time_point::max();
+    lock_order order_;
+    std::int64_t handed_token_ = 0;  // of the term whose end passed the lock on
+    std::uint64_t connection_number_ = 0;
+    std::atomic<std::int64_t> backend_{0};
+    std::atomic<bool> lock_cancelled_{false};
+    std::atomic<bool> renew_connection_{false};
     answer answer_;
 };
 

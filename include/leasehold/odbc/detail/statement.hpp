@@ -21,11 +21,23 @@ enum class statement : std::uint8_t {
     close,
     inspect,
     list,
-    force_release
+    force_release,
+    locking_grant,
+    locking_insert,
+    locking_take,
+    queued_read,
+    queued_grant,
+    held_grant,
+    unlocking_release,
+    unlocking_close,
+    lock,
+    unlock,
+    backend,
+    end_wait
 };
-inline constexpr std::size_t statement_count = 11;
+inline constexpr std::size_t statement_count = 23;
 
-enum class parameter : std::uint8_t { name, owner, token, us, expiry, released, upper };
+enum class parameter : std::uint8_t { name, owner, token, us, expiry, released, upper, lock_number, lock_name };
 
 enum class column : std::uint8_t {
     count,
@@ -36,6 +48,7 @@ enum class column : std::uint8_t {
     live,
     released,
     remaining,
+    locked,
     expiry,
     now,
     owner,
@@ -45,6 +58,11 @@ enum class column : std::uint8_t {
 namespace columns {
 
 inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
+inline constexpr std::array grant_and_lock{column::granted, column::token, column::remaining, column::fresh, column::locked};
+inline constexpr std::array read_and_lock{column::token,     column::whose,    column::live,
+                                          column::remaining, column::released, column::locked};
+inline constexpr std::array lock{column::locked, column::token};
+inline constexpr std::array backend{column::token};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
 inline constexpr std::array read_with_clock{column::count,  column::token, column::live, column::released,
                                             column::expiry, column::now,   column::owner};
@@ -65,6 +83,12 @@ constexpr std::span<const column> columns_of(statement which, bool client_arithm
     case statement::grant: return columns::grant;
     case statement::read: return either(columns::read, columns::read_with_clock);
     case statement::inspect: return either(columns::inspect, columns::inspect_with_clock);
+    case statement::locking_grant:
+    case statement::queued_grant:
+    case statement::held_grant: return columns::grant_and_lock;
+    case statement::queued_read: return columns::read_and_lock;
+    case statement::lock: return columns::lock;
+    case statement::backend: return columns::backend;
     case statement::list: return either(columns::list, columns::list_with_clock);
     default: return {};
     }

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DIALECT_DESCRIPTION_HPP
 
 #include <leasehold/duration.hpp>
+#include <leasehold/odbc/dialect/session_lock_sql.hpp>
 
 #include <string>
 #include <string_view>
@@ -53,6 +54,8 @@ struct description {
     std::string inspect;  ///< token, remaining us, owner of a live row; client_arithmetic: token, expiry, now, owner
     std::string list;  ///< token, remaining us, owner, name of live rows; client_arithmetic: token, expiry, now, owner, name
     std::string force_release;  ///< as release, whoever holds
+
+    session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
 };
 
 }  // namespace leasehold::inline v0::dialect

@@ -29,6 +29,8 @@ struct mariadb {
             {"{live}", "{expires_at} > utc_timestamp(6)"},
             {"{remaining}", "timestampdiff(microsecond, utc_timestamp(6), {expires_at})"},
             {"{later}", "utc_timestamp(6) + interval :us microsecond"},
+            // Its locks are the whole server's, not one database's.
+            {"{key}", "concat(:lock_name, '.', crc32(coalesce(database(), '')))"},
             {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
         };
         d.schema = schema();
@@ -46,6 +48,7 @@ struct mariadb {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
+        d.locks = locks();
         return d;
     }
 
@@ -69,6 +72,33 @@ private:
                 " key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expires_at})"
                 " values ('', 'leasehold schema', 1, {long ago})"};
+    }
+
+    // The lock is tried, and given back, once per row that the WHERE lets through; the value written doesn't depend on it.
+    static session_lock_sql locks()
+    {
+        session_lock_sql l;
+        l.locking_insert = "insert into {table} ({name}, {owner}, {token}, {expires_at})"
+                           " values (:name, :owner, 1 + 0 * coalesce(get_lock({key}, 0), 0), {later})";
+        l.locking_take = "update {table} set {owner} = :owner, {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0),"
+                         " {expires_at} = {later} where {name} = :name and {token} = :token and ({live}) is not true";
+        l.queued_read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
+                        " case when {live} then 1 else 0 end, {remaining},"
+                        " case when {expires_at} = {long ago} then 1 else 0 end,"
+                        " case when {live} then 0 else coalesce(get_lock({key}, 0), 0) end"
+                        " from {table} where {name} = :name";
+        l.unlocking_release = "update {table} set {expires_at} = if(release_lock({key}) = 1, {long ago}, {long ago})"
+                              " where {this live term}";
+        l.unlocking_close = "update {table} set {owner} = if(release_lock({key}) = 1, '', ''), {expires_at} = {later}"
+                            " where {this live term}";
+        // The row is looked for only when the lock is there: so it shows the token of the term that has just been released,
+        // though maybe not yet that it has.
+        l.lock = "select l.got, t.{token} from (select get_lock({key}, 31536000) as got) l"
+                 " left join {table} t on t.{name} = case when l.got is null then '' else :name end";
+        l.unlock = "do release_lock({key})";
+        l.backend = "select connection_id()";
+        l.end_wait = "kill connection :token";
+        return l;
     }
 };
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace leasehold::inline v0::dialect {
 
@@ -28,6 +29,7 @@ struct postgresql {
             {"{remaining}", "cast(extract(epoch from {expires_at} - clock_timestamp()) * 1000000 as bigint)"},
             {"{later}", "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"},
             {"{long ago}", "'1970-01-02 00:00:00+00'"},
+            {"{key}", "cast(:lock_number as bigint)"},
         };
         d.schema = schema();
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
@@ -45,15 +47,17 @@ struct postgresql {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
+        d.locks = locks(at);
         return d;
     }
 
 private:
     // One round trip. A read-committed statement judges the row as it is once it has the lock, whatever default the server
     // or the role has; statement_timeout ends on the server what the caller has stopped waiting for.
+    static std::string ms(duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
+
     static std::string on_connect(const circumstances& at)
     {
-        const auto ms = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); };
         std::string sql = "select set_config('default_transaction_isolation', 'read committed', false),"
                           " set_config('TimeZone', 'UTC', false), set_config('client_encoding', 'UTF8', false)";
         sql += ", set_config('lock_timeout', '" + ms(at.lock_timeout) + "', false)";
@@ -75,20 +79,67 @@ private:
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
     // false. What it lets through is judged again on the locked row. The token is kept only for the same owner, so two
     // readings of the clock can't give two owners one token even if the clock is set back between them.
-    static std::string grant()
+    static std::string grant() { return grant("", not_busy, "", ""); }
+
+    static constexpr const char* not_busy = " where not exists (select 1 from old where live and foreign_owner)";
+
+    // `more`: further common table expressions; `condition`: of the attempt, with its FROM; `locked`, `busy_locked`: the last
+    // column of a grant and of a busy answer.
+    static std::string grant(std::string_view more, std::string_view condition, std::string_view locked,
+                             std::string_view refused)
     {
-        return "with old as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
-               " {remaining} as remaining from {table} where {name} = :name),"
-               " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at})"
-               " select :name, :owner, 1, {later} where not exists (select 1 from old where live and foreign_owner)"
-               " on conflict ({name}) do update set {owner} = excluded.{owner},"
+        std::string sql =
+            "with old as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
+            " {remaining} as remaining from {table} where {name} = :name),";
+        sql += more;
+        sql += " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner, 1, {later}";
+        sql += condition;
+        sql += " on conflict ({name}) do update set {owner} = excluded.{owner},"
                " {token} = case when t.{owner} = excluded.{owner} and t.{live} then t.{token} else t.{token} + 1 end,"
                " {expires_at} = case when t.{owner} = excluded.{owner} then greatest(t.{expires_at}, {later}) else {later} end"
                " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
                " returning {token} as token)"
-               " select 1, token, cast(0 as bigint), case when token = (select token from old) then 0 else 1 end"
-               " from granted"
-               " union all select 0, token, remaining, 0 from old where live and foreign_owner";
+               " select 1, token, cast(0 as bigint), case when token = (select token from old) then 0 else 1 end";
+        sql += locked;
+        sql += " from granted union all ";
+        sql += refused.empty() ? "select 0, token, remaining, 0 from old where live and foreign_owner" : refused;
+        return sql;
+    }
+
+    static session_lock_sql locks(const circumstances& at)
+    {
+        session_lock_sql l;
+        l.locking_grant = grant("", not_busy,
+                                ", case when token = (select token from old) then 0"
+                                " when pg_try_advisory_lock({key}) then 1 else 0 end",
+                                "select 0, token, remaining, 0, 0 from old where live and foreign_owner");
+        // CASE, since nothing else settles whether the lock is asked for.
+        l.queued_grant = grant(" mine as (select case when exists (select 1 from old where live) then false"
+                               " else pg_try_advisory_lock({key}) end as locked),",
+                               " from mine where locked or exists (select 1 from old where live and not foreign_owner)",
+                               ", (select cast(locked as int) from mine)",
+                               "select 0, coalesce(old.token, 0), coalesce(old.remaining, 0), 0, cast(mine.locked as int)"
+                               " from mine left join old on true where not exists (select 1 from granted)");
+        // Without the busy test: its snapshot may show the term whose release has passed the lock on but isn't committed
+        // yet. ON CONFLICT waits for that row and judges it as it is then.
+        l.held_grant = grant("", "", ", 1",
+                             "select 0, token, case when live and foreign_owner then remaining else 0 end, 0, 1 from old"
+                             " where not exists (select 1 from granted)");
+        l.unlocking_release = "update {table} set {expires_at} = {long ago} where {this live term}"
+                              " returning pg_advisory_unlock({key})";
+        l.unlocking_close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}"
+                            " returning pg_advisory_unlock({key})";
+        // lock_timeout holds for this lock too, and is looked at when the wait begins.
+        l.on_connect = "select set_config('statement_timeout', '0', false)";
+        l.lock = "select length(set_config('lock_timeout', '0', false)), null, pg_advisory_lock({key}),"
+                 " set_config('lock_timeout', '" +
+                 ms(at.lock_timeout) + "', false)";
+        l.unlock = "select pg_advisory_unlock({key})";
+        l.backend = "select pg_backend_pid()";
+        // Not a session that has come by the same number since.
+        l.end_wait = "select pg_terminate_backend(pid) from pg_locks"
+                     " where pid = cast(:token as int) and locktype = 'advisory' and not granted";
+        return l;
     }
 };
 

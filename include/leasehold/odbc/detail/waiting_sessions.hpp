@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_WAITING_SESSIONS_HPP
+#define LEASEHOLD_ODBC_DETAIL_WAITING_SESSIONS_HPP
+
+#include <leasehold/odbc/detail/bounded_session.hpp>
+#include <leasehold/odbc/detail/configuration.hpp>
+#include <leasehold/odbc/detail/pool.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// Most sessions of a store that wait for a lock, or hold a term they have waited for; beyond that waiters poll.
+inline constexpr std::size_t max_waiting_sessions = 32;
+// Most of them that are kept for later waits.
+inline constexpr std::size_t max_idle_waiting_sessions = 4;
+
+// The sessions that wait for a session lock: apart from the pool, because they are not free for anything else. Shared with
+// those that were given up. Thread-safe.
+class waiting_sessions : public std::enable_shared_from_this<waiting_sessions> {
+public:
+    using session_pointer = std::shared_ptr<bounded_session>;
+
+    waiting_sessions(std::shared_ptr<const configuration> config, std::shared_ptr<pool> calls)
+        : config_{std::move(config)}, calls_{std::move(calls)}
+    {
+    }
+
+    // Null: there are too many.
+    session_pointer take()
+    {
+        const std::lock_guard lock{mutex_};
+        if (!idle_.empty()) {
+            session_pointer last = std::move(idle_.back());
+            idle_.pop_back();
+            return last;
+        }
+        if (closed_ || open_ >= max_waiting_sessions) return nullptr;
+        const auto late = [self = shared_from_this()](bounded_session& session) {
+            self->calls_->came_late(session);
+            const std::lock_guard late_lock{self->mutex_};
+            --self->open_;
+        };
+        auto made = std::make_shared<bounded_session>(config_, false, late, true);
+        ++open_;
+        return made;
+    }
+
+    // One without a lock, between two calls.
+    void put(session_pointer session)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!closed_ && idle_.size() < max_idle_waiting_sessions) {
+            idle_.push_back(std::move(session));
+            return;
+        }
+        --open_;
+        session->leave();
+    }
+
+    // One whose locks are to end with its connection. Doesn't wait for that.
+    void drop(const session_pointer& session)
+    {
+        const std::lock_guard lock{mutex_};
+        if (session->leave()) --open_;
+    }
+
+    // Ends idle sessions; waits for them until the deadline.
+    void close(bounded_session::time_point deadline)
+    {
+        std::vector<session_pointer> ending;
+        {
+            const std::lock_guard lock{mutex_};
+            closed_ = true;
+            ending.swap(idle_);
+            open_ -= ending.size();
+        }
+        for (const session_pointer& each : ending) each->ask_to_stop();
+        for (const session_pointer& each : ending) each->wait_stopped(deadline);
+    }
+
+    [[nodiscard]] std::size_t size() const
+    {
+        const std::lock_guard lock{mutex_};
+        return open_;
+    }
+
+private:
+    std::shared_ptr<const configuration> config_;
+    std::shared_ptr<pool> calls_;
+    mutable std::mutex mutex_;
+    std::vector<session_pointer> idle_;
+    std::size_t open_ = 0;
+    bool closed_ = false;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

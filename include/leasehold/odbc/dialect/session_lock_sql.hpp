@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DIALECT_SESSION_LOCK_SQL_HPP
+#define LEASEHOLD_ODBC_DIALECT_SESSION_LOCK_SQL_HPP
+
+#include <string>
+
+namespace leasehold::inline v0::dialect {
+
+/// The statements that wake a waiter: with a lock that belongs to a session, not to a transaction, for which others queue.
+///
+/// The holder's session has it during the term; its release passes it on. Only a hint: the row decides, and a lock that is
+/// lost, or stuck, costs time at most. Besides the parameters of description: :lock_number (64 bits) and :lock_name (42
+/// characters), both made of the table's and the lease's name; use either.
+/// All are needed but those that say which kind of grant (description::single_statement_grant) they are for.
+struct session_lock_sql {
+    std::string on_connect;         ///< run on a session that waits, so that nothing ends its wait; may be empty
+    std::string locking_grant;      ///< single: as grant, and then tries the lock if the term is new; fifth column: has it
+    std::string locking_insert;     ///< otherwise: as insert, and tries the lock
+    std::string locking_take;       ///< otherwise: as take, and tries the lock if it takes
+    std::string queued_read;        ///< otherwise: as read, but tries the lock if the row isn't live; sixth column: has it
+    std::string queued_grant;       ///< single: as grant, but only if it gets the lock, or the live term is :owner's;
+                                    ///< refused: 0, token, remaining (not positive: nobody holds), 0, has the lock
+    std::string held_grant;         ///< single: as grant, but waits for whoever is writing to the row; by who has the lock
+    std::string unlocking_release;  ///< as release, and gives the lock back if it matches
+    std::string unlocking_close;    ///< as close, and gives the lock back if it matches
+    std::string lock;               ///< waits for the lock, as long as it takes; has it (1), token then (a hint, or null)
+    std::string unlock;             ///< gives it back; no error if it hasn't got it
+    std::string backend;            ///< the number by which others can end this session
+    std::string end_wait;           ///< ends the session :token if it waits for a lock; rows: whether it did
+
+    [[nodiscard]] bool available() const noexcept { return !lock.empty(); }
+};
+
+}  // namespace leasehold::inline v0::dialect
+
+#endif

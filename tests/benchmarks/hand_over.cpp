@@ -136,7 +136,7 @@ void measure(const char* label, std::deque<Store>& stores)
 void measure_database(const char* label, const std::string& connection_string)
 {
     std::deque<lh::odbc_store> stores;
-    for (int i = 0; i < 9; ++i) stores.emplace_back(connection_string);
+    for (int i = 0; i < 9; ++i) stores.emplace_back(connection_string, lh::odbc_options{.session_locks = true});
     stores.front().create_schema();
     measure(label, stores);
 }

@@ -81,7 +81,7 @@ struct scene {
 
     explicit scene(std::size_t processes = 2)
     {
-        for (std::size_t i = 0; i < processes; ++i) stores.emplace_back(server.connection_string());
+        for (std::size_t i = 0; i < processes; ++i) stores.emplace_back(server.connection_string(), lh::odbc_options{.session_locks = true});
         stores.front().create_schema();
     }
 
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(as_a_child_that_holds)
 {
     const char* connection_string = std::getenv(connection_variable);
     if (!connection_string) return;
-    lh::odbc_store store{connection_string};
+    lh::odbc_store store{connection_string, lh::odbc_options{.session_locks = true}};
     lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 2s}};
     const auto guard = lease.try_acquire();
     std::cout << (guard ? "holds" : "busy") << std::endl;

@@ -40,7 +40,9 @@ public:
         if (!program_) {
             const duration lock_timeout = std::min(options_.lock_timeout, options_.call_timeout / 2);
             const dialect::circumstances at{dbms_name, dbms_version, options_.now, lock_timeout, options_.call_timeout};
-            program_ = std::make_shared<const program>(describe_(at), options_);
+            dialect::description described = describe_(at);
+            if (!options_.session_locks) described.locks = {};
+            program_ = std::make_shared<const program>(std::move(described), options_);
         }
         return program_;
     }

@@ -4,6 +4,7 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/error.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -37,9 +38,11 @@ public:
     /// own and may still be under way. Throws std::invalid_argument when `by` is negative, or too much for a time_point.
     void advance(duration by)
     {
-        if (by < duration::zero()) throw std::invalid_argument{"leasehold: manual_clock::advance needs a duration that is not negative"};
+        if (by < duration::zero())
+            detail::raise(std::invalid_argument{"leasehold: manual_clock::advance needs a duration that is not negative"});
         std::unique_lock lock{shared_->mutex};
-        if (by > time_point::max() - shared_->now) throw std::invalid_argument{"leasehold: manual_clock::advance beyond the end of time"};
+        if (by > time_point::max() - shared_->now)
+            detail::raise(std::invalid_argument{"leasehold: manual_clock::advance beyond the end of time"});
         shared_->now += by;
         for (const sleeper& s : shared_->sleepers)
             if (s.asleep && s.until <= shared_->now) s.wakes->wake();

@@ -12,7 +12,7 @@ namespace leasehold::inline v0::detail {
 // Runs `f`, which reports in `ec`; an exception from it becomes an error code too. For the forms that do not throw, and
 // for the library's own threads, which have nobody to throw to.
 template <class Function>
-void guarded(std::error_code& ec, Function&& f) noexcept
+void guarded([[maybe_unused]] std::error_code& ec, Function&& f) noexcept
 {
 #if defined(__cpp_exceptions)
     try {

@@ -230,13 +230,16 @@ BOOST_AUTO_TEST_CASE(threads_of_a_process_get_their_turn_in_the_order_they_came)
 BOOST_AUTO_TEST_CASE(an_outage_ends_the_wait_with_an_error)
 {
     lh::memory_store memory;
+    counted count;
+    lh::hooked_store answered{memory, count_in{count}};
     std::atomic<bool> outage = false;
-    lh::faulty_store store{memory, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
+    lh::faulty_store store{answered, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
     lh::basic_lease holder{memory, "n", terms};
     lh::basic_lease waiter{store, "n", terms};
     auto guard = holder.try_acquire();
     std::jthread breaker{[&] {
-        if (!are_waiting(1)) return;
+        // Not before the first attempt was answered: one under way would still be granted.
+        if (!eventually([&] { return count.attempts >= 1; })) return;
         outage = true;
         guard.release();
     }};

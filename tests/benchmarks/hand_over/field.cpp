@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "field.hpp"
+
+#include <leasehold/odbc/odbc_store.hpp>
+#include <leasehold/store/hooked_store.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string_view>
+
+namespace hand_over {
+
+namespace lh = leasehold;
+
+namespace {
+
+constexpr std::string_view role = "--taker";
+constexpr const char* myself = "/proc/self/exe";
+
+// Of its own, as a process would have: waiters of one store object queue in the process.
+void take_part_in_memory(record& run, std::size_t index, lh::memory_store& store, const way& how)
+{
+    lh::hooked_store own{store, [](const lh::store_call&, const lh::store_call_report&) {}};
+    take_part(run, index, own, how);
+}
+
+}  // namespace
+
+field::field(const std::string& connection_string, std::size_t takers, const way& how)
+{
+    for (std::size_t i = 0; i < takers; ++i) {
+        if (connection_string.empty())
+            threads_.emplace_back([this, i, how] { take_part_in_memory(run(), i, memory_, how); });
+        else
+            processes_.emplace_back(std::vector<std::string>{
+                myself, std::string{role}, folder_.path() / "record", std::to_string(i), std::to_string(static_cast<int>(how.work)),
+                how.polling ? "poll" : "wait", std::to_string(how.ttl.count()), connection_string});
+    }
+    while (static_cast<std::size_t>(run().ready) < takers) {
+        for (auto& each : processes_)
+            if (!each.running()) throw std::runtime_error{"a taker ended before the run"};
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+}
+
+void field::end()
+{
+    run().begin = true;
+    run().stop = true;
+    for (auto& each : processes_) each.wait();
+    processes_.clear();
+    for (auto& each : threads_) each.join();
+    threads_.clear();
+}
+
+void field::kill()
+{
+    for (auto& each : processes_) each.kill();
+    processes_.clear();
+}
+
+std::optional<int> serve_as_taker(int argc, char** argv)
+try {
+    if (argc != 8 || argv[1] != role) return std::nullopt;
+    const shared_record run{argv[2]};
+    const way how{static_cast<work>(std::atoi(argv[4])), std::string_view{argv[5]} == "poll",
+                  std::chrono::nanoseconds{std::atoll(argv[6])}};
+    lh::odbc_store store{argv[7]};
+    take_part(*run, static_cast<std::size_t>(std::atoi(argv[3])), store, how);
+    return EXIT_SUCCESS;
+}
+catch (const std::exception& e) {
+    std::fprintf(stderr, "hand_over: %s\n", e.what());
+    return EXIT_FAILURE;
+}
+
+}  // namespace hand_over

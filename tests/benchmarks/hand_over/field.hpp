@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_BENCHMARKS_HAND_OVER_FIELD_HPP
+#define LEASEHOLD_TESTS_BENCHMARKS_HAND_OVER_FIELD_HPP
+
+#include "record.hpp"
+#include "taker.hpp"
+
+#include <leasehold/store/memory_store.hpp>
+#include <support/child_process.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hand_over {
+
+/// Takers that take part in one run: processes on a database, or threads on a store in memory.
+class field {
+public:
+    /// Returns when all are ready. An empty connection string: the memory store.
+    field(const std::string& connection_string, std::size_t takers, const way& how);
+    field(const field&) = delete;
+    field& operator=(const field&) = delete;
+    ~field() { end(); }
+
+    [[nodiscard]] record& run() const noexcept { return *record_; }
+    void begin() { run().begin = true; }
+    /// Waits for all of them.
+    void end();
+    void kill();
+
+private:
+    leasehold_test::temporary_directory folder_;
+    shared_record record_{folder_.path() / "record"};
+    leasehold::memory_store memory_;
+    std::vector<leasehold_test::child_process> processes_;
+    std::vector<std::thread> threads_;
+};
+
+/// Does a taker's work if that is what this process was started for; its exit status.
+std::optional<int> serve_as_taker(int argc, char** argv);
+
+}  // namespace hand_over
+
+#endif

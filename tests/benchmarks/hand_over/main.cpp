@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSL-1.0
+// How long a released lease takes to its next holder, how fairly contenders take turns, and how soon a dead holder is
+// replaced: with the store's own waiting, and with the loop that asks every 50 ms.
+//
+// Each waiter is a process of its own; in the memory store, a thread. A hand-over is measured from the instant before the
+// release to the instant after the next holder's acquire() returned.
+#include "field.hpp"
+#include "record.hpp"
+#include "taker.hpp"
+
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/environment.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace hand_over;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto contention = 5s;
+constexpr auto idle_time = 5s;
+constexpr std::size_t contenders = 8;
+constexpr int kills = 9;
+
+double ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+struct statistics {
+    double median = 0;
+    double p99 = 0;
+    double most = 0;
+};
+
+statistics of(std::vector<std::int64_t> ns)
+{
+    if (ns.empty()) return {};
+    std::ranges::sort(ns);
+    return {ms(ns[ns.size() / 2]), ms(ns[ns.size() * 99 / 100]), ms(ns.back())};
+}
+
+std::vector<std::int64_t> samples(const record& run)
+{
+    std::vector<std::int64_t> taken;
+    const auto count = std::min(static_cast<std::size_t>(run.samples.load()), max_samples);
+    for (std::size_t i = 0; i < count; ++i) taken.push_back(run.took[i]);
+    return taken;
+}
+
+/// What is measured, and what can be asked of its server.
+struct subject {
+    const char* label;
+    std::string connection_string{};                ///< empty: the memory store
+    std::function<std::int64_t()> statements = {};  ///< that the server has carried out so far
+};
+
+statistics turns(const subject& s, std::size_t waiters, std::int64_t times, bool polling)
+{
+    field takers{s.connection_string, waiters + 1, {work::turns, polling}};
+    takers.begin();
+    while (takers.run().samples < times) std::this_thread::sleep_for(1ms);
+    takers.end();
+    return of(samples(takers.run()));
+}
+
+void measure_turns(const subject& s)
+{
+    for (const std::size_t waiters : {1U, 8U}) {
+        const statistics own = turns(s, waiters, 400, false);
+        const statistics poll = turns(s, waiters, 60, true);
+        std::printf("%-11s %zu waiter%s  median %7.3f ms  p99 %7.3f ms   50 ms poll: median %6.2f ms  p99 %6.2f ms   ratio %.0f\n",
+                    s.label, waiters, waiters == 1 ? " " : "s", own.median, own.p99, poll.median, poll.p99, poll.median / own.median);
+        std::fflush(stdout);
+    }
+}
+
+void contend(const subject& s, std::size_t processes, bool polling)
+{
+    field takers{s.connection_string, processes, {work::contend, polling}};
+    const auto before = s.statements ? s.statements() : 0;
+    takers.begin();
+    std::this_thread::sleep_for(contention);
+    takers.end();
+    std::vector<std::int64_t> grants;
+    std::int64_t all = 0;
+    std::int64_t longest = 0;
+    for (std::size_t i = 0; i < processes; ++i) {
+        const record::taker& each = takers.run().takers[i];
+        grants.push_back(each.grants);
+        all += each.grants;
+        longest = std::max(longest, each.longest_wait.load());
+    }
+    const auto [least, most] = std::ranges::minmax(grants);
+    const double seconds = std::chrono::duration<double>{contention}.count();
+    const double turn = seconds * 1e3 / static_cast<double>(all) * static_cast<double>(processes);
+    std::printf("%-11s %2zu contenders, %-4s %6.0f grants/s   most/least %.2f (%lld, %lld)   longest wait %.1f ms, %.2f of the mean turn",
+                s.label, processes, polling ? "poll" : "wait", static_cast<double>(all) / seconds,
+                least > 0 ? static_cast<double>(most) / static_cast<double>(least) : 0.0, static_cast<long long>(most),
+                static_cast<long long>(least), ms(longest), ms(longest) / turn);
+    if (s.statements) std::printf("   statements/grant %.2f", static_cast<double>(s.statements() - before) / static_cast<double>(all));
+    std::printf("\n");
+    std::fflush(stdout);
+}
+
+// Eight that wait while one holds: what they ask of the server.
+void measure_idleness(const subject& s)
+{
+    if (!s.statements) return;
+    field holder{s.connection_string, 1, {work::take}};
+    holder.begin();
+    while (holder.run().takers[0].grants == 0) std::this_thread::sleep_for(1ms);
+    field takers{s.connection_string, contenders, {work::take}};
+    takers.begin();
+    std::this_thread::sleep_for(500ms);
+    const auto before = s.statements();
+    const auto begun = now();
+    std::this_thread::sleep_for(idle_time);
+    const auto asked = s.statements() - before;
+    const double seconds = ms(now() - begun) / 1e3;
+    std::printf("%-11s %zu waiters, nothing happens: %.2f statements a second and waiter\n", s.label, contenders,
+                static_cast<double>(asked) / seconds / static_cast<double>(contenders));
+    std::fflush(stdout);
+    holder.end();
+    takers.run().stop = true;
+    takers.end();
+}
+
+// SIGKILL of the holder; from the store's expiry, as the store tells it, to the next holder.
+void measure_crash(const subject& s)
+{
+    lh::odbc_store store{s.connection_string};
+    std::vector<std::int64_t> late;
+    for (int i = 0; i < kills; ++i) {
+        field holder{s.connection_string, 1, {work::take, false, 2s}};
+        holder.begin();
+        while (holder.run().takers[0].grants == 0) std::this_thread::sleep_for(1ms);
+        field takers{s.connection_string, contenders, {work::take, false, 2s}};
+        takers.begin();
+        std::this_thread::sleep_for(300ms);
+        holder.kill();
+        std::error_code ec;
+        const auto asked = now();
+        const auto held = store.inspect("measured", ec);
+        const auto expiry = (asked + now()) / 2 + (held ? held->remaining.count() : 0);
+        std::int64_t got = 0;
+        while (got == 0) {
+            std::this_thread::sleep_for(1ms);
+            for (std::size_t each = 0; each < contenders; ++each) got = std::max(got, takers.run().takers[each].got_at.load());
+        }
+        late.push_back(got - expiry);
+        takers.end();
+        store.force_release("measured");
+    }
+    const statistics all = of(late);
+    std::printf("%-11s holder killed, ttl 2 s, %zu waiters: next holder %.2f ms after the expiry at the median, %.2f at worst (%d kills)\n",
+                s.label, contenders, all.median, all.most, kills);
+    std::fflush(stdout);
+}
+
+void measure(const subject& s)
+{
+    if (!s.connection_string.empty()) lh::odbc_store{s.connection_string}.create_schema();
+    measure_turns(s);
+    contend(s, contenders, false);
+    contend(s, contenders, true);
+    if (s.connection_string.empty()) return;
+    contend(s, max_takers, false);
+    measure_idleness(s);
+    measure_crash(s);
+}
+
+std::int64_t number_in(std::string text)
+{
+    const auto digits = text.find_first_of("0123456789");
+    return digits == text.npos ? 0 : std::stoll(text.substr(digits));
+}
+
+void measure_postgresql()
+{
+    postgresql_server server;
+    // Sessions report what they did a while later.
+    const auto statements = [&server] {
+        std::this_thread::sleep_for(2s);
+        return number_in(server.execute_sql("select xact_commit + xact_rollback from pg_stat_database where datname = 'leasehold'"));
+    };
+    measure({"PostgreSQL", server.connection_string(), statements});
+}
+
+void measure_mariadb()
+{
+    mariadb_server server;
+    const auto statements = [&server] {
+        return number_in(server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
+    };
+    measure({"MariaDB", server.connection_string(), statements});
+}
+
+void usage(std::FILE* to)
+{
+    std::fputs("Usage: hand_over [memory | sqlite | postgresql | mariadb]\n"
+               "Measures waiting on all of them, or on one, with private servers; takes about five minutes.\n",
+               to);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+try {
+    if (const auto code = serve_as_taker(argc, argv)) return *code;
+    const std::string only = argc > 1 ? argv[1] : "";
+    if (only == "--help") {
+        usage(stdout);
+        return EXIT_SUCCESS;
+    }
+    if (argc > 2 || (!only.empty() && only != "memory" && only != "sqlite" && only != "postgresql" && only != "mariadb")) {
+        usage(stderr);
+        return 2;
+    }
+    const temporary_directory folder;
+    if (only.empty() || only == "memory") measure({"memory"});
+    if (only.empty() || only == "sqlite") measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db")});
+    if (only.empty() || only == "postgresql") measure_postgresql();
+    if (only.empty() || only == "mariadb") measure_mariadb();
+    return EXIT_SUCCESS;
+}
+catch (const std::exception& e) {
+    std::fprintf(stderr, "hand_over: %s\n", e.what());
+    return EXIT_FAILURE;
+}

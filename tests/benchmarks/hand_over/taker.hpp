@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_BENCHMARKS_HAND_OVER_TAKER_HPP
+#define LEASEHOLD_TESTS_BENCHMARKS_HAND_OVER_TAKER_HPP
+
+#include "record.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace hand_over {
+
+/// What a taker does over and over.
+enum class work {
+    turns,    ///< holds until the others are in line, releases, and waits until somebody else has taken it
+    contend,  ///< holds for a millisecond, and comes again at once
+    take      ///< once: takes it and keeps it until the end
+};
+
+struct way {
+    hand_over::work work = work::turns;
+    bool polling = false;  ///< asks every 50 ms, as locks on databases mostly do, instead of the store's own waiting
+    std::chrono::nanoseconds ttl = std::chrono::seconds{30};
+};
+
+inline constexpr auto poll_pause = std::chrono::milliseconds{50};
+/// Long enough for whoever has just released to be back in line.
+inline constexpr auto turn_lasts = std::chrono::milliseconds{15};
+
+template <class Lease>
+auto acquire(Lease& lease, const way& how, const record& run)
+{
+    if (!how.polling) return lease.acquire();
+    for (;;) {
+        auto guard = lease.try_acquire();
+        if (guard || run.stop) return guard;
+        std::this_thread::sleep_for(poll_pause);
+    }
+}
+
+inline void note(record& run, std::size_t index, std::int64_t asked, std::int64_t got)
+{
+    record::taker& self = run.takers[index];
+    ++self.grants;
+    self.got_at = got;
+    if (self.grants > 1) self.longest_wait = std::max(self.longest_wait.load(), got - asked);  // the first also connects
+}
+
+template <class Lease>
+void take_turns(record& run, std::size_t index, Lease& lease, const way& how)
+{
+    using namespace std::chrono_literals;
+    while (!run.stop) {
+        const auto asked = now();
+        auto guard = acquire(lease, how, run);
+        const auto got = now();
+        if (!guard) return;
+        note(run, index, asked, got);
+        if (const auto since = run.released.exchange(0)) run.add(got - since);
+        if (how.work == work::take) {
+            while (!run.stop) std::this_thread::sleep_for(1ms);
+        } else if (how.work == work::contend) {
+            std::this_thread::sleep_for(1ms);
+        } else {
+            std::this_thread::sleep_for(turn_lasts);
+            run.released = now();
+            guard.release();
+            // Not before somebody else has it: a poller that came back at once would nearly always win.
+            while (run.released != 0 && !run.stop) std::this_thread::sleep_for(100us);
+        }
+    }
+}
+
+/// Takes part in a run, from its begin until its stop.
+template <class Store>
+void take_part(record& run, std::size_t index, Store& store, const way& how)
+{
+    leasehold::basic_lease lease{store, "measured", leasehold::lease_terms{.ttl = how.ttl}};
+    std::error_code ignored;
+    static_cast<void>(store.inspect("measured", ignored));  // connects
+    ++run.ready;
+    while (!run.begin) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    take_turns(run, index, lease, how);
+}
+
+}  // namespace hand_over
+
+#endif

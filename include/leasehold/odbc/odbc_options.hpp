@@ -40,9 +40,9 @@ struct odbc_options {
     /// call_timeout is used (MariaDB rounds up to a second).
     duration lock_timeout = std::chrono::seconds{1};
     /// PostgreSQL, MariaDB: a holder has a session lock of the database, folded into its grant and release, so that a release
-    /// wakes the first waiter, first come, first served. Only a hint: the row decides. Without it waiters poll. Off until it
-    /// has been through the fault campaign.
-    bool session_locks = false;
+    /// wakes the first waiter, first come, first served. Only a hint: the row decides. Each name waited for is one connection
+    /// more, apart from the pool. Without it waiters poll.
+    bool session_locks = true;
     /// Statements run on each new connection, after the store's own, as in "PRAGMA synchronous=NORMAL".
     std::vector<std::string> on_connect{};
     /// Generic dialect only: the database's clock as an expression, best in UTC and with fractions of a second.

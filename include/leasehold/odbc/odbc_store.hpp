@@ -10,12 +10,8 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/call.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
-#include <leasehold/odbc/detail/held_locks.hpp>
-#include <leasehold/odbc/detail/lock_order.hpp>
-#include <leasehold/odbc/detail/pool.hpp>
-#include <leasehold/odbc/detail/token_hints.hpp>
-#include <leasehold/odbc/detail/unfinished_releases.hpp>
-#include <leasehold/odbc/detail/waiting_line.hpp>
+#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/lease_calls.hpp>
 #include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
@@ -26,7 +22,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +31,10 @@
 #include <vector>
 
 namespace leasehold::inline v0 {
+
+namespace odbc::detail {
+struct fence_access;
+}
 
 /// Leases in a table of a database, over ODBC.
 ///
@@ -66,48 +65,34 @@ public:
                                                        "leasehold: the connection string must not contain a NUL"});
         config_ = std::make_shared<const odbc::detail::configuration>(std::move(connection_string), std::move(options),
                                                                       &Dialect::describe);
-        pool_ = std::make_shared<odbc::detail::pool>(config_, Dialect::in_process);
-        line_ = std::make_unique<odbc::detail::waiting_line>(config_, pool_);
+        calls_ = std::make_unique<odbc::detail::lease_calls>(config_, Dialect::in_process);
     }
     basic_odbc_store(const basic_odbc_store&) = delete;
     basic_odbc_store& operator=(const basic_odbc_store&) = delete;
-    ~basic_odbc_store()
-    {
-        const time_point until = deadline();
-        for (auto& [name, held] : held_.take_all())
-            if (held.session->apart()) line_->sessions().put(std::move(held.session));
-        line_->sessions().close(until);
-        pool_->close(until);
-    }
+    ~basic_odbc_store() = default;
 
     /// lease_store: a term for `owner`, more time for the one it has, or busy.
     [[nodiscard]] acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl,
                                              std::error_code& ec)
     {
-        if (const auto place = line_->find(name)) return acquire_in_line(*place, name, owner, ttl, ec);
-        return attempt(name, owner, ttl, {lock_use::with_grant, key_of(name), 0}, nullptr, ec).result;
+        calling on{*this, ec};
+        return calls_->acquire(name, owner, ttl, on.failed);
     }
 
     /// lease_store: true if that very term was unexpired and now ends `ttl` from now.
     [[nodiscard]] bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl,
                              std::error_code& ec)
     {
-        const bool renewed = call({operation::renew, name, owner, token.value(), ttl}, ec).yes && !ec;
-        if (!renewed && !ec) give_back(name, held_.take(name, token.value()));
-        return renewed;
+        calling on{*this, ec};
+        return calls_->renew(name, owner, token, ttl, on.failed);
     }
 
     /// lease_store: true if that very term was unexpired and has ended. After a lost connection the row is read back.
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed,
                  std::error_code& ec)
     {
-        auto held = held_.take(name, token.value());
-        const odbc::detail::request asked{operation::release, name, owner, token.value(), keep_closed};
-        const bool released = (held ? call(asked, ec, order_for(name, *held), held->session) : call(asked, ec)).yes && !ec;
-        if (held) let_go(std::move(*held), !ec);
-        if (ec) unfinished_.put(name, owner, {token.value(), keep_closed});
-        if (released && keep_closed <= duration::zero()) hints_.put(name, token.value());
-        return released;
+        calling on{*this, ec};
+        return calls_->release(name, owner, token, keep_closed, on.failed);
     }
 
     /// lease_store: what is held now; the owner is empty where a release still keeps the name closed.
@@ -117,7 +102,10 @@ public:
     }
 
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).
-    [[nodiscard]] odbc::release_watch watch_release(std::string_view name, waker& to_wake) { return {*line_, name, to_wake}; }
+    [[nodiscard]] odbc::release_watch watch_release(std::string_view name, waker& to_wake)
+    {
+        return {calls_->line(), name, to_wake};
+    }
 
     /// polled_store: SQLite is asked in a few microseconds, and can't wake anybody.
     [[nodiscard]] poll_pauses pauses() const noexcept
@@ -146,7 +134,7 @@ public:
     }
 
     /// Ends the term of whoever holds `name`; its token stays used. True if there was one. The holder learns of it from its
-    /// next renewal. errc::invalid_name for what can't be a name.
+    /// next renewal, and those who wait for `name` by then. errc::invalid_name for what can't be a name.
     bool force_release(std::string_view name, std::error_code& ec)
     {
         if (leasehold::detail::broken_text_rule(name, max_name_bytes)) {
@@ -197,19 +185,15 @@ public:
     [[nodiscard]] duration call_timeout() const noexcept { return config_->options().call_timeout; }
     [[nodiscard]] const odbc_options& options() const noexcept { return config_->options(); }
     /// Calls given up so far because the driver did not return in time.
-    [[nodiscard]] std::uint64_t abandoned_calls() const { return pool_->abandoned_calls(); }
+    [[nodiscard]] std::uint64_t abandoned_calls() const { return calls_->sessions().abandoned_calls(); }
     /// Of these, those whose driver has still not returned.
-    [[nodiscard]] std::size_t hanging_calls() const { return pool_->hanging(); }
+    [[nodiscard]] std::size_t hanging_calls() const { return calls_->sessions().hanging(); }
     /// Connections the store has now.
-    [[nodiscard]] std::size_t sessions() const { return pool_->sessions(); }
+    [[nodiscard]] std::size_t sessions() const { return calls_->sessions().sessions(); }
 
 private:
+    friend struct odbc::detail::fence_access;
     using operation = odbc::detail::operation;
-    using fault = odbc::detail::fault;
-    using lock_use = odbc::detail::lock_use;
-    using held_lock = odbc::detail::held_locks::entry;
-    using session_pointer = odbc::detail::pool::session_pointer;
-    using time_point = odbc::detail::pool::time_point;
 
     struct failure_of_thread {
         const void* of = nullptr;
@@ -222,10 +206,30 @@ private:
         return last;
     }
 
-    void fail(fault kind, store_diagnostics details, std::error_code& ec) const
+    // Reports what a call came to, at its end.
+    class calling {
+    public:
+        calling(const basic_odbc_store& store, std::error_code& ec) noexcept : store_{store}, ec_{ec} { ec.clear(); }
+        calling(const calling&) = delete;
+        calling& operator=(const calling&) = delete;
+        ~calling()
+        {
+            if (!failed) return;
+            ec_ = make_error_code(odbc::detail::errc_of(failed.kind));
+            last_failure() = {&store_, std::move(failed.details)};
+        }
+
+        odbc::detail::failure failed;
+
+    private:
+        const basic_odbc_store& store_;
+        std::error_code& ec_;
+    };
+
+    odbc::detail::answer call(const odbc::detail::request& asked, std::error_code& ec) const
     {
-        last_failure() = {this, std::move(details)};
-        ec = make_error_code(odbc::detail::errc_of(kind));
+        calling on{*this, ec};
+        return calls_->call(asked, on.failed);
     }
 
     void throw_if(std::error_code ec, std::string_view doing) const
@@ -233,161 +237,8 @@ private:
         if (ec) leasehold::detail::raise(store_error{ec, doing, diagnostics()});
     }
 
-    [[nodiscard]] time_point deadline() const
-    {
-        return std::chrono::steady_clock::now() +
-               std::chrono::duration_cast<std::chrono::steady_clock::duration>(config_->options().call_timeout);
-    }
-
-    odbc::detail::session_lock_key key_of(std::string_view name) const noexcept
-    {
-        return {config_->options().table, name};
-    }
-
-    odbc::detail::lock_order order_for(std::string_view name, const held_lock& held) const noexcept
-    {
-        return {lock_use::have, key_of(name), held.connection};
-    }
-
-    odbc::detail::grant_answer attempt(std::string_view name, std::string_view owner, duration ttl,
-                                       const odbc::detail::lock_order& order, const session_pointer& own, std::error_code& ec)
-    {
-        const auto unfinished = unfinished_.find(name, owner);
-        const odbc::detail::request asked{operation::acquire, name, owner,
-                                          hints_.take(name),  ttl,  unfinished.value_or(no_release)};
-        const auto answer = call(asked, ec, order, own);
-        if (ec) return {};
-        if (unfinished) unfinished_.erase(name, owner);
-        if (!answer.grant.result.granted()) give_back(name, held_.take_older(name, answer.grant.result.token.value()));
-        return answer.grant;
-    }
-
-    // A waiter's attempt. It comes after those who have waited longer, unless they make nothing of it.
-    acquire_result acquire_in_line(odbc::detail::place_in_line& place, std::string_view name, std::string_view owner,
-                                   duration ttl, std::error_code& ec)
-    {
-        odbc::detail::lock_order order;
-        if (const auto first = place.borrow(order)) {
-            const auto answer = attempt(name, owner, ttl, order, first, ec);
-            if (ec || !answer.locked)
-                place.lost();
-            else if (answer.result.granted() && answer.fresh)
-                place.spent();
-            else
-                place.kept();
-            return answer.result;
-        }
-        auto answer = attempt(name, owner, ttl, {lock_use::in_line, key_of(name), 0}, nullptr, ec);
-        if (ec || answer.result.granted()) return answer.result;
-        line_->ask(place, name);
-        if (!answer.out_of_turn) {
-            answer.result.remaining += odbc::detail::line_grace;
-            return answer.result;
-        }
-        if (const auto pause = place.leave_to_others(answer.result))
-            answer.result.remaining = *pause;
-        else
-            answer = attempt(name, owner, ttl, {lock_use::none, {}, 0}, nullptr, ec);
-        return answer.result;
-    }
-
-    // A lock whose term is over. In a statement of its own, which only lost terms cost.
-    void give_back(std::string_view name, std::optional<held_lock> held)
-    {
-        if (!held) return;
-        const auto given_back = carry_out({operation::unlock, name, {}, 0, {}}, order_for(name, *held), held->session);
-        let_go(std::move(*held), given_back && given_back->failed == fault::none);
-    }
-
-    // `clean`: the lock has been given back.
-    void let_go(held_lock held, bool clean)
-    {
-        if (!held.session->apart()) {
-            if (!clean) held.session->inner().renew_connection();
-        } else if (clean) {
-            line_->sessions().put(std::move(held.session));
-        } else {
-            line_->sessions().drop(held.session);
-        }
-    }
-
-    // Before the session is anybody else's again: from then on no other grant of that name may try the lock.
-    void note_grant(std::string_view name, const session_pointer& session)
-    {
-        const odbc::detail::grant_answer& grant = session->inner().result().grant;
-        if (!grant.result.granted() || !grant.fresh) return;
-        if (!grant.locked) {
-            held_.renew(name, grant.result.token.value());
-            return;
-        }
-        try {
-            auto replaced = held_.put(name, {session, session->inner().connection_number(), grant.result.token.value()});
-            if (replaced && replaced->session != session) let_go(std::move(*replaced), false);
-        } catch (const std::bad_alloc&) {
-            session->inner().renew_connection();  // nobody will give the lock back
-        }
-    }
-
-    odbc::detail::answer call(const odbc::detail::request& asked, std::error_code& ec, const odbc::detail::lock_order& order = {},
-                              const session_pointer& own = nullptr)
-    {
-        ec.clear();
-        fault why = fault::none;
-        auto answer = carry_out(asked, order, own, &why);
-        if (!answer) {
-            const char* words = why == fault::none ? no_answer : why == fault::timeout ? no_session : too_many_hang;
-            fail(why == fault::none ? fault::timeout : why, {{}, 0, words, {}}, ec);
-            return {};
-        }
-        if (answer->thrown) std::rethrow_exception(answer->thrown);
-        if (answer->failed != fault::none) fail(answer->failed, std::move(answer->details), ec);
-        return std::move(*answer);
-    }
-
-    // `own`: the session that has, or is to have, the lock. Nothing: no session (`why` says why), or no answer.
-    std::optional<odbc::detail::answer> carry_out(const odbc::detail::request& asked, const odbc::detail::lock_order& order,
-                                                  const session_pointer& own, fault* why = nullptr)
-    {
-        const time_point until = deadline();
-        fault ignored = fault::none;
-        auto session = pool_->take(asked, until, why ? *why : ignored, own);
-        if (!session) return std::nullopt;
-        const bool may_lock = !own && order.use != lock_use::none && held_.may_lock(asked.name);
-        if (may_lock || session == own) session->inner().set_lock_order(order);
-        if (own && session != own && !own->apart()) own->inner().renew_connection();
-        if (!run(session, until)) return std::nullopt;
-        const bool acquired = asked.what == operation::acquire && session->inner().result().failed == fault::none;
-        if (acquired) note_grant(asked.name, session);
-        odbc::detail::answer answer = std::move(session->inner().result());
-        pool_->give_back(std::move(session), acquired && answer.grant.result.granted());
-        return answer;
-    }
-
-    // False: given up.
-    bool run(const odbc::detail::pool::session_pointer& session, time_point until)
-    {
-        try {
-            return session->run(until) || !pool_->give_up(session);
-        } catch (...) {
-            pool_->drop(session);
-            throw;
-        }
-    }
-
-    static constexpr odbc::detail::unfinished_release no_release{};
-    static constexpr const char* no_session =
-        "no connection of the pool became free in time: raise pool_size or call_timeout, or look for what blocks the others";
-    static constexpr const char* too_many_hang =
-        "too many calls hang in the driver already (frozen server or network): nothing is tried until some of them return";
-    static constexpr const char* no_answer = "no answer within call_timeout (frozen server or network, or an overloaded "
-                                             "one): the connection was given up, what the call did is unknown";
-
     std::shared_ptr<const odbc::detail::configuration> config_;
-    std::shared_ptr<odbc::detail::pool> pool_;
-    odbc::detail::token_hints hints_;
-    odbc::detail::unfinished_releases unfinished_;
-    odbc::detail::held_locks held_;
-    std::unique_ptr<odbc::detail::waiting_line> line_;
+    std::unique_ptr<odbc::detail::lease_calls> calls_;
 };
 
 /// The store for whatever database the connection string leads to.

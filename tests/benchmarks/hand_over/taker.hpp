@@ -49,7 +49,7 @@ inline void note(record& run, std::size_t index, std::int64_t asked, std::int64_
     record::taker& self = run.takers[index];
     ++self.grants;
     self.got_at = got;
-    if (self.grants > 1) self.longest_wait = std::max(self.longest_wait.load(), got - asked);  // the first also connects
+    if (self.grants > 2) self.longest_wait = std::max(self.longest_wait.load(), got - asked);  // the first two also connect
 }
 
 template <class Lease>

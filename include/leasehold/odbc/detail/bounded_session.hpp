@@ -177,6 +177,8 @@ private:
     std::thread thread_;
 };
 
+using session_pointer = std::shared_ptr<bounded_session>;
+
 }  // namespace leasehold::inline v0::odbc::detail
 
 #endif

@@ -23,7 +23,7 @@ namespace leasehold::inline v0::odbc::detail {
 // somebody does where the lock is still with a holder that hangs.
 inline constexpr std::chrono::milliseconds line_grace{5};
 // How long a released name may stay free while somebody else has the lock, before it is taken out of turn.
-inline constexpr std::chrono::milliseconds line_patience{100};
+inline constexpr std::chrono::milliseconds line_patience{250};
 // Before a session that was lost in line is replaced.
 inline constexpr std::chrono::milliseconds line_retry_pause{1000};
 
@@ -31,8 +31,6 @@ inline constexpr std::chrono::milliseconds line_retry_pause{1000};
 // Thread-safe.
 class place_in_line : public std::enable_shared_from_this<place_in_line> {
 public:
-    using session_pointer = waiting_sessions::session_pointer;
-
     place_in_line(std::shared_ptr<waiting_sessions> sessions, const session_lock_key& key, waker& to_wake)
         : sessions_{std::move(sessions)}, key_{key}, waker_{&to_wake}
     {

@@ -26,7 +26,6 @@ inline constexpr std::chrono::milliseconds patience_for_one_session{50};
 class pool : public std::enable_shared_from_this<pool> {
 public:
     using time_point = session::time_point;
-    using session_pointer = std::shared_ptr<bounded_session>;
 
     pool(std::shared_ptr<const configuration> config, bool in_process) : config_{std::move(config)}, direct_{in_process} {}
 

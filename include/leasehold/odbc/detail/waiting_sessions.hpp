@@ -24,8 +24,6 @@ inline constexpr std::size_t max_idle_waiting_sessions = 4;
 // those that were given up. Thread-safe.
 class waiting_sessions : public std::enable_shared_from_this<waiting_sessions> {
 public:
-    using session_pointer = std::shared_ptr<bounded_session>;
-
     waiting_sessions(std::shared_ptr<const configuration> config, std::shared_ptr<pool> calls)
         : config_{std::move(config)}, calls_{std::move(calls)}
     {

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_LEASE_CALLS_HPP
+#define LEASEHOLD_ODBC_DETAIL_LEASE_CALLS_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/call.hpp>
+#include <leasehold/odbc/detail/configuration.hpp>
+#include <leasehold/odbc/detail/held_locks.hpp>
+#include <leasehold/odbc/detail/lock_order.hpp>
+#include <leasehold/odbc/detail/pool.hpp>
+#include <leasehold/odbc/detail/token_hints.hpp>
+#include <leasehold/odbc/detail/unfinished_releases.hpp>
+#include <leasehold/odbc/detail/waiting_line.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// What a call of the store came to, if it failed.
+struct failure {
+    fault kind = fault::none;
+    store_diagnostics details{};
+
+    explicit operator bool() const noexcept { return kind != fault::none; }
+};
+
+// The operations of one store: which session carries out a request, and what becomes of the session lock that goes with a
+// term. Thread-safe.
+class lease_calls {
+public:
+    lease_calls(std::shared_ptr<const configuration> config, bool in_process)
+        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)}, line_{config_, pool_}
+    {
+    }
+    lease_calls(const lease_calls&) = delete;
+    lease_calls& operator=(const lease_calls&) = delete;
+    // Ends idle connections, and waits for those for no longer than the call time-out.
+    ~lease_calls()
+    {
+        const auto until = deadline();
+        for (auto& [name, held] : held_.take_all())
+            if (held.session->apart()) line_.sessions().put(std::move(held.session));
+        line_.sessions().close(until);
+        pool_->close(until);
+    }
+
+    acquire_result acquire(std::string_view name, std::string_view owner, duration ttl, failure& why)
+    {
+        if (const auto place = line_.find(name)) return acquire_in_line(*place, name, owner, ttl, why);
+        return attempt(name, owner, ttl, {lock_use::with_grant, key_of(name), 0}, nullptr, why).result;
+    }
+
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
+    {
+        const bool renewed = call({operation::renew, name, owner, token.value(), ttl}, why).yes && !why;
+        if (!renewed && !why) give_back(name, held_.take(name, token.value()));
+        return renewed;
+    }
+
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why)
+    {
+        auto held = held_.take(name, token.value());
+        const request asked{operation::release, name, owner, token.value(), keep_closed};
+        const bool released = (held ? call(asked, why, order_for(name, *held), held->session) : call(asked, why)).yes && !why;
+        if (held) let_go(std::move(*held), !why);
+        if (why) unfinished_.put(name, owner, {token.value(), keep_closed});
+        if (released && keep_closed <= duration::zero()) hints_.put(name, token.value());
+        return released;
+    }
+
+    // Anything else; rethrows what was thrown underneath.
+    answer call(const request& asked, failure& why, const lock_order& order = {}, const session_pointer& own = nullptr)
+    {
+        why.kind = fault::none;
+        fault no_session = fault::none;
+        auto result = carry_out(asked, order, own, no_session);
+        if (!result) {
+            why = {no_session == fault::none ? fault::timeout : no_session, {{}, 0, words_for(no_session), {}}};
+            return {};
+        }
+        if (result->thrown) std::rethrow_exception(result->thrown);
+        if (result->failed != fault::none) why = {result->failed, std::move(result->details)};
+        return std::move(*result);
+    }
+
+    [[nodiscard]] const configuration& config() const noexcept { return *config_; }
+    [[nodiscard]] waiting_line& line() noexcept { return line_; }
+    [[nodiscard]] const pool& sessions() const noexcept { return *pool_; }
+
+private:
+    using held_lock = held_locks::entry;
+    using time_point = pool::time_point;
+
+    [[nodiscard]] time_point deadline() const
+    {
+        return std::chrono::steady_clock::now() +
+               std::chrono::duration_cast<std::chrono::steady_clock::duration>(config_->options().call_timeout);
+    }
+
+    session_lock_key key_of(std::string_view name) const noexcept { return {config_->options().table, name}; }
+
+    lock_order order_for(std::string_view name, const held_lock& held) const noexcept
+    {
+        return {lock_use::have, key_of(name), held.connection};
+    }
+
+    grant_answer attempt(std::string_view name, std::string_view owner, duration ttl, const lock_order& order,
+                         const session_pointer& own, failure& why)
+    {
+        const auto unfinished = unfinished_.find(name, owner);
+        const request asked{operation::acquire, name, owner, hints_.take(name), ttl, unfinished.value_or(unfinished_release{})};
+        const answer result = call(asked, why, order, own);
+        if (why) return {};
+        if (unfinished) unfinished_.erase(name, owner);
+        if (!result.grant.result.granted()) give_back(name, held_.take_older(name, result.grant.result.token.value()));
+        return result.grant;
+    }
+
+    // A waiter's attempt. It comes after those who have waited longer, unless they make nothing of it.
+    acquire_result acquire_in_line(place_in_line& place, std::string_view name, std::string_view owner, duration ttl, failure& why)
+    {
+        lock_order order;
+        if (const auto first = place.borrow(order)) {
+            const grant_answer answer = attempt(name, owner, ttl, order, first, why);
+            if (why || !answer.locked)
+                place.lost();
+            else if (answer.result.granted() && answer.fresh)
+                place.spent();
+            else
+                place.kept();
+            return answer.result;
+        }
+        grant_answer answer = attempt(name, owner, ttl, {lock_use::in_line, key_of(name), 0}, nullptr, why);
+        if (why || answer.result.granted()) return answer.result;
+        line_.ask(place, name);
+        if (!answer.out_of_turn) {
+            answer.result.remaining += line_grace;
+            return answer.result;
+        }
+        if (const auto pause = place.leave_to_others(answer.result))
+            answer.result.remaining = *pause;
+        else
+            answer = attempt(name, owner, ttl, {lock_use::none, {}, 0}, nullptr, why);
+        return answer.result;
+    }
+
+    // A lock whose term is over. In a statement of its own, which only lost terms cost.
+    void give_back(std::string_view name, std::optional<held_lock> held)
+    {
+        if (!held) return;
+        fault ignored = fault::none;
+        const auto given_back = carry_out({operation::unlock, name, {}, 0, {}}, order_for(name, *held), held->session, ignored);
+        let_go(std::move(*held), given_back && given_back->failed == fault::none);
+    }
+
+    // `clean`: the lock has been given back.
+    void let_go(held_lock held, bool clean)
+    {
+        if (!held.session->apart()) {
+            if (!clean) held.session->inner().renew_connection();
+        } else if (clean) {
+            line_.sessions().put(std::move(held.session));
+        } else {
+            line_.sessions().drop(held.session);
+        }
+    }
+
+    // Before the session is anybody else's again: from then on no other grant of that name may try the lock.
+    void note_grant(std::string_view name, const session_pointer& session)
+    {
+        const grant_answer& grant = session->inner().result().grant;
+        if (!grant.result.granted() || !grant.fresh) return;
+        if (!grant.locked) {
+            held_.renew(name, grant.result.token.value());
+            return;
+        }
+        try {
+            auto replaced = held_.put(name, {session, session->inner().connection_number(), grant.result.token.value()});
+            if (replaced && replaced->session != session) let_go(std::move(*replaced), false);
+        } catch (const std::bad_alloc&) {
+            session->inner().renew_connection();  // nobody will give the lock back
+        }
+    }
+
+    // `own`: the session that has, or is to have, the lock. Nothing: no session (`why` says why), or no answer.
+    std::optional<answer> carry_out(const request& asked, const lock_order& order, const session_pointer& own, fault& why)
+    {
+        const time_point until = deadline();
+        auto session = pool_->take(asked, until, why, own);
+        if (!session) return std::nullopt;
+        const bool may_lock = !own && order.use != lock_use::none && held_.may_lock(asked.name);
+        if (may_lock || session == own) session->inner().set_lock_order(order);
+        if (own && session != own && !own->apart()) own->inner().renew_connection();
+        if (!run(session, until)) return std::nullopt;
+        const bool acquired = asked.what == operation::acquire && session->inner().result().failed == fault::none;
+        if (acquired) note_grant(asked.name, session);
+        answer result = std::move(session->inner().result());
+        pool_->give_back(std::move(session), acquired && result.grant.result.granted());
+        return result;
+    }
+
+    // False: given up.
+    bool run(const session_pointer& session, time_point until)
+    {
+        try {
+            return session->run(until) || !pool_->give_up(session);
+        } catch (...) {
+            pool_->drop(session);
+            throw;
+        }
+    }
+
+    static const char* words_for(fault no_session) noexcept
+    {
+        switch (no_session) {
+        case fault::none:
+            return "no answer within call_timeout (frozen server or network, or an overloaded one): the connection was given "
+                   "up, what the call did is unknown";
+        case fault::timeout:
+            return "no connection of the pool became free in time: raise pool_size or call_timeout, or look for what blocks "
+                   "the others";
+        default:
+            return "too many calls hang in the driver already (frozen server or network): nothing is tried until some of them "
+                   "return";
+        }
+    }
+
+    const std::shared_ptr<const configuration> config_;
+    const std::shared_ptr<pool> pool_;
+    token_hints hints_;
+    unfinished_releases unfinished_;
+    held_locks held_;
+    waiting_line line_;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

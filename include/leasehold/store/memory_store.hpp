@@ -148,6 +148,9 @@ public:
         {
             const std::lock_guard lock{shard_.mutex};
             std::erase(shard_.watches, this);
+            // It may have been woken and not have taken the lease: then it is the next one's turn.
+            const auto found = shard_.entries.find(name_);
+            if (found == shard_.entries.end() || found->second.owner.empty()) shard_.released(name_);
         }
 
         [[nodiscard]] bool live() const noexcept { return true; }
@@ -191,11 +194,11 @@ private:
         entry_map entries;
         std::vector<release_watch*> watches;
 
-        // Under the mutex, so that a watch is not destroyed meanwhile.
+        // Wakes the one who has waited longest. Under the mutex, so that a watch is not destroyed meanwhile.
         void released(std::string_view name) noexcept
         {
-            for (release_watch* watch : watches)
-                if (watch->name_ == name) watch->waker_.wake();
+            const auto first = std::ranges::find(watches, name, [](const release_watch* watch) { return std::string_view{watch->name_}; });
+            if (first != watches.end()) (*first)->waker_.wake();
         }
     };
 

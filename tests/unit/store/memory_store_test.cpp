@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -36,6 +37,11 @@ struct manual_store {
     lh::manual_clock clock;
     lh::basic_memory_store<lh::manual_clock> store{clock};
     std::error_code ec;
+
+    // A watch is not moved.
+    struct watching {
+        lh::basic_memory_store<lh::manual_clock>::release_watch watch;
+    };
 };
 
 }  // namespace
@@ -179,6 +185,43 @@ BOOST_AUTO_TEST_CASE(independent_names_do_not_wait_for_each_other)
     gate.open();
     holds_its_shard.join();
     for (std::thread& t : threads) t.join();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_release_wakes_the_one_who_has_waited_longest, manual_store)
+{
+    const auto held = store.try_acquire("a", "o", 10s, ec);
+    lh::waker first, second, of_another_name;
+    const auto other = store.watch_release("b", of_another_name);
+    of_another_name.wait();  // b is free
+    const auto first_watch = store.watch_release("a", first);
+    const auto second_watch = store.watch_release("a", second);
+    store.release("a", "o", held.token, 0s, ec);
+    BOOST_TEST(first.woken());
+    BOOST_TEST(!second.woken());
+    BOOST_TEST(!of_another_name.woken());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_woken_waiter_that_leaves_without_the_lease_wakes_the_next, manual_store)
+{
+    const auto held = store.try_acquire("a", "o", 10s, ec);
+    lh::waker first, second;
+    std::unique_ptr<watching> first_watch{new watching{store.watch_release("a", first)}};
+    const auto second_watch = store.watch_release("a", second);
+    store.release("a", "o", held.token, 0s, ec);
+    first_watch.reset();
+    BOOST_TEST(second.woken());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_waiter_that_leaves_with_the_lease_wakes_nobody, manual_store)
+{
+    const auto held = store.try_acquire("a", "o", 10s, ec);
+    lh::waker first, second;
+    std::unique_ptr<watching> first_watch{new watching{store.watch_release("a", first)}};
+    const auto second_watch = store.watch_release("a", second);
+    store.release("a", "o", held.token, 0s, ec);
+    BOOST_TEST(store.try_acquire("a", "p", 10s, ec).granted());
+    first_watch.reset();
+    BOOST_TEST(!second.woken());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

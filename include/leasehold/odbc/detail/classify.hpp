@@ -47,6 +47,9 @@ inline constexpr const char* locked = "another transaction has the row locked";
 inline constexpr const char* encoding = "the database can't store this text: its encoding, or the column's, must be UTF-8";
 inline constexpr const char* declare_fetch =
     "psqlODBC's UseDeclareFetch can't be used here: take it out of the connection string";
+inline constexpr const char* no_majority = "this node of the cluster is cut off from the majority, or still joining";
+inline constexpr const char* fence_index =
+    "a fence needs the index leasehold_fence on name and token: create it, as schema_sql() shows";
 inline constexpr const char* slow = "the server ended the statement because it took too long";
 
 }  // namespace advice
@@ -104,6 +107,8 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", 3024, "", fault::timeout, advice::slow},
     {"HYT", 0, "", fault::timeout, advice::slow},
 
+    {"", 1047, "", fault::connection_lost, advice::no_majority},
+    {"", 1180, "", fault::connection_lost, advice::no_majority},
     {"57P03", 0, "", fault::starting, advice::starting},
     {"57P", 0, "", fault::connection_lost, advice::lost},
     {"08", 0, "", fault::connection_lost, advice::lost},
@@ -130,6 +135,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"42S22", 0, "", fault::schema_missing, advice::column},
     {"", 1054, "", fault::schema_missing, advice::column},
 
+    {"", 1176, "", fault::failure, advice::fence_index},
     {"25006", 0, "", fault::failure, advice::read_only},
     {"", 1290, "", fault::failure, advice::read_only},
     {"", 1792, "", fault::failure, advice::read_only},

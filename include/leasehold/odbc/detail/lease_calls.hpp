@@ -56,14 +56,16 @@ public:
 
     acquire_result acquire(std::string_view name, std::string_view owner, duration ttl, failure& why)
     {
-        if (const auto place = line_.find(name)) return acquire_in_line(*place, name, owner, ttl, why);
-        return attempt(name, owner, ttl, {lock_use::with_grant, key_of(name), 0}, nullptr, why).result;
+        const wish what{name, owner, ttl, deadline()};
+        if (const auto place = line_.find(name)) return acquire_in_line(*place, what, why);
+        return attempt(what, {lock_use::with_grant, key_of(name), 0}, nullptr, why).result;
     }
 
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
     {
-        const bool renewed = call({operation::renew, name, owner, token.value(), ttl}, why).yes && !why;
-        if (!renewed && !why) give_back(name, held_.take(name, token.value()));
+        const time_point until = deadline();
+        const bool renewed = call({operation::renew, name, owner, token.value(), ttl}, until, why).yes && !why;
+        if (!renewed && !why) give_back(name, held_.take(name, token.value()), until);
         return renewed;
     }
 
@@ -71,7 +73,8 @@ public:
     {
         auto held = held_.take(name, token.value());
         const request asked{operation::release, name, owner, token.value(), keep_closed};
-        const bool released = (held ? call(asked, why, order_for(name, *held), held->session) : call(asked, why)).yes && !why;
+        const auto answered = held ? call(asked, deadline(), why, order_for(name, *held), held->session) : call(asked, why);
+        const bool released = answered.yes && !why;
         if (held) let_go(std::move(*held), !why);
         if (why) unfinished_.put(name, owner, {token.value(), keep_closed});
         if (released && keep_closed <= duration::zero()) hints_.put(name, token.value());
@@ -79,19 +82,7 @@ public:
     }
 
     // Anything else; rethrows what was thrown underneath.
-    answer call(const request& asked, failure& why, const lock_order& order = {}, const session_pointer& own = nullptr)
-    {
-        why.kind = fault::none;
-        fault no_session = fault::none;
-        auto result = carry_out(asked, order, own, no_session);
-        if (!result) {
-            why = {no_session == fault::none ? fault::timeout : no_session, {{}, 0, words_for(no_session), {}}};
-            return {};
-        }
-        if (result->thrown) std::rethrow_exception(result->thrown);
-        if (result->failed != fault::none) why = {result->failed, std::move(result->details)};
-        return std::move(*result);
-    }
+    answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
 
     [[nodiscard]] const configuration& config() const noexcept { return *config_; }
     [[nodiscard]] waiting_line& line() noexcept { return line_; }
@@ -100,6 +91,12 @@ public:
 private:
     using held_lock = held_locks::entry;
     using time_point = pool::time_point;
+
+    struct wish {
+        std::string_view name, owner;
+        duration ttl;
+        time_point until;  // of all that has to be done for it
+    };
 
     [[nodiscard]] time_point deadline() const
     {
@@ -114,24 +111,46 @@ private:
         return {lock_use::have, key_of(name), held.connection};
     }
 
-    grant_answer attempt(std::string_view name, std::string_view owner, duration ttl, const lock_order& order,
-                         const session_pointer& own, failure& why)
+    answer call(const request& asked, time_point until, failure& why, const lock_order& order = {},
+                const session_pointer& own = nullptr)
     {
-        const auto unfinished = unfinished_.find(name, owner);
-        const request asked{operation::acquire, name, owner, hints_.take(name), ttl, unfinished.value_or(unfinished_release{})};
-        const answer result = call(asked, why, order, own);
+        why.kind = fault::none;
+        fault no_session = fault::none;
+        auto result = carry_out(asked, until, order, own, no_session);
+        if (!result) {
+            why = {no_session == fault::none ? fault::timeout : no_session, {{}, 0, words_for(no_session), {}}};
+            return {};
+        }
+        if (result->thrown) std::rethrow_exception(result->thrown);
+        if (result->failed != fault::none) why = {result->failed, std::move(result->details)};
+        return std::move(*result);
+    }
+
+    grant_answer attempt(const wish& what, const lock_order& order, const session_pointer& own, failure& why)
+    {
+        const auto unfinished = unfinished_.find(what.name, what.owner);
+        const request asked{operation::acquire,         what.name, what.owner,
+                            hints_.take(what.name), what.ttl,  unfinished.value_or(unfinished_release{})};
+        const answer result = call(asked, what.until, why, order, own);
         if (why) return {};
-        if (unfinished) unfinished_.erase(name, owner);
-        if (!result.grant.result.granted()) give_back(name, held_.take_older(name, result.grant.result.token.value()));
+        if (unfinished) unfinished_.erase(what.name, what.owner);
+        if (!result.grant.result.granted())
+            give_back(what.name, held_.take_older(what.name, result.grant.result.token.value()), what.until);
         return result.grant;
     }
 
     // A waiter's attempt. It comes after those who have waited longer, unless they make nothing of it.
-    acquire_result acquire_in_line(place_in_line& place, std::string_view name, std::string_view owner, duration ttl, failure& why)
+    acquire_result acquire_in_line(place_in_line& place, const wish& what, failure& why)
     {
         lock_order order;
         if (const auto first = place.borrow(order)) {
-            const grant_answer answer = attempt(name, owner, ttl, order, first, why);
+            grant_answer answer;
+            try {
+                answer = attempt(what, order, first, why);
+            } catch (...) {
+                place.lost();
+                throw;
+            }
             if (why || !answer.locked)
                 place.lost();
             else if (answer.result.granted() && answer.fresh)
@@ -140,9 +159,9 @@ private:
                 place.kept();
             return answer.result;
         }
-        grant_answer answer = attempt(name, owner, ttl, {lock_use::in_line, key_of(name), 0}, nullptr, why);
+        grant_answer answer = attempt(what, {lock_use::in_line, key_of(what.name), 0}, nullptr, why);
         if (why || answer.result.granted()) return answer.result;
-        line_.ask(place, name);
+        line_.ask(place, what.name);
         if (!answer.out_of_turn) {
             answer.result.remaining += line_grace;
             return answer.result;
@@ -150,16 +169,17 @@ private:
         if (const auto pause = place.leave_to_others(answer.result))
             answer.result.remaining = *pause;
         else
-            answer = attempt(name, owner, ttl, {lock_use::none, {}, 0}, nullptr, why);
+            answer = attempt(what, {lock_use::none, {}, 0}, nullptr, why);
         return answer.result;
     }
 
-    // A lock whose term is over. In a statement of its own, which only lost terms cost.
-    void give_back(std::string_view name, std::optional<held_lock> held)
+    // A lock whose term is over. In a statement of its own, which only lost terms cost; where there is no time for it, the
+    // connection is replaced.
+    void give_back(std::string_view name, std::optional<held_lock> held, time_point until)
     {
         if (!held) return;
         fault ignored = fault::none;
-        const auto given_back = carry_out({operation::unlock, name, {}, 0, {}}, order_for(name, *held), held->session, ignored);
+        const auto given_back = carry_out({operation::unlock, name, {}, 0, {}}, until, order_for(name, *held), held->session, ignored);
         let_go(std::move(*held), given_back && given_back->failed == fault::none);
     }
 
@@ -193,9 +213,9 @@ private:
     }
 
     // `own`: the session that has, or is to have, the lock. Nothing: no session (`why` says why), or no answer.
-    std::optional<answer> carry_out(const request& asked, const lock_order& order, const session_pointer& own, fault& why)
+    std::optional<answer> carry_out(const request& asked, time_point until, const lock_order& order, const session_pointer& own,
+                                    fault& why)
     {
-        const time_point until = deadline();
         auto session = pool_->take(asked, until, why, own);
         if (!session) return std::nullopt;
         const bool may_lock = !own && order.use != lock_use::none && held_.may_lock(asked.name);

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_CONFIGURATION_HPP
 
 #include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/reconnection.hpp>
 #include <leasehold/odbc/detail/secrets.hpp>
 #include <leasehold/odbc/dialect/description.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,19 +35,23 @@ public:
     [[nodiscard]] const odbc_options& options() const noexcept { return options_; }
     [[nodiscard]] const std::vector<std::string>& secrets() const noexcept { return secrets_; }
 
+    [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 2); }
+
     // The SQL for the database that the first connection met. Thread-safe.
     [[nodiscard]] std::shared_ptr<const program> program_for(std::string_view dbms_name, std::string_view dbms_version) const
     {
         const std::lock_guard lock{mutex_};
         if (!program_) {
-            const duration lock_timeout = std::min(options_.lock_timeout, options_.call_timeout / 2);
-            const dialect::circumstances at{dbms_name, dbms_version, options_.now, lock_timeout, options_.call_timeout};
+            const dialect::circumstances at{dbms_name, dbms_version, options_.now, lock_timeout(), options_.call_timeout};
             dialect::description described = describe_(at);
             if (!options_.session_locks) described.locks = {};
             program_ = std::make_shared<const program>(std::move(described), options_);
         }
         return program_;
     }
+
+    // Shared by all sessions, so that they don't all knock at a server that is starting.
+    [[nodiscard]] reconnection& turns() const noexcept { return turns_; }
 
     // The connection string for a database that is known, with what its dialect adds.
     [[nodiscard]] std::string connection_string(const dialect::description& of) const
@@ -87,6 +93,7 @@ private:
     mutable std::mutex mutex_;
     mutable std::shared_ptr<const program> program_;
     mutable std::atomic<bool> locks_failed_ = false;
+    mutable reconnection turns_{std::random_device{}()};
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

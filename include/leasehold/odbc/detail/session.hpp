@@ -37,7 +37,8 @@ public:
     using time_point = connection::time_point;
 
     explicit session(std::shared_ptr<const configuration> config)
-        : patience_{config->options().call_timeout}, db_{std::move(config)},
+        : patience_{config->options().call_timeout}, lock_patience_{config->lock_timeout()}, turns_{config->turns()},
+          db_{std::move(config)},
           random_{static_cast<std::minstd_rand::result_type>(reinterpret_cast<std::uintptr_t>(this) >> 4U)}
     {
     }
@@ -131,6 +132,7 @@ private:
 
     void persevere()
     {
+        const time_point begun = std::chrono::steady_clock::now();
         int reconnects = 0;
         bool repeated = false;
         for (int tries = 0;; ++tries) {
@@ -145,6 +147,7 @@ private:
                 repeated = true;
                 if (reconnects++ < max_reconnects) continue;
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
+                if (busy_by_now(begun)) return;
                 if (what_ != operation::connect && pause(tries)) continue;
             } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
@@ -152,6 +155,21 @@ private:
             answer_.details = db_.last_report().details;
             return;
         }
+    }
+
+    // SQLite has one lock for all that write, and no telling it from a conflict. A grant that has met it for long enough is
+    // busy if the name had a term before, which its holder may have fenced.
+    bool busy_by_now(time_point begun)
+    {
+        if (what_ != operation::acquire || answer_.failed != fault::conflict || !runs_in_process()) return false;
+        if (std::chrono::steady_clock::now() - begun < lock_patience_) return false;
+        const report why = db_.last_report();
+        if (busy_after_reading(db_, answer_.grant) == fault::none && db_.found()) {
+            answer_.failed = fault::none;
+            return true;
+        }
+        db_.set_last_report(why);
+        return false;
     }
 
     // Before the next try; false where it would begin after the deadline.
@@ -258,7 +276,16 @@ private:
     {
         ++connection_number_;
         backend_ = 0;
-        return db_.connect();
+        if (auto why_not = turns_.wait_for_turn(deadline_)) {
+            db_.set_last_report(std::move(*why_not));
+            return db_.last_report().kind;
+        }
+        const fault failed = db_.connect();
+        if (failed == fault::none)
+            turns_.succeeded();
+        else
+            turns_.failed(db_.last_report());
+        return failed;
     }
 
     // Without a limit: whoever waits no longer ends the session.
@@ -311,6 +338,8 @@ private:
     }
 
     duration patience_;  // for undo()
+    duration lock_patience_;
+    reconnection& turns_;  // of the configuration, which the connection keeps alive
     connection db_;
     std::minstd_rand random_;
     operation what_ = operation::connect;

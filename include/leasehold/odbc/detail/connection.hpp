@@ -77,6 +77,7 @@ public:
     // Of the last run: rows that an UPDATE or INSERT counted, whether there was a row, and what is in it.
     [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
     [[nodiscard]] bool found() const noexcept { return found_; }
+    [[nodiscard]] bool warned() const noexcept { return warned_; }
     [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
     [[nodiscard]] std::string_view text(column which) const noexcept { return out_.texts[which == column::name].view(); }
 
@@ -122,6 +123,7 @@ private:
     std::int64_t now_us_ = 0;           // the database's clock at the last read, for client arithmetic
     SQLLEN rows_ = 0;
     bool found_ = false;
+    bool warned_ = false;
     parameter_block in_;
     result_block out_;
     report report_;
@@ -269,6 +271,7 @@ inline fault connection::prepare_and_execute(statement which)
     found_ = false;
     const SQLRETURN done = ::SQLExecute(prepared(which).get());
     if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, prepared(which).get());
+    warned_ = done == SQL_SUCCESS_WITH_INFO;
     return fault::none;
 }
 

@@ -151,12 +151,14 @@ private:
                 place.lost();
                 throw;
             }
-            if (why || !answer.locked)
+            if (why || !answer.locked) {
                 place.lost();
-            else if (answer.result.granted() && answer.fresh)
+            } else if (answer.result.granted() && answer.fresh) {
                 place.spent();
-            else
+                line_.patience().was_worth_it();
+            } else {
                 place.kept();
+            }
             return answer.result;
         }
         grant_answer answer = attempt(what, {lock_use::in_line, key_of(what.name), 0}, nullptr, why);
@@ -166,10 +168,12 @@ private:
             answer.result.remaining += line_grace;
             return answer.result;
         }
-        if (const auto pause = place.leave_to_others(answer.result))
+        if (const auto pause = place.leave_to_others(answer.result, line_.patience().now())) {
             answer.result.remaining = *pause;
-        else
+        } else {
             answer = attempt(what, {lock_use::none, {}, 0}, nullptr, why);
+            if (answer.result.granted()) line_.patience().was_in_vain();
+        }
         return answer.result;
     }
 

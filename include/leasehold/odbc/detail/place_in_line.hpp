@@ -22,8 +22,6 @@ namespace leasehold::inline v0::odbc::detail {
 // How much later than the first in line the others try a term that ran out: so that it is the first who gets it, and yet
 // somebody does where the lock is still with a holder that hangs.
 inline constexpr std::chrono::milliseconds line_grace{5};
-// How long a released name may stay free while somebody else has the lock, before it is taken out of turn.
-inline constexpr std::chrono::milliseconds line_patience{250};
 // Before a session that was lost in line is replaced.
 inline constexpr std::chrono::milliseconds line_retry_pause{1000};
 
@@ -99,7 +97,7 @@ public:
 
     // The answer was that nobody holds the name, but that it is somebody else's turn. Nothing: take it all the same, since
     // whoever has the lock makes no use of it. Otherwise how long to leave it to them.
-    std::optional<duration> leave_to_others(const acquire_result& answer)
+    std::optional<duration> leave_to_others(const acquire_result& answer, duration patience)
     {
         const auto over_for = -answer.remaining;
         if (over_for < std::chrono::hours{1} && answer.token.value() != 0) {  // it ran out
@@ -114,8 +112,8 @@ public:
             free_since_ = now;
         }
         const auto waited = now - free_since_;
-        if (waited >= line_patience) return std::nullopt;
-        return std::chrono::duration_cast<duration>(line_patience - waited);
+        if (waited >= patience) return std::nullopt;
+        return std::chrono::duration_cast<duration>(patience - waited);
     }
 
     // Nobody waits any more. A session that is still in its wait comes back, given up; it is to be ended.

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +23,18 @@ namespace leasehold::inline v0::odbc::detail {
 struct compiled_statement {
     std::string sql;
     std::vector<parameter> parameters;
+};
+
+// What a store has learnt about fences on its database.
+enum class fence_kind : std::uint8_t { unknown, lock, write };
+
+// See dialect::fence_sql.
+struct compiled_fence {
+    compiled_statement possible;
+    compiled_statement cluster;
+    compiled_statement lock;
+    compiled_statement write;
+    mutable std::atomic<fence_kind> kind{fence_kind::unknown};
 };
 
 // A dialect's SQL for one table, ready to be prepared. Made once per store; never changed afterwards.
@@ -37,6 +51,10 @@ public:
             &l.unlocking_close, &l.lock,            &l.unlock,       &l.backend,        &l.end_wait};
         for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], options);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
+        fence_.possible = compile(d.fence.possible, options);
+        fence_.cluster = compile(d.fence.cluster, options);
+        fence_.lock = compile(d.fence.lock, options);
+        fence_.write = compile(d.fence.write, options);
     }
 
     [[nodiscard]] const dialect::description& description() const noexcept { return description_; }
@@ -45,6 +63,7 @@ public:
         return statements_[static_cast<std::size_t>(which)];
     }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
+    [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
 
 private:
     static void replace_all(std::string& text, std::string_view what, std::string_view with)
@@ -95,6 +114,7 @@ private:
     dialect::description description_;
     std::array<compiled_statement, statement_count> statements_;
     std::vector<std::string> schema_;
+    compiled_fence fence_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -191,7 +191,7 @@ private:
         case operation::renew: db_.set_time_to_live(time_); return renew_flow(db_, token_, answer_.yes);
         case operation::release:
             db_.set_time_to_live(time_);
-            if (has_lock()) return unlocking_release_flow(db_, token_, time_ > duration::zero(), answer_.yes);
+            if (has_lock()) return release_and_unlock();
             return release_flow(db_, token_, time_ > duration::zero(), repeated, answer_.yes);
         case operation::inspect: return inspect();
         case operation::list: return list();
@@ -212,6 +212,15 @@ private:
         }
         }
         return fault::none;
+    }
+
+    // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one between the two
+    // transactions. Such locks stay behind, and are in everybody's way.
+    fault release_and_unlock()
+    {
+        const fault failed = unlocking_release_flow(db_, token_, time_ > duration::zero(), answer_.yes);
+        if (failed == fault::none && db_.warned()) db_.give_up_locks();
+        return failed;
     }
 
     fault acquire()

@@ -6,6 +6,7 @@
 #include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/place_in_line.hpp>
 #include <leasehold/odbc/detail/pool.hpp>
+#include <leasehold/odbc/detail/turn_patience.hpp>
 #include <leasehold/odbc/detail/waiting_sessions.hpp>
 
 #include <algorithm>
@@ -37,6 +38,7 @@ public:
     }
 
     [[nodiscard]] waiting_sessions& sessions() const noexcept { return *sessions_; }
+    [[nodiscard]] turn_patience& patience() noexcept { return patience_; }
 
     // Null where the database can't wake, or where the store has a waiter for this name already.
     place_pointer enter(std::string_view name, waker& to_wake)
@@ -106,6 +108,7 @@ private:
     const std::shared_ptr<const configuration> config_;
     const std::shared_ptr<pool> calls_;
     const std::shared_ptr<waiting_sessions> sessions_;
+    turn_patience patience_;
     mutable std::mutex mutex_;
     std::map<std::string, place_pointer, std::less<>> places_;
     std::atomic<std::size_t> count_{0};  // nearly always 0, so that attempts needn't lock

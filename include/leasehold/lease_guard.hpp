@@ -65,6 +65,9 @@ public:
     /// The lease's owner; empty when the guard is empty.
     [[nodiscard]] std::string_view owner() const noexcept { return lease_ ? std::string_view{lease_->owner()} : std::string_view{}; }
 
+    /// The lease it is a guard of; nullptr when the guard is empty.
+    [[nodiscard]] const Lease* lease() const noexcept { return lease_; }
+
     /// Asked to stop when the term is lost, no later than its deadline; not on a release.
     ///
     /// Stop callbacks run on the thread that watches all leases of the store: keep them short, without I/O or waiting.

@@ -2,9 +2,13 @@
 #ifndef LEASEHOLD_TESTS_CONTRACT_BROKEN_STORE_HPP
 #define LEASEHOLD_TESTS_CONTRACT_BROKEN_STORE_HPP
 
+#include <contract/broken_store_defects.hpp>
+#include <contract/broken_store_watches.hpp>
+
 #include <leasehold/leasehold.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <cstdint>
@@ -22,55 +26,6 @@ namespace leasehold_test {
 
 namespace lh = leasehold;
 
-// What may be wrong with a store, one at a time.
-enum class defect {
-    none,
-    token_reused_after_release,
-    token_reused_after_forced_release,
-    token_kept_for_the_same_owner_after_expiry,
-    token_changed_by_a_repeated_attempt,
-    token_changed_by_a_renewal,
-    grant_not_atomic,
-    take_over_not_atomic,
-    release_then_reset_not_atomic,
-    expired_a_little_early,
-    never_expires,
-    busy_attempt_writes,
-    busy_token_wrong,
-    repeated_attempt_keeps_the_old_end,
-    repeated_attempt_shortens,
-    renewal_does_not_extend,
-    renewal_shortens,
-    renewal_ignores_expiry,
-    renewal_ignores_the_token,
-    renewal_ignores_the_owner,
-    renewal_creates,
-    release_ignores_expiry,
-    release_ignores_the_token,
-    release_ignores_the_owner,
-    release_always_true,
-    keep_closed_ignored,
-    keep_closed_lets_the_same_owner_in,
-    keep_closed_shows_the_owner,
-    keep_closed_never_shorter_than_the_term,
-    names_ignore_case,
-    names_ignore_trailing_spaces,
-    names_cut_at_180_bytes,
-    owners_ignore_case,
-    owners_ignore_trailing_spaces,
-    inspect_shows_what_expired,
-    error_code_not_cleared,
-    failure_reported_as_busy,
-    list_not_sorted,
-    list_shows_what_is_free,
-    list_takes_prefixes_as_patterns,
-    forced_release_forgets,
-    forced_release_does_nothing,
-    count_  // how many there are
-};
-
-inline defect in_force = defect::none;
-
 // A store written as plainly as possible, one mutex, right but for the defect in force.
 class broken_store {
 public:
@@ -78,7 +33,10 @@ public:
 
     lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
+        if (failing(ec)) {
+            if (is(defect::outage_reported_as_busy)) ec.clear();
+            return {};
+        }
         std::unique_lock lock{mutex_, std::defer_lock};
         if (!is(defect::failure_reported_as_busy))
             lock.lock();
@@ -88,12 +46,17 @@ public:
             std::this_thread::sleep_for(std::chrono::microseconds{200});
         row& r = rows_[key(name)];
         const lh::time_point now = clock_.now();
-        const bool unexpired = live(r, now);
+        const bool waited_for = watches_.any(name);
+        const bool unexpired = live(r, now) && !(waited_for && lets_waiters_in(r, now));
+        if (!unexpired && is(defect::ended_wait_keeps_the_name_reserved) && watches_.any_ended(name)) return {};
         const bool mine = same_owner(r.owner, owner) ||
                           (is(defect::keep_closed_lets_the_same_owner_in) && r.closed && same_owner(r.closed_by, owner));
         if (unexpired && !mine) {
             if (is(defect::busy_attempt_writes)) r.ends = std::max(r.ends, now + ttl);
-            return {lh::acquire_status::busy, lh::fencing_token{r.token + is(defect::busy_token_wrong)}, r.ends - now};
+            if (is(defect::busy_reported_as_timeout)) ec = lh::errc::store_timeout;
+            if (is(defect::waiters_are_shown_as_holders) && waited_for) r.waiter = owner;
+            return {lh::acquire_status::busy, lh::fencing_token{r.token + is(defect::busy_token_wrong)},
+                    waited_for ? told_to_waiters(r.ends - now) : r.ends - now};
         }
         const bool first = r.token == 0;
         if ((first && is(defect::grant_not_atomic)) || (!first && !unexpired && is(defect::take_over_not_atomic)))
@@ -109,14 +72,14 @@ public:
                 (is(defect::token_reused_after_forced_release) && r.forced) ||
                 (is(defect::token_kept_for_the_same_owner_after_expiry) && !r.released && same_owner(r.owner, owner));
             if (!keep || r.token == 0) ++r.token;
-            r = {.name = std::string{name}, .owner = std::string{owner}, .token = r.token, .ends = now + ttl};
+            r = {.name = std::string{name}, .owner = std::string{owner}, .token = r.token, .ends = now + ttl, .since = now};
         }
         return {lh::acquire_status::granted, lh::fencing_token{r.token}, {}};
     }
 
     bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
     {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
+        if (failing(ec)) return {};
         const std::lock_guard lock{mutex_};
         const lh::time_point now = clock_.now();
         row* r = find(name);
@@ -130,13 +93,14 @@ public:
         if (!is(defect::renewal_does_not_extend))
             r->ends = is(defect::renewal_shortens) ? now + ttl : std::max(r->ends, now + ttl);
         r->token += is(defect::token_changed_by_a_renewal);
+        if (is(defect::renewal_wakes)) watches_.wake(name);
         return true;
     }
 
     bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
                  std::error_code& ec)
     {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
+        if (failing(ec)) return {};
         std::unique_lock lock{mutex_};
         const lh::time_point now = clock_.now();
         row* r = find(name);
@@ -144,6 +108,8 @@ public:
                           (same_owner(r->owner, owner) || is(defect::release_ignores_the_owner)) &&
                           (live(*r, now) || is(defect::release_ignores_expiry)) && !r->released;
         if (!ours) return is(defect::release_always_true);
+        if (is(defect::every_tenth_release_is_forgotten) && ++releases_ % 10 == 0) return true;
+        if (is(defect::release_in_the_instant_of_the_grant_is_forgotten) && r->since == now) return true;
         if (is(defect::release_then_reset_not_atomic)) {
             r->ends = now;
             pause(lock);
@@ -154,12 +120,13 @@ public:
         r->closed = keep_closed > lh::duration::zero();
         const lh::time_point until = is(defect::keep_closed_ignored) ? now : now + keep_closed;
         r->ends = is(defect::keep_closed_never_shorter_than_the_term) && r->closed ? std::max(until, r->ends) : until;
+        if (r->ends <= now) watches_.wake(name);
         return true;
     }
 
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
     {
-        if (!is(defect::error_code_not_cleared)) ec.clear();
+        if (failing(ec)) return {};
         const std::lock_guard lock{mutex_};
         const row* r = find(name);
         const lh::time_point now = clock_.now();
@@ -204,6 +171,7 @@ public:
         r->released = !is(defect::token_reused_after_forced_release);
         r->forced = true;
         r->ends = clock_.now();
+        watches_.wake(name);
         return true;
     }
     bool force_release(std::string_view name)
@@ -213,19 +181,63 @@ public:
         return force_release(name, ec);
     }
 
+    broken_store_watches::watch watch_release(std::string_view name, lh::waker& to_wake)
+    {
+        return {watches_, name, to_wake, [this, name] {
+                    const std::lock_guard lock{mutex_};
+                    const row* r = find(name);
+                    return !r || !live(*r, clock_.now());
+                }};
+    }
+
+    // What happens to a store.
+
+    void erase(std::string_view name)
+    {
+        const std::lock_guard lock{mutex_};
+        if (is(defect::deleted_name_stays_busy))
+            rows_[key(name)].ends = lh::time_point::max();
+        else
+            rows_.erase(key(name));
+    }
+
+    void set_outage(bool outage) { outage_ = outage; }
+
 private:
     struct row {
         std::string name;
         std::string owner;
         std::int64_t token = 0;
         lh::time_point ends = lh::time_point::min();
+        lh::time_point since{};
+        std::string waiter{};
         std::string closed_by{};
         bool released = false;
         bool forced = false;
         bool closed = false;
     };
 
-    static bool is(defect d) noexcept { return in_force == d; }
+    bool failing(std::error_code& ec) const
+    {
+        if (!is(defect::error_code_not_cleared)) ec.clear();
+        if (outage_) ec = lh::errc::store_unavailable;
+        return outage_;
+    }
+
+    static bool lets_waiters_in(const row& r, lh::time_point now)
+    {
+        return is(defect::waiters_get_what_is_held) || (is(defect::closed_name_is_free_to_waiters) && r.closed) ||
+               (is(defect::waiters_are_let_in_early) && r.ends - now <= std::chrono::seconds{1});
+    }
+
+    static lh::duration told_to_waiters(lh::duration remaining)
+    {
+        if (is(defect::waiters_are_told_no_remaining_time)) return {};
+        if (is(defect::waiters_are_told_too_long)) return remaining + std::chrono::hours{1};
+        if (is(defect::waiters_are_told_next_to_nothing)) return std::chrono::nanoseconds{1};
+        if (is(defect::waiters_are_let_in_early)) return remaining - std::chrono::seconds{1};
+        return remaining;
+    }
 
     // What a statement between a look and a write is: time for others.
     static void pause(std::unique_lock<std::mutex>& lock)
@@ -290,12 +302,15 @@ private:
 
     static lh::lease_record record(const row& r, lh::time_point now)
     {
-        return {.name = r.name, .owner = r.owner, .token = lh::fencing_token{r.token}, .remaining = r.ends - now};
+        return {.name = r.name, .owner = r.waiter.empty() ? r.owner : r.waiter, .token = lh::fencing_token{r.token}, .remaining = r.ends - now};
     }
 
     lh::manual_clock clock_;
     std::mutex mutex_;
     std::map<std::string, row> rows_;
+    broken_store_watches watches_;
+    std::atomic<bool> outage_ = false;
+    int releases_ = 0;
 };
 
 }  // namespace leasehold_test

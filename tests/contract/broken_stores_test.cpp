@@ -92,6 +92,34 @@ constexpr std::array catches{
               "list_takes_its_prefix_byte_by_byte"},
     caught_by{defect::forced_release_forgets, "forced_release_forgets", "token_is_not_reused_after_a_forced_release"},
     caught_by{defect::forced_release_does_nothing, "forced_release_does_nothing", "forced_release_ends_the_term"},
+    caught_by{defect::live_watch_never_wakes, "live_watch_never_wakes", "waiter_gets_the_lease_after_a_release"},
+    caught_by{defect::watch_begins_late, "watch_begins_late", "release_right_after_the_busy_answer_is_not_missed"},
+    caught_by{defect::watch_works_once, "watch_works_once", "lease_can_be_waited_for_again"},
+    caught_by{defect::only_the_last_watch_is_woken, "only_the_last_watch_is_woken",
+              "waits_for_different_names_do_not_disturb_each_other"},
+    caught_by{defect::renewal_wakes, "renewal_wakes", "renewals_by_the_holder_wake_nobody"},
+    caught_by{defect::ended_wait_keeps_the_name_reserved, "ended_wait_keeps_the_name_reserved",
+              "wait_that_ran_out_of_time_leaves_nothing_behind"},
+    caught_by{defect::waiters_are_shown_as_holders, "waiters_are_shown_as_holders",
+              "wait_that_was_cancelled_ends_soon_and_leaves_nothing_behind"},
+    caught_by{defect::waiters_are_told_no_remaining_time, "waiters_are_told_no_remaining_time",
+              "waiter_gets_the_lease_of_a_holder_that_never_releases_when_it_runs_out_and_not_before"},
+    caught_by{defect::waiters_are_told_too_long, "waiters_are_told_too_long",
+              "waiter_gets_the_lease_of_a_holder_that_never_releases_when_it_runs_out_and_not_before"},
+    caught_by{defect::waiters_are_told_next_to_nothing, "waiters_are_told_next_to_nothing", "waiter_asks_the_store_rarely"},
+    caught_by{defect::waiters_are_let_in_early, "waiters_are_let_in_early",
+              "waiter_gets_the_lease_of_a_holder_that_never_releases_when_it_runs_out_and_not_before"},
+    caught_by{defect::waiters_get_what_is_held, "waiters_get_what_is_held",
+              "threads_that_wait_for_a_name_take_turns_and_ask_one_at_a_time"},
+    caught_by{defect::busy_reported_as_timeout, "busy_reported_as_timeout", "wait_of_no_time_is_exactly_one_attempt"},
+    caught_by{defect::closed_name_is_free_to_waiters, "closed_name_is_free_to_waiters", "min_hold_is_waited_for"},
+    caught_by{defect::outage_reported_as_busy, "outage_reported_as_busy", "outage_of_the_store_ends_a_wait_with_its_error"},
+    caught_by{defect::deleted_name_stays_busy, "deleted_name_stays_busy",
+              "waiter_for_a_name_that_is_deleted_gets_it_when_the_term_would_have_run_out_at_the_latest"},
+    caught_by{defect::every_tenth_release_is_forgotten, "every_tenth_release_is_forgotten",
+              "two_leases_locked_in_opposite_orders_by_two_processes_end"},
+    caught_by{defect::release_in_the_instant_of_the_grant_is_forgotten,
+              "release_in_the_instant_of_the_grant_is_forgotten", "several_leases_are_taken_all_or_none"},
 };
 static_assert(catches.size() == static_cast<std::size_t>(defect::count_) - 1, "every defect has a case that catches it");
 
@@ -104,6 +132,18 @@ struct broken_fixture {
     void let_pass(lh::duration d) { time.advance(d); }
     lh::duration short_ttl() const { return std::chrono::seconds{10}; }
     lh::manual_clock clock() const { return time; }
+
+    void delete_row(std::string_view name) { leases.erase(name); }
+
+    struct outage {
+        broken_store& of;
+        ~outage() { of.set_outage(false); }
+    };
+    outage begin_outage()
+    {
+        leases.set_outage(true);
+        return {leases};
+    }
 };
 
 std::string this_program;

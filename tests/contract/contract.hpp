@@ -33,7 +33,9 @@
 #include <contract/operators.hpp>
 #include <contract/processes.hpp>
 #include <contract/races.hpp>
+#include <contract/several.hpp>
 #include <contract/terms_and_tokens.hpp>
+#include <contract/waiting.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -62,6 +64,9 @@ public:
         if constexpr (operable_store<store_of<Fixture>>) theme("operators", &add_operators<Fixture>);
         theme("guards", &add_guards<Fixture>);
         theme("losses", &add_losses<Fixture>);
+        theme("waiting", &add_waiting<Fixture>);
+        theme("turns", &add_turns<Fixture>);
+        theme("several", &add_several<Fixture>);
         theme("races", &add_races<Fixture>);
         theme("races_at_expiry", &add_races_at_expiry<Fixture>);
         theme("contention", &add_contention<Fixture>);

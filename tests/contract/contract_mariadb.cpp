@@ -32,6 +32,21 @@ struct mariadb_fixture : leasehold_test::odbc_fixture<mariadb_database> {
 
     auto open_transaction() { return leasehold_test::odbc_transaction{database().connection_string()}; }
 
+    // Read-only: to rename the table would have to wait for those who use it.
+    class outage {
+    public:
+        explicit outage(leasehold_test::mariadb_server& server) : server_{server} { set("1"); }
+        outage(const outage&) = delete;
+        outage& operator=(const outage&) = delete;
+        ~outage() { set("0"); }
+
+    private:
+        void set(const std::string& value) { server_.execute_sql("set global read_only = " + value); }
+
+        leasehold_test::mariadb_server& server_;
+    };
+    outage begin_outage() { return outage{database().server}; }
+
     std::vector<lh::duration> wrong_clocks() const
     {
         return leasehold_test::sanitized ? std::vector<lh::duration>(4, 0h) : std::vector<lh::duration>{0h, 5h, -3h, 0h};

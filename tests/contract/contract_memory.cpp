@@ -2,6 +2,9 @@
 #include <contract/contract.hpp>
 
 #include <chrono>
+#include <optional>
+#include <string_view>
+#include <system_error>
 
 namespace {
 
@@ -18,6 +21,45 @@ struct memory_fixture {
     lh::manual_clock clock() const { return time; }
 };
 
+// What a user's own store may be: the four operations, and nobody who wakes a waiter or says how often to ask.
+class plain_store {
+public:
+    explicit plain_store(lh::basic_memory_store<lh::manual_clock>& inner) : inner_{inner} {}
+
+    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        return inner_.try_acquire(name, owner, ttl, ec);
+    }
+    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
+    {
+        return inner_.renew(name, owner, token, ttl, ec);
+    }
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
+                 std::error_code& ec)
+    {
+        return inner_.release(name, owner, token, keep_closed, ec);
+    }
+    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec) { return inner_.inspect(name, ec); }
+
+private:
+    lh::basic_memory_store<lh::manual_clock>& inner_;
+};
+static_assert(lh::lease_store<plain_store> && !lh::notifying_store<plain_store> && !lh::polled_store<plain_store>);
+
+struct plain_fixture {
+    lh::manual_clock time;
+    lh::basic_memory_store<lh::manual_clock> leases{time};
+    plain_store one{leases};
+    plain_store two{leases};
+
+    auto& store() { return one; }
+    auto& another_store() { return two; }
+    void let_pass(lh::duration d) { time.advance(d); }
+    lh::duration short_ttl() const { return std::chrono::seconds{10}; }
+    lh::manual_clock clock() const { return time; }
+};
+
 const lh::contract::suite<memory_fixture> contract{"memory"};
+const lh::contract::suite<plain_fixture> contract_plain{"memory_that_wakes_nobody", {"waiting", "turns", "several"}};
 
 }  // namespace

@@ -49,7 +49,14 @@ public:
         SQLSetConnectAttr(connection_, SQL_ATTR_AUTOCOMMIT, reinterpret_cast<SQLPOINTER>(SQL_AUTOCOMMIT_OFF),
                           SQL_IS_UINTEGER);
     }
+    void commit()
+    {
+        if (!SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, connection_, SQL_COMMIT)))
+            throw std::runtime_error{"commit: " + last_error(SQL_HANDLE_DBC, connection_)};
+    }
     void roll_back() { SQLEndTran(SQL_HANDLE_DBC, connection_, SQL_ROLLBACK); }
+
+    [[nodiscard]] SQLHDBC handle() const noexcept { return connection_; }
 
     /// The first column of the first row, or nothing of the kind: an empty text.
     std::string execute(const std::string& sql)

@@ -95,6 +95,21 @@ private:
     odbc_connection others_;
 };
 
+/// The table is somewhere else for a while.
+class odbc_outage {
+public:
+    explicit odbc_outage(const std::string& connection_string) : operator_{connection_string}
+    {
+        operator_.execute("alter table leasehold rename to leasehold_elsewhere");
+    }
+    odbc_outage(const odbc_outage&) = delete;
+    odbc_outage& operator=(const odbc_outage&) = delete;
+    ~odbc_outage() { operator_.execute("alter table leasehold_elsewhere rename to leasehold"); }
+
+private:
+    odbc_connection operator_;
+};
+
 /// What store_fixture asks for. `Database` is made when the first case needs it, and is gone at the program's end:
 ///
 /// | member | is |
@@ -114,6 +129,8 @@ public:
         odbc_connection{database().connection_string()}.execute("delete from leasehold where name = '" + std::string{name} +
                                                                 "'");
     }
+
+    odbc_outage begin_outage() { return odbc_outage{database().connection_string()}; }
 
     odbc_peer start_peer(const std::vector<std::string>& orders, leasehold::duration clock_off_by)
     {

@@ -55,6 +55,9 @@ public:
         return planned({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); });
     }
 
+    /// What it decorates.
+    [[nodiscard]] Store& underlying() const noexcept { return store_; }
+
     [[nodiscard]] poll_pauses pauses() const noexcept
         requires polled_store<Store>
     {

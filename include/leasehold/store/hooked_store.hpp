@@ -58,6 +58,9 @@ public:
                         &std::optional<lease_record>::has_value);
     }
 
+    /// What it decorates.
+    [[nodiscard]] Store& underlying() const noexcept { return store_; }
+
     [[nodiscard]] poll_pauses pauses() const noexcept
         requires polled_store<Store>
     {

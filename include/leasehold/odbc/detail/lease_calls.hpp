@@ -15,6 +15,7 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -58,7 +59,7 @@ public:
     {
         const wish what{name, owner, ttl, deadline()};
         if (const auto place = line_.find(name)) return acquire_in_line(*place, what, why);
-        return attempt(what, {lock_use::with_grant, key_of(name), 0}, nullptr, why).result;
+        return attempt(what, {lock_use::with_grant, key_of(name)}, nullptr, why).result;
     }
 
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
@@ -108,7 +109,7 @@ private:
 
     lock_order order_for(std::string_view name, const held_lock& held) const noexcept
     {
-        return {lock_use::have, key_of(name), held.connection};
+        return {lock_use::have, key_of(name), held.connection, 0};
     }
 
     answer call(const request& asked, time_point until, failure& why, const lock_order& order = {},
@@ -143,7 +144,7 @@ private:
     acquire_result acquire_in_line(place_in_line& place, const wish& what, failure& why)
     {
         lock_order order;
-        if (const auto first = place.borrow(order)) {
+        if (const auto first = place.borrow(order, line_.turns_before())) {
             grant_answer answer;
             try {
                 answer = attempt(what, order, first, why);
@@ -154,16 +155,19 @@ private:
             if (why || !answer.locked) {
                 place.lost();
             } else if (answer.result.granted() && answer.fresh) {
-                place.spent();
+                line_.set_turns_before(place.spent(answer.result.token));
                 line_.patience().was_worth_it();
             } else {
-                place.kept();
+                const duration look = place.kept();
+                duration& remaining = answer.result.remaining;
+                remaining = remaining > duration::zero() ? std::min(remaining, look) : look;
             }
             return answer.result;
         }
-        grant_answer answer = attempt(what, {lock_use::in_line, key_of(what.name), 0}, nullptr, why);
+        grant_answer answer = attempt(what, {lock_use::in_line, key_of(what.name)}, nullptr, why);
         if (why || answer.result.granted()) return answer.result;
-        line_.ask(place, what.name);
+        // Out of turn: the next term is as good as granted, to whoever has the lock.
+        line_.ask(place, what.name, answer.result.token.value() + (answer.out_of_turn ? 1 : 0));
         if (!answer.out_of_turn) {
             answer.result.remaining += line_grace;
             return answer.result;
@@ -171,7 +175,7 @@ private:
         if (const auto pause = place.leave_to_others(answer.result, line_.patience().now())) {
             answer.result.remaining = *pause;
         } else {
-            answer = attempt(what, {lock_use::none, {}, 0}, nullptr, why);
+            answer = attempt(what, {}, nullptr, why);
             if (answer.result.granted()) line_.patience().was_in_vain();
         }
         return answer.result;

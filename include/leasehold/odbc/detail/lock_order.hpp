@@ -21,6 +21,7 @@ struct lock_order {
     lock_use use = lock_use::none;
     session_lock_key key{};
     std::uint64_t connection = 0;  // handed, have: the connection that has it; locks end with theirs
+    std::int64_t released = 0;     // handed: the token of the term whose end passed it on, as far as can be guessed
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -4,10 +4,12 @@
 
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
 #include <leasehold/odbc/detail/lock_order.hpp>
 #include <leasehold/odbc/detail/waiting_sessions.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -42,15 +44,16 @@ public:
         return state_ == state::asking;
     }
 
-    // Queues, unless it does already. Without I/O on this thread.
-    void ask(std::string_view name)
+    // Queues, unless it does already. Without I/O on this thread. `token`: of the term that keeps it waiting.
+    void ask(std::string_view name, std::int64_t token)
     {
         const std::lock_guard lock{mutex_};
+        if (state_ == state::outside) seen_token_ = token;
         if (state_ != state::outside || std::chrono::steady_clock::now() < retry_at_) return;
         session_ = sessions_->take();
         if (!session_) return;
         session_->inner().prepare({operation::lock, name, {}, 0, {}}, bounded_session::time_point::max());
-        session_->inner().set_lock_order({lock_use::none, key_, 0});
+        session_->inner().set_lock_order({lock_use::none, key_});
         try {
             session_->start([self = shared_from_this()] { self->lock_ended(); });
             state_ = state::asking;
@@ -59,32 +62,36 @@ public:
         }
     }
 
-    // The session that has the lock, for one attempt, to be followed by spent(), kept() or lost(); or null.
-    session_pointer borrow(lock_order& order)
+    // The session that has the lock, for one attempt, to be followed by spent(), kept() or lost(); or null. `turns`: how many
+    // others are guessed to have had theirs meanwhile.
+    session_pointer borrow(lock_order& order, std::int64_t turns)
     {
         const std::lock_guard lock{mutex_};
         if (state_ != state::first) return nullptr;
         state_ = state::lent;
-        order = {std::exchange(handed_, false) ? lock_use::handed : lock_use::have, key_, connection_};
+        order = {std::exchange(handed_, false) ? lock_use::handed : lock_use::have, key_, connection_, seen_token_ + turns};
         return session_;
     }
 
-    // Session and lock go with the term.
-    void spent()
+    // Session and lock go with the term. Returns how many others have had their turn.
+    std::int64_t spent(fencing_token token)
     {
         const std::lock_guard lock{mutex_};
         session_ = nullptr;
         if (state_ == state::lent) state_ = state::outside;
+        return token.value() - 1 - seen_token_;
     }
 
-    // Still the first in line.
-    void kept()
+    // Still the first in line, which nobody will wake: returns when to look again. Soon at first, since whoever has come in
+    // between, with a single attempt, may not stay.
+    duration kept()
     {
         const std::lock_guard lock{mutex_};
         if (state_ == state::lent)
             state_ = state::first;
         else
             give_lock_back();
+        return std::exchange(next_look_, std::min<duration>(next_look_ * 2, longest_look));
     }
 
     // The lock was lost with its connection.
@@ -139,6 +146,9 @@ public:
     }
 
 private:
+    static constexpr std::chrono::milliseconds first_look{1};
+    static constexpr std::chrono::milliseconds longest_look{500};
+
     enum class state : std::uint8_t { outside, asking, first, lent, ended };
 
     [[nodiscard]] bool has_lock() const
@@ -155,6 +165,7 @@ private:
         if (has_lock()) {
             state_ = state::first;
             handed_ = true;
+            next_look_ = first_look;
             connection_ = session_->inner().connection_number();
         } else {
             sessions_->put(std::exchange(session_, nullptr));
@@ -174,7 +185,7 @@ private:
     {
         session_pointer session = std::exchange(session_, nullptr);
         session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + session->patience());
-        session->inner().set_lock_order({lock_use::have, key_, connection_});
+        session->inner().set_lock_order({lock_use::have, key_, connection_, 0});
         session->start([sessions = sessions_, session] {
             if (session->inner().result().failed == fault::none)
                 sessions->put(session);
@@ -190,7 +201,9 @@ private:
     state state_ = state::outside;
     session_pointer session_;
     std::uint64_t connection_ = 0;
+    std::int64_t seen_token_ = 0;  // of the term that held the name when this one got in line
     bool handed_ = false;
+    duration next_look_ = first_look;
     bounded_session::time_point retry_at_{};
     bounded_session::time_point free_since_{};
     std::int64_t free_token_ = 0;

@@ -248,7 +248,7 @@ private:
     fault acquire_with_lock(std::int64_t hint)
     {
         const bool handed = std::exchange(order_.use, lock_use::have) == lock_use::handed;
-        const fault failed = handed && has_lock() ? grant_when_handed_flow(db_, handed_token_, answer_.grant)
+        const fault failed = handed && has_lock() ? grant_when_handed_flow(db_, order_.released, answer_.grant)
                                                   : grant_flow(db_, hint, answer_.grant);
         answer_.grant.locked = has_lock();
         return failed;
@@ -309,9 +309,9 @@ private:
             backend_ = db_.number(column::token);
         }
         if (lock_cancelled_) return fault::none;
-        const fault failed = db_.run(statement::lock);
+        fault failed = db_.run(statement::lock);
+        while (failed == fault::lock_timeout && !lock_cancelled_) failed = db_.run(statement::lock);
         answer_.yes = failed == fault::none && db_.number(column::locked) == 1;
-        handed_token_ = answer_.yes ? db_.number(column::token) : 0;
         return failed;
     }
 
@@ -357,7 +357,6 @@ private:
     unfinished_release first_{};
     time_point deadline_ = time_point::max();
     lock_order order_;
-    std::int64_t handed_token_ = 0;  // of the term whose end passed the lock on
     std::uint64_t connection_number_ = 0;
     std::atomic<std::int64_t> backend_{0};
     std::atomic<bool> lock_cancelled_{false};

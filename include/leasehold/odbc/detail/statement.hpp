@@ -61,7 +61,7 @@ inline constexpr std::array grant{column::granted, column::token, column::remain
 inline constexpr std::array grant_and_lock{column::granted, column::token, column::remaining, column::fresh, column::locked};
 inline constexpr std::array read_and_lock{column::token,     column::whose,    column::live,
                                           column::remaining, column::released, column::locked};
-inline constexpr std::array lock{column::locked, column::token};
+inline constexpr std::array lock{column::locked};
 inline constexpr std::array backend{column::token};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
 inline constexpr std::array read_with_clock{column::count,  column::token, column::live, column::released,

@@ -60,10 +60,15 @@ public:
     }
 
     // A waiter that still hasn't got the lock queues for it.
-    void ask(place_in_line& place, std::string_view name) const
+    void ask(place_in_line& place, std::string_view name, std::int64_t token) const
     {
-        if (config_->session_locks()) place.ask(name);
+        if (config_->session_locks()) place.ask(name, token);
     }
+
+    // Of those who were in line when a waiter of this store came: how many had their turn before it, the last time. Where the
+    // same contenders come again and again it is always so many.
+    [[nodiscard]] std::int64_t turns_before() const noexcept { return turns_before_; }
+    void set_turns_before(std::int64_t turns) noexcept { turns_before_ = turns; }
 
     void leave(std::string_view name, place_in_line& place) noexcept
     {
@@ -109,6 +114,7 @@ private:
     const std::shared_ptr<pool> calls_;
     const std::shared_ptr<waiting_sessions> sessions_;
     turn_patience patience_;
+    std::atomic<std::int64_t> turns_before_{0};
     mutable std::mutex mutex_;
     std::map<std::string, place_pointer, std::less<>> places_;
     std::atomic<std::size_t> count_{0};  // nearly always 0, so that attempts needn't lock

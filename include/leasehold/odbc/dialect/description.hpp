@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DIALECT_DESCRIPTION_HPP
 
 #include <leasehold/duration.hpp>
+#include <leasehold/odbc/dialect/fence_sql.hpp>
 #include <leasehold/odbc/dialect/session_lock_sql.hpp>
 
 #include <string>
@@ -56,6 +57,7 @@ struct description {
     std::string force_release;  ///< as release, whoever holds
 
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
+    fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
 };
 
 }  // namespace leasehold::inline v0::dialect

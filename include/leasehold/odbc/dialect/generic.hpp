@@ -48,6 +48,8 @@ struct generic {
         d.inspect = "select {token}, {expires_at}, {now}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {expires_at}, {now}, {owner}, {name} from {table} where {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = :released where {name} = :name and {live}";
+        // Locks the whole row, as every database does; also against renewals.
+        d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         return d;
     }
 };

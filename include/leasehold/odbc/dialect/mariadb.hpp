@@ -49,6 +49,7 @@ struct mariadb {
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
         d.locks = locks();
+        d.fence = fence();
         return d;
     }
 
@@ -64,14 +65,28 @@ private:
     }
 
     // VARBINARY compares bytes and pads nothing. The index on (name, token) alone is what a fence locks: a renewal doesn't
-    // touch it, a take-over does.
+    // touch it, a take-over does. Unique, so that in repeatable read it locks one entry and not the gaps beside it, where
+    // other names' go.
     static std::vector<std::string> schema()
     {
         return {"create table if not exists {table} ({name} varbinary(190) not null primary key,"
                 " {owner} varbinary(190) not null, {token} bigint not null, {expires_at} datetime(6) not null,"
-                " key leasehold_fence ({name}, {token})) engine = InnoDB",
+                " unique key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expires_at})"
                 " values ('', 'leasehold schema', 1, {long ago})"};
+    }
+
+    // Nothing but the index is read, and so locked: a renewal doesn't touch it, a take-over does, and waits. Owner and expiry
+    // are in the row, which a plain read would show as of the transaction's snapshot, and any other would lock.
+    // Galera's nodes don't see each other's locks; what both have written is certified.
+    static fence_sql fence()
+    {
+        fence_sql f;
+        f.cluster = "show variables where variable_name = 'wsrep_on' and value = 'ON'";
+        f.lock = "select 2 from {table} force index (leasehold_fence) where {name} = :name and {token} = :token"
+                 " lock in share mode";
+        f.write = "update {table} set {expires_at} = {expires_at} + interval 1 microsecond where {this live term}";
+        return f;
     }
 
     // The lock is tried, and given back, once per row that the WHERE lets through; the value written doesn't depend on it.
@@ -91,10 +106,9 @@ private:
                               " where {this live term}";
         l.unlocking_close = "update {table} set {owner} = if(release_lock({key}) = 1, '', ''), {expires_at} = {later}"
                             " where {this live term}";
-        // The row is looked for only when the lock is there: so it shows the token of the term that has just been released,
-        // though maybe not yet that it has.
-        l.lock = "select l.got, t.{token} from (select get_lock({key}, 31536000) as got) l"
-                 " left join {table} t on t.{name} = case when l.got is null then '' else :name end";
+        // Without the table: a statement that waits keeps its metadata lock, and so would stop whoever alters the table, and
+        // all who come after that.
+        l.lock = "select get_lock({key}, 31536000)";
         l.unlock = "do release_lock({key})";
         l.backend = "select connection_id()";
         l.end_wait = "kill connection :token";

@@ -151,9 +151,10 @@ private:
                               " returning pg_advisory_unlock({key})";
         l.unlocking_close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}"
                             " returning pg_advisory_unlock({key})";
-        // lock_timeout holds for this lock too, and is looked at when the wait begins.
+        // lock_timeout holds for this lock too, and is looked at when the wait begins. A minute at a time: a statement that
+        // runs keeps its snapshot, so that VACUUM leaves what died since, and CREATE INDEX CONCURRENTLY waits.
         l.on_connect = "select set_config('statement_timeout', '0', false)";
-        l.lock = "select length(set_config('lock_timeout', '0', false)), null, pg_advisory_lock({key}),"
+        l.lock = "select 1 + 0 * length(set_config('lock_timeout', '60000', false)), pg_advisory_lock({key}),"
                  " set_config('lock_timeout', '" +
                  ms(at.lock_timeout) + "', false)";
         l.unlock = "select pg_advisory_unlock({key})";

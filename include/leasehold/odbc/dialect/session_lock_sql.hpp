@@ -23,7 +23,7 @@ struct session_lock_sql {
     std::string held_grant;         ///< single: as grant, but waits for whoever is writing to the row; by who has the lock
     std::string unlocking_release;  ///< as release, and gives the lock back if it matches
     std::string unlocking_close;    ///< as close, and gives the lock back if it matches
-    std::string lock;               ///< waits for the lock, as long as it takes; has it (1), token then (a hint, or null)
+    std::string lock;               ///< waits for the lock, or for so long that it had better be asked again; has it (1)
     std::string unlock;             ///< gives it back; no error if it hasn't got it
     std::string backend;            ///< the number by which others can end this session
     std::string end_wait;           ///< ends the session :token if it waits for a lock; rows: whether it did

@@ -56,6 +56,8 @@ struct sqlite {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = 0 where {name} = :name and {live}";
+        // The write lock of the whole database.
+        d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         return d;
     }
 };

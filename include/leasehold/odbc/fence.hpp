@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_FENCE_HPP
+#define LEASEHOLD_ODBC_FENCE_HPP
+
+#include <leasehold/detail/guarded.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/odbc/detail/fence_access.hpp>
+#include <leasehold/odbc/detail/fence_connection.hpp>
+#include <leasehold/odbc/detail/fence_flow.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::odbc {
+
+namespace detail {
+
+inline constexpr const char* fence_needs_a_transaction =
+    "leasehold: fence: the connection is in autocommit mode, in which a fence would end with its own statement; set"
+    " SQL_ATTR_AUTOCOMMIT to SQL_AUTOCOMMIT_OFF, and end the transaction with SQLEndTran";
+
+// Fills in `ec` and the details where it fails.
+template <class Guard, class Store>
+bool fence_at(Store& store, SQLHDBC connection, const Guard& guard, std::error_code& ec, store_diagnostics& details)
+{
+    const configuration& config = fence_access::configuration_of(store);
+    fence_connection on{connection, config.secrets()};
+    on.set_term(guard.name(), guard.owner(), guard.token());
+
+    bool autocommit = false;
+    fence_answer answer = fence_answer::over;
+    fault failed = on.read_autocommit(autocommit);
+    if (failed == fault::none && autocommit) {
+        ec = std::make_error_code(std::errc::invalid_argument);
+        return false;
+    }
+    if (failed == fault::none)
+        failed = fence_flow(on, config.program_for(on.info(SQL_DBMS_NAME), on.info(SQL_DBMS_VER))->fence(), answer);
+    if (failed != fault::none) {
+        ec = make_error_code(errc_of(failed));
+        details = std::move(on.last_report().details);
+        return false;
+    }
+    if (answer != fence_answer::unsettled) return answer == fence_answer::current;
+    // On a connection of the store, which has no transaction and so sees the row as it is. Its token can't change any more.
+    const std::optional<lease_record> now = store.inspect(guard.name(), ec);
+    if (ec) details = store.diagnostics();
+    return !ec && now && now->token == guard.token() && now->owner == guard.owner();
+}
+
+template <class Guard>
+bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_diagnostics& details)
+{
+    constexpr bool possible = is_odbc_store<innermost_store_of<Guard>>;
+    static_assert(possible, "a fence needs a lease in a database: its store must be a basic_odbc_store");
+    ec.clear();
+    if constexpr (possible) {
+        if (guard.held()) return fence_at(innermost(guard.lease()->store()), connection, guard, ec, details);
+    }
+    return false;
+}
+
+}  // namespace detail
+
+/// Confirms the term of `guard` inside the caller's own transaction, on the caller's own connection to the same database,
+/// and keeps the lease from changing hands until that transaction ends. So what the transaction writes can't come after
+/// what a later holder writes, however long this process sleeps before it commits.
+///
+///     SQLSetConnectAttr(connection, SQL_ATTR_AUTOCOMMIT, SQL_AUTOCOMMIT_OFF, 0);
+///     if (lh::odbc::fence(connection, guard)) { /* write */ SQLEndTran(SQL_HANDLE_DBC, connection, SQL_COMMIT); }
+///     else SQLEndTran(SQL_HANDLE_DBC, connection, SQL_ROLLBACK);
+///
+/// True: by the database's clock that very term (name, owner, token) is unexpired, and nobody else is granted the name until
+/// the transaction ends, or is rolled back to a savepoint from before; an attempt at it answers busy after
+/// odbc_options::lock_timeout. The term itself can still run out or be released meanwhile, only nobody can have it next.
+/// On a Galera cluster another node may grant it all the same; then the transaction fails, at the latest in its commit.
+/// False: it is over, or the guard is empty or no longer held(), for which nothing is asked. End the transaction: it may have
+/// got the lock all the same.
+///
+/// The holder's own renewals and releases go through meanwhile on PostgreSQL and MariaDB. On SQLite, Galera and the generic
+/// dialect they wait, like everybody else who writes to that file or row: keep such a transaction much shorter than the
+/// ttl and the store's call_timeout. See docs/dialects.md.
+///
+/// The connection must not be in autocommit mode, must find the table under the same name, and needs the right to update it.
+/// Nothing is committed or rolled back, no attribute is changed, and the statement is gone when fence() returns. It waits as
+/// long as the connection's own settings allow; call_timeout doesn't hold for it. Any isolation level will do.
+///
+/// Throws std::system_error with std::errc::invalid_argument in autocommit mode; store_error when the database fails,
+/// among them errc::store_conflict where the transaction has to be begun anew (a snapshot from before a take-over, or SQLite
+/// busy). PostgreSQL aborts a transaction in which a statement has failed, so roll back.
+/// Thread safety: as the guard's and the connection's.
+template <class Guard>
+[[nodiscard]] bool fence(SQLHDBC connection, const Guard& guard)
+{
+    std::error_code ec;
+    store_diagnostics details;
+    const bool fenced = detail::fence(connection, guard, ec, details);
+    if (ec == std::errc::invalid_argument && ec.category() == std::generic_category())
+        leasehold::detail::raise(std::system_error{ec, detail::fence_needs_a_transaction});
+    if (ec) leasehold::detail::raise(store_error{ec, "fence '" + std::string{guard.name()} + "'", std::move(details)});
+    return fenced;
+}
+
+/// Does not throw; false where `ec` is set.
+template <class Guard>
+[[nodiscard]] bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec) noexcept
+{
+    bool fenced = false;
+    ec.clear();
+    leasehold::detail::guarded(ec, [&] {
+        store_diagnostics ignored;
+        fenced = detail::fence(connection, guard, ec, ignored);
+    });
+    return fenced && !ec;
+}
+
+}  // namespace leasehold::inline v0::odbc
+
+#endif

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server
+// What the fence says, and whom it keeps out.
+#include <contract/odbc_connection.hpp>
+#include <faults/fenced_databases.hpp>
+
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/fence.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/environment.hpp>
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Besides what it waits for a lock, on a machine that does other things too.
+constexpr auto slack = 2s;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(fence)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(confirms_the_current_term_and_again, Database, databases)
+{
+    scene<Database> s{"current"};
+    const auto guard = s.lease.try_acquire();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.write(guard.token());
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.commit();
+    BOOST_TEST(s.mine.last() == "1");
+    std::error_code ec = std::make_error_code(std::errc::io_error);
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard, ec));
+    BOOST_TEST(!ec);
+    s.mine.roll_back();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(says_false_without_asking_for_a_guard_that_is_empty_or_no_longer_held, Database, databases)
+{
+    scene<Database> s{"unheld"};
+    auto guard = s.lease.try_acquire();
+    s.stopped.advance(60s);
+    BOOST_TEST(!guard.held());
+    BOOST_TEST(!lh::odbc::fence(SQL_NULL_HDBC, guard));
+    guard.release();
+    BOOST_TEST(!lh::odbc::fence(SQL_NULL_HDBC, guard));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(says_false_of_a_term_that_has_run_out_in_the_database, Database, databases)
+{
+    scene<Database> s{"run out", 200ms};
+    const auto guard = s.lease.try_acquire();
+    BOOST_TEST(s.has_run_out());
+    BOOST_TEST(guard.held());  // by its own clock, so that it is the database that says it
+    BOOST_TEST(!lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.roll_back();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(says_false_after_a_take_over_and_after_an_operator_ended_the_term, Database, databases)
+{
+    scene<Database> s{"taken over"};
+    const auto guard = s.lease.try_acquire();
+    BOOST_TEST(s.others_store.force_release(s.name));
+    BOOST_TEST(!lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.roll_back();
+    const auto others = s.others.try_acquire();
+    BOOST_TEST(others.held());
+    BOOST_TEST(guard.held());
+    BOOST_TEST(!lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.roll_back();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), others));
+    s.mine.roll_back();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(says_false_of_anothers_term_with_the_same_token, Database, databases)
+{
+    scene<Database> s{"same token"};
+    const auto guard = s.lease.try_acquire();
+    odbc_connection{s.database.connection_string()}.execute("delete from leasehold where name = '" + s.name + "'");
+    const auto others = s.others.try_acquire();
+    BOOST_TEST(others.token() == guard.token());
+    BOOST_TEST(!lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.roll_back();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(refuses_a_connection_in_autocommit_mode, Database, databases)
+{
+    scene<Database> s{"autocommit"};
+    const auto guard = s.lease.try_acquire();
+    odbc_connection autocommitting{s.database.connection_string()};
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::odbc::fence(autocommitting.handle(), guard)), std::system_error,
+                          [](const std::system_error& e) {
+                              return e.code() == std::errc::invalid_argument &&
+                                     std::string{e.what()}.find("SQL_ATTR_AUTOCOMMIT") != std::string::npos;
+                          });
+    std::error_code ec;
+    BOOST_TEST(!lh::odbc::fence(autocommitting.handle(), guard, ec));
+    BOOST_TEST((ec == std::errc::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(names_what_is_wrong_with_the_connection, Database, databases)
+{
+    scene<Database> s{"errors"};
+    const auto guard = s.lease.try_acquire();
+    temporary_directory folder;
+    odbc_connection elsewhere{sqlite_connection_string(folder.path() / "elsewhere.db")};
+    elsewhere.begin();
+    std::error_code ec;
+    BOOST_TEST(!lh::odbc::fence(elsewhere.handle(), guard, ec));
+    BOOST_TEST((ec == lh::errc::schema_missing || ec == lh::errc::store_failure), ec.message());
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::odbc::fence(elsewhere.handle(), guard)), lh::store_error,
+                          [](const lh::store_error& e) { return !e.sqlstate().empty(); });
+    BOOST_CHECK_THROW(static_cast<void>(lh::odbc::fence(SQL_NULL_HDBC, guard)), lh::store_error);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_take_over_out_until_the_transaction_ends, Database, databases)
+{
+    for (const bool committing : {true, false}) {
+        scene<Database> s{committing ? "kept out until commit" : "kept out until rollback", 300ms};
+        const auto guard = s.lease.try_acquire();
+        BOOST_TEST_REQUIRE(lh::odbc::fence(s.mine.handle(), guard));
+        BOOST_TEST(s.has_run_out());
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            const lh::time_point begun = now();
+            std::error_code ec;
+            BOOST_TEST(!s.others.try_acquire(ec));
+            BOOST_TEST(!ec, ec.message());
+            BOOST_TEST(now() - begun < lock_timeout + slack);
+        }
+        if (committing)
+            s.mine.commit();
+        else
+            s.mine.roll_back();
+        const auto others = s.others.try_acquire();
+        BOOST_TEST(others.held());
+        BOOST_TEST(others.token() > guard.token());
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_take_over_out_after_a_release_too, Database, networked)
+{
+    scene<Database> s{"released inside"};
+    auto guard = s.lease.try_acquire();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    BOOST_TEST(guard.release() == lh::release_outcome::released);
+    std::error_code ec;
+    BOOST_TEST(!s.others.try_acquire(ec));
+    BOOST_TEST(!ec, ec.message());
+    s.mine.commit();
+    BOOST_TEST(s.others.try_acquire().held());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_waiter_out_with_and_without_session_locks, Database, networked)
+{
+    for (const bool session_locks : {true, false}) {
+        scene<Database> s{session_locks ? "session locks" : "no session locks", 300ms};
+        lh::odbc_options options = s.database.options();
+        options.session_locks = session_locks;
+        lh::odbc_store waiters{s.database.connection_string(), options};
+        lh::basic_lease others{waiters, s.name, lh::lease_terms{.ttl = 60s}};
+        const auto guard = s.lease.try_acquire();
+        BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+        BOOST_TEST(s.has_run_out());
+        std::error_code ec;
+        BOOST_TEST(!others.try_acquire(ec));
+        BOOST_TEST(!ec, ec.message());
+        BOOST_TEST(!others.try_acquire_for(300ms, ec));
+        BOOST_TEST(!ec, ec.message());
+        s.mine.commit();
+        BOOST_TEST(others.try_acquire_for(10s).held());
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(lets_the_holders_renewals_through, Database, networked)
+{
+    scene<Database> s{"renewed"};
+    lh::basic_lease lease{s.store, s.name, lh::lease_terms{.ttl = 1s}};
+    auto guard = lease.try_acquire();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.write(guard.token());
+    lh::duration longest{};
+    for (int i = 0; i < 20; ++i) {
+        const lh::time_point begun = now();
+        BOOST_TEST(guard.renew());
+        longest = std::max(longest, now() - begun);
+    }
+    BOOST_TEST(longest < lock_timeout);
+    std::cout << "renewal under a fence, the longest of 20: "
+              << std::chrono::duration<double, std::milli>{longest}.count() << " ms\n";
+    BOOST_TEST(throughout([&] { return guard.held(); }, 3s));  // longer than a ttl: the engine's come through as well
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.commit();
+}
+
+BOOST_AUTO_TEST_CASE(makes_the_holders_renewals_wait_on_sqlite_without_ending_the_term)
+{
+    scene<sqlite_database> s{"waits"};
+    lh::odbc_store impatient{s.database.connection_string(), lh::odbc_options{.call_timeout = 200ms}};
+    lh::basic_lease lease{impatient, s.name, lh::lease_terms{.ttl = 60s}};
+    auto guard = lease.try_acquire();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    std::error_code ec;
+    BOOST_TEST(!guard.renew(ec));
+    BOOST_TEST((ec == lh::errc::store_conflict || ec == lh::errc::store_timeout), ec.message());
+    BOOST_TEST(guard.held());
+    s.mine.commit();
+    BOOST_TEST(guard.renew());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sees_what_happened_since_the_transactions_snapshot, Database, networked)
+{
+    for (const std::string level : Database::levels) BOOST_TEST_CONTEXT(level) {
+            const auto named = [&level](const std::string& what) { return what + " since, " + level; };
+            const auto begin = [](scene<Database>& s, const std::string& at) {
+                application app{s.database.connection_string(), s.name, Database::set_level(at)};
+                BOOST_TEST(app.last() == "0");
+                std::string in_force = app.connection().execute(Database::show_level);
+                for (char& c : in_force) c = c == '-' ? ' ' : c;
+                BOOST_TEST(in_force == at);
+                return app;
+            };
+            {
+                scene<Database> s{named("renewed"), 400ms};
+                auto guard = s.lease.try_acquire();
+                application app = begin(s, level);
+                BOOST_TEST(guard.renew(60s));
+                // In the snapshot it has run out by then.
+                BOOST_TEST(throughout([&] { return s.others_store_says_held(); }, 500ms));
+                BOOST_TEST(lh::odbc::fence(app.handle(), guard));
+                const lh::time_point begun = now();
+                BOOST_TEST(guard.renew());
+                BOOST_TEST(now() - begun < lock_timeout);
+                app.write(guard.token());
+                app.commit();
+            }
+            {
+                scene<Database> s{named("released")};
+                const auto guard = s.lease.try_acquire();
+                application app = begin(s, level);
+                BOOST_TEST(s.others_store.force_release(s.name));
+                BOOST_TEST(!lh::odbc::fence(app.handle(), guard));
+            }
+            {
+                scene<Database> s{named("taken over")};
+                const auto guard = s.lease.try_acquire();
+                application app = begin(s, level);
+                BOOST_TEST(s.others_store.force_release(s.name));
+                const auto others = s.others.try_acquire();
+                BOOST_TEST(others.held());
+                std::error_code ec;
+                BOOST_TEST(!lh::odbc::fence(app.handle(), guard, ec));
+                BOOST_TEST((!ec || ec == lh::errc::store_conflict), ec.message());
+                app.roll_back();
+                BOOST_TEST(!lh::odbc::fence(app.handle(), guard));
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(agrees_with_renewals_and_repeated_grants_at_the_same_instant, Database, networked)
+{
+    for (const std::string level : Database::levels) BOOST_TEST_CONTEXT(level) {
+            scene<Database> s{"same instant, " + level};
+            auto guard = s.lease.try_acquire();
+            application app{s.database.connection_string(), s.name, Database::set_level(level)};
+            std::error_code renewing;
+            std::jthread holder{[&](std::stop_token stop) {
+                while (!stop.stop_requested() && !renewing) {
+                    const bool renewed = s.store.renew(s.name, s.lease.owner(), guard.token(), 60s, renewing);
+                    const bool granted = s.store.try_acquire(s.name, s.lease.owner(), 60s, renewing).granted();
+                    if (!renewing && !(renewed && granted)) renewing = lh::errc::lost;
+                }
+            }};
+            int fences = 0;
+            int conflicts = 0;
+            for (int i = 0; i < 200; ++i) {
+                std::error_code ec;
+                const bool fenced = lh::odbc::fence(app.handle(), guard, ec);
+                BOOST_TEST((fenced || ec == lh::errc::store_conflict), ec.message());
+                ++(fenced ? fences : conflicts);
+                if (fenced)
+                    app.commit();
+                else
+                    app.roll_back();
+            }
+            holder.request_stop();
+            holder.join();
+            BOOST_TEST(!renewing, renewing.message());
+            BOOST_TEST(fences > 0);
+            if (conflicts > 0) std::cout << conflicts << " of 200 fences met a conflict at " << level << '\n';
+        }
+}
+
+// On SQLite a transaction with an old snapshot can't begin to write.
+BOOST_AUTO_TEST_CASE(is_a_conflict_where_sqlite_would_write_after_an_old_snapshot)
+{
+    scene<sqlite_database> s{"old snapshot"};
+    auto guard = s.lease.try_acquire();
+    BOOST_TEST(s.mine.last() == "0");
+    BOOST_TEST(guard.renew(90s));  // one that changes nothing, in the same millisecond, would write nothing
+    std::error_code ec;
+    BOOST_TEST(!lh::odbc::fence(s.mine.handle(), guard, ec));
+    BOOST_TEST((ec == lh::errc::store_conflict), ec.message());
+    s.mine.roll_back();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.roll_back();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(leaves_other_names_alone, Database, networked)
+{
+    for (const std::string level : Database::levels) BOOST_TEST_CONTEXT(level) {
+            scene<Database> s{"m " + level};
+            application app{s.database.connection_string(), s.name, Database::set_level(level)};
+            std::error_code ec;
+            const std::string before = "l " + level;
+            const std::string after = "n " + level;
+            for (const auto& each : {before, after}) {
+                BOOST_TEST(s.others_store.try_acquire(each, "somebody", 60s, ec).granted());
+                BOOST_TEST(s.others_store.force_release(each));
+            }
+            const auto guard = s.lease.try_acquire();
+            BOOST_TEST(lh::odbc::fence(app.handle(), guard));
+            for (const auto& each : {before, after, before + "+", after + "+", s.name + "+"}) {
+                BOOST_TEST(s.others_store.try_acquire(each, "another", 60s, ec).granted(), each);
+                BOOST_TEST(!ec, ec.message());
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(works_through_decorated_stores_and_other_names_of_table_and_columns, Database, databases)
+{
+    using store_type = typename Database::store_type;
+    scene<Database> s{"decorated"};
+    lh::odbc_options options = s.database.options();
+    options.table = "Own_Leases";
+    options.columns = {.name = "Key", .owner = "Holder", .token = "Number", .expires_at = "Until"};
+    store_type store{s.database.connection_string(), options};
+    store.create_schema();
+    lh::hooked_store hooked{store, [](const lh::store_call&, const lh::store_call_report&) {}};
+    lh::faulty_store faulty{hooked, [](const lh::store_call&) { return lh::store_fault::none; }};
+    lh::basic_lease lease{faulty, "decorated", lh::lease_terms{.ttl = 60s}};
+    const auto guard = lease.try_acquire();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.roll_back();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(refuses_a_table_on_which_it_could_not_keep_anybody_out, Database, networked)
+{
+    scene<Database> s{"no index"};
+    lh::odbc_options options = s.database.options();
+    options.table = "without_index";
+    odbc_connection own{s.database.connection_string()};
+    own.execute("create table without_index (name varchar(190) primary key, owner varchar(190) not null,"
+                " token bigint not null, expires_at timestamp not null)");
+    lh::odbc_store store{s.database.connection_string(), options};
+    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 60s}};
+    const auto guard = lease.try_acquire();
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::odbc::fence(s.mine.handle(), guard)), lh::store_error,
+                          [](const lh::store_error& e) { return std::string{e.what()}.find("index") != std::string::npos; });
+    s.mine.roll_back();
+    own.execute("create unique index leasehold_fence on without_index (name, token)");
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    s.mine.roll_back();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server, quiet
+// The sessions and session locks behind a wait, on real servers: lost, given away, bounded, and never left behind.
+#include <faults/waiting_scene.hpp>
+#include <support/printing.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+using namespace leasehold_test;
+
+BOOST_AUTO_TEST_SUITE(waiting_sessions)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_session_is_ended_goes_on_waiting, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    lh::basic_lease waiter{s.stores[1], "n", terms};
+    auto guard = holder.try_acquire();
+    std::chrono::steady_clock::time_point got;
+    std::jthread waiting{[&] {
+        const auto next = waiter.acquire();
+        got = now();
+    }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    s.end_session_of_waiter();
+    BOOST_REQUIRE(s.are_in_line(1));  // again
+    s.end_session_of_waiter();
+    const auto released = now();
+    guard.release();
+    waiting.join();
+    BOOST_TEST((got - released < 2s));
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_whose_session_is_ended_still_releases, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    lh::basic_lease waiter{s.stores[1], "n", terms};
+    auto guard = holder.try_acquire();
+    std::chrono::steady_clock::time_point got;
+    std::jthread waiting{[&] {
+        const auto next = waiter.acquire();
+        got = now();
+    }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    s.end_session_of_holder();
+    BOOST_REQUIRE(s.are_in_line(0));
+    BOOST_TEST(guard.renew());
+    const auto released = now();
+    BOOST_TEST(guard.release() == lh::release_outcome::released);
+    waiting.join();
+    BOOST_TEST((got - released < 2s));
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_process_has_no_more_than_so_many_locks, Server, servers)
+{
+    waiting_scene<Server> s;
+    std::deque<lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal>> leases;
+    std::deque<typename decltype(leases)::value_type::guard_type> guards;
+    for (std::size_t i = 0; i < lh::odbc::detail::max_held_locks + 20; ++i) {
+        auto& lease = leases.emplace_back(s.stores[0], "n" + std::to_string(i), terms, lh::steady_clock{},
+                                          lh::random_owner_id{}, lh::no_renewal{});
+        BOOST_REQUIRE(guards.emplace_back(lease.try_acquire()).held());
+    }
+    BOOST_TEST(s.locks() == static_cast<int>(lh::odbc::detail::max_held_locks));
+    // Held without a lock: whoever waits gets it, and polls.
+    lh::basic_lease waiter{s.stores[1], leases.back().name(), terms};
+    std::jthread waiting{[&] { const auto next = waiter.acquire(); }};
+    BOOST_REQUIRE(eventually([&] { return s.locks() > static_cast<int>(lh::odbc::detail::max_held_locks); }));
+    guards.clear();
+    waiting.join();
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_wake_for_no_reason_does_no_harm, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    auto guard = holder.try_acquire();
+    lh::waker to_wake;
+    std::error_code ec;
+    {
+        auto watch = s.stores[1].watch_release("n", to_wake);
+        BOOST_TEST(!s.stores[1].try_acquire("n", "waiter", 1min, ec).granted());
+        BOOST_REQUIRE(s.are_in_line(1));
+        for (int i = 0; i < 20; ++i) {
+            const auto answer = s.stores[1].try_acquire("n", "waiter", 1min, ec);
+            BOOST_TEST((!ec && !answer.granted() && answer.token == guard.token()));
+            BOOST_TEST(watch.live());
+        }
+        BOOST_TEST(guard.renew());
+        // Somebody gives the lock away although the name is held: the waiter stays first in line, and polls.
+        s.end_session_of_holder();
+        BOOST_REQUIRE(to_wake.wait_for(10s));
+        BOOST_TEST(!s.stores[1].try_acquire("n", "waiter", 1min, ec).granted());
+        BOOST_TEST(!watch.live());
+        BOOST_TEST(!s.stores[1].try_acquire("n", "waiter", 1min, ec).granted());
+        BOOST_TEST(s.locks() == 1);
+    }
+    BOOST_TEST(s.nothing_is_left(0));
+    BOOST_TEST(guard.renew());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(all_threads_of_a_process_that_wait_for_a_name_are_one_session, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    lh::basic_lease shared{s.stores[1], "n", terms};
+    auto guard = holder.try_acquire();
+    std::atomic<int> granted = 0;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 200; ++i)
+        threads.emplace_back([&] {
+            if (shared.acquire()) ++granted;
+        });
+    BOOST_REQUIRE(eventually([] { return lh::waiting::wait_queues::waiting() == 200; }));
+    BOOST_REQUIRE(s.are_in_line(1));
+    BOOST_TEST(s.sessions() <= 3);  // the holder's, one of the waiters' pool, the one in line
+    guard.release();
+    threads.clear();
+    BOOST_TEST(granted == 200);
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_table_can_be_altered_while_somebody_waits, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    lh::basic_lease waiter{s.stores[1], "n", terms};
+    auto guard = holder.try_acquire();
+    std::chrono::steady_clock::time_point got;
+    std::jthread waiting{[&] {
+        const auto next = waiter.acquire();
+        got = now();
+    }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    std::atomic<bool> altered = false;
+    std::jthread altering{[&] {
+        s.ask("alter table leasehold add column note varchar(10)");
+        altered = true;
+    }};
+    BOOST_TEST(eventually([&] { return altered.load(); }));
+    if (!altered) s.end_session_of_waiter();  // so that this ends
+    BOOST_TEST(guard.renew());
+    const auto released = now();
+    guard.release();
+    waiting.join();
+    BOOST_TEST((got - released < at_once));
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+// A lock may be counted, and given back by another session than it was taken by, in a dozen ways: none must be left.
+BOOST_AUTO_TEST_CASE_TEMPLATE(no_lock_outlives_its_term, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    lh::basic_lease other{s.stores[0], "n", terms};
+    for (int i = 0; i < 5; ++i) {
+        auto guard = holder.try_acquire();
+        BOOST_TEST(!other.try_acquire());
+        BOOST_TEST(guard.renew());
+        std::error_code ec;
+        BOOST_TEST(s.stores[0].try_acquire("n", holder.owner(), 1min, ec).granted());  // the same term again
+        guard.release();
+    }
+    BOOST_TEST(s.locks() == 0);
+    {
+        auto lost = holder.try_acquire();
+        BOOST_TEST(s.stores[1].force_release("n"));
+        BOOST_TEST(lost.release() == lh::release_outcome::lost);
+        BOOST_TEST(s.locks() == 0);
+    }
+    {
+        std::error_code ec;
+        BOOST_REQUIRE(s.stores[0].try_acquire("n", "left to expire", 20ms, ec).granted());
+        BOOST_REQUIRE(eventually([&] { return s.stores[1].try_acquire("n", "next", 20ms, ec).granted(); }));
+        BOOST_REQUIRE(eventually([&] { return s.stores[0].try_acquire("n", "last", 1min, ec).granted(); }));
+        const auto held = s.stores[0].inspect("n", ec);
+        BOOST_REQUIRE((held && held->owner == "last"));
+        BOOST_TEST(s.stores[0].release("n", "last", held->token, 0s, ec));
+        BOOST_TEST(s.locks() == 0);
+    }
+    {
+        lh::basic_lease once{s.stores[0], "n", lh::lease_terms{.ttl = 5s, .min_hold = 1s}};
+        auto guard = once.try_acquire();
+        guard.release();
+        BOOST_TEST(s.locks() == 0);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which statement comes next: grants, renewals and releases on a database that answers as written.
+#include <support/printing.hpp>
+#include <unit/odbc/detail/scripted_database.hpp>
+
+#include <leasehold/odbc/detail/flow.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+using od::fault;
+using od::grant_answer;
+using od::statement;
+using statements = std::vector<statement>;
+using tokens = std::vector<std::int64_t>;
+
+namespace {
+
+constexpr std::int64_t us = od::owner_is_us;
+constexpr std::int64_t nobody = od::owner_is_nobody;
+constexpr std::int64_t another = 0;
+constexpr bool live = true;
+constexpr bool over = false;
+
+void check_granted(const grant_answer& answer, std::int64_t token, bool fresh)
+{
+    BOOST_TEST(answer.result.granted());
+    BOOST_TEST(answer.result.token == lh::fencing_token{token});
+    BOOST_TEST(answer.fresh == fresh);
+}
+
+void check_busy(const grant_answer& answer, std::int64_t token, lh::duration remaining)
+{
+    BOOST_TEST(!answer.result.granted());
+    BOOST_TEST(answer.result.token == lh::fencing_token{token});
+    BOOST_TEST(answer.result.remaining == remaining);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(flow_test)
+
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_one_statement)
+{
+    grant_answer answer;
+    scripted_database free{shows_grant(true, 7, 0, true)};
+    free.one_statement = true;
+    BOOST_TEST(od::grant_flow(free, 6, answer) == fault::none);
+    check_granted(answer, 7, true);
+    BOOST_TEST((free.asked == statements{statement::grant}));
+
+    scripted_database ours{shows_grant(true, 7, 0, false)};
+    ours.one_statement = true;
+    BOOST_TEST(od::grant_flow(ours, 0, answer) == fault::none);
+    check_granted(answer, 7, false);
+
+    scripted_database busy{shows_grant(false, 8, 1500, false)};
+    busy.one_statement = true;
+    BOOST_TEST(od::grant_flow(busy, 0, answer) == fault::none);
+    check_busy(answer, 8, 1500us);
+}
+
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_met_another_in_the_same_instant_reads_who_it_was)
+{
+    for (const reply& met : {no_row(), fails(fault::lock_timeout)}) {
+        grant_answer answer;
+        scripted_database db{met, shows_row(3, another, live, 900)};
+        db.one_statement = true;
+        BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+        check_busy(answer, 3, 900us);
+        BOOST_TEST((db.asked == statements{statement::grant, statement::read}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_repeated_after_a_duplicate_key_and_not_for_ever)
+{
+    grant_answer answer;
+    scripted_database db{fails(fault::duplicate_key), shows_grant(false, 1, 5, false)};
+    db.one_statement = true;
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_busy(answer, 1, 5us);
+
+    scripted_database never{fails(fault::duplicate_key)};
+    never.one_statement = true;
+    BOOST_TEST(od::grant_flow(never, 0, answer) == fault::duplicate_key);
+    BOOST_TEST(never.asked.size() == static_cast<std::size_t>(od::max_looks));
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_a_new_name_reads_and_inserts)
+{
+    grant_answer answer;
+    scripted_database db{no_row(), changes(1)};
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_granted(answer, 1, true);
+    BOOST_TEST((db.asked == statements{statement::read, statement::insert}));
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_a_free_name_takes_it_from_the_term_that_was_read)
+{
+    grant_answer answer;
+    scripted_database db{shows_row(41, another, over, -5), changes(1)};
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_granted(answer, 42, true);
+    BOOST_TEST((db.asked == statements{statement::read, statement::take}));
+    BOOST_TEST(db.tokens.back() == 41);
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_an_expired_term_of_our_own_is_a_new_term)
+{
+    grant_answer answer;
+    scripted_database db{shows_row(41, us, over, -5), changes(1)};
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_granted(answer, 42, true);
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_a_held_name_is_busy_and_writes_nothing)
+{
+    for (const std::int64_t whose : {another, nobody}) {
+        grant_answer answer;
+        scripted_database db{shows_row(9, whose, live, 2500)};
+        BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+        check_busy(answer, 9, 2500us);
+        BOOST_TEST((db.asked == statements{statement::read}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_our_own_term_gives_it_more_time_and_only_where_that_is_more)
+{
+    grant_answer answer;
+    scripted_database shorter{shows_row(9, us, live, 999), changes(1)};
+    BOOST_TEST(od::grant_flow(shorter, 0, answer) == fault::none);
+    check_granted(answer, 9, false);
+    BOOST_TEST((shorter.asked == statements{statement::read, statement::renew}));
+    BOOST_TEST(shorter.tokens.back() == 9);
+
+    scripted_database longer{shows_row(9, us, live, 1000)};
+    BOOST_TEST(od::grant_flow(longer, 0, answer) == fault::none);
+    check_granted(answer, 9, false);
+    BOOST_TEST((longer.asked == statements{statement::read}));
+}
+
+BOOST_AUTO_TEST_CASE(grant_looks_again_after_somebody_was_quicker_and_not_for_ever)
+{
+    grant_answer answer;
+    scripted_database db{shows_row(4, another, over, -1), changes(0), shows_row(5, another, live, 70)};
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_busy(answer, 5, 70us);
+    BOOST_TEST((db.asked == statements{statement::read, statement::take, statement::read}));
+
+    scripted_database inserted{no_row(), fails(fault::duplicate_key), shows_row(1, another, live, 70)};
+    BOOST_TEST(od::grant_flow(inserted, 0, answer) == fault::none);
+    check_busy(answer, 1, 70us);
+
+    scripted_database never{shows_row(4, another, over, -1)};
+    BOOST_TEST(od::grant_flow(never, 0, answer) == fault::conflict);
+    BOOST_TEST(never.asked.size() == static_cast<std::size_t>(2 * od::max_looks));
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_a_row_that_somebody_has_locked_is_busy)
+{
+    grant_answer answer;
+    scripted_database db{shows_row(4, another, over, -1), fails(fault::lock_timeout), shows_row(4, another, over, -1)};
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    BOOST_TEST(!answer.result.granted());
+    BOOST_TEST((db.asked == statements{statement::read, statement::take, statement::read}));
+}
+
+BOOST_AUTO_TEST_CASE(hint_saves_the_read_when_it_is_right_and_costs_one_statement_when_it_is_not)
+{
+    grant_answer answer;
+    scripted_database right{changes(1)};
+    BOOST_TEST(od::grant_flow(right, 12, answer) == fault::none);
+    check_granted(answer, 13, true);
+    BOOST_TEST((right.asked == statements{statement::take}));
+    BOOST_TEST((right.tokens == tokens{12}));
+
+    scripted_database wrong{changes(0), shows_row(14, another, live, 10)};
+    BOOST_TEST(od::grant_flow(wrong, 12, answer) == fault::none);
+    check_busy(answer, 14, 10us);
+    BOOST_TEST((wrong.asked == statements{statement::take, statement::read}));
+
+    scripted_database locked{fails(fault::lock_timeout), shows_row(14, another, live, 10)};
+    BOOST_TEST(od::grant_flow(locked, 12, answer) == fault::none);
+    check_busy(answer, 14, 10us);
+
+    scripted_database by_client{shows_row(12, another, over, -1), changes(1)};
+    by_client.arithmetic = true;  // without a read it knows no clock
+    BOOST_TEST(od::grant_flow(by_client, 12, answer) == fault::none);
+    BOOST_TEST((by_client.asked == statements{statement::read, statement::take}));
+}
+
+BOOST_AUTO_TEST_CASE(grant_that_fails_says_so_and_asks_no_further)
+{
+    for (const std::int64_t hint : {0, 5})
+        for (const bool one_statement : {false, true}) {
+            grant_answer answer;
+            scripted_database db{fails(fault::connection_lost)};
+            db.one_statement = one_statement;
+            BOOST_TEST(od::grant_flow(db, hint, answer) == fault::connection_lost);
+            BOOST_TEST(!answer.result.granted());
+            BOOST_TEST(db.asked.size() == 1U);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(renewal_is_one_statement)
+{
+    bool renewed = false;
+    scripted_database db{changes(1)};
+    BOOST_TEST(od::renew_flow(db, 5, renewed) == fault::none);
+    BOOST_TEST(renewed);
+    BOOST_TEST((db.asked == statements{statement::renew}));
+    BOOST_TEST((db.tokens == tokens{5}));
+}
+
+BOOST_AUTO_TEST_CASE(renewal_that_matches_no_row_has_lost_the_term)
+{
+    bool renewed = true;
+    scripted_database db{changes(0)};
+    BOOST_TEST(od::renew_flow(db, 5, renewed) == fault::none);
+    BOOST_TEST(!renewed);
+    BOOST_TEST(db.asked.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(renewal_that_changes_no_row_is_read_back_where_only_changes_are_counted)
+{
+    bool renewed = false;
+    scripted_database long_enough{changes(0), shows_row(5, us, live, 1000)};
+    long_enough.matched_rows = false;
+    BOOST_TEST(od::renew_flow(long_enough, 5, renewed) == fault::none);
+    BOOST_TEST(renewed);
+    BOOST_TEST((long_enough.asked == statements{statement::renew, statement::read}));
+
+    for (const reply& lost : {no_row(), shows_row(5, us, over, -1), shows_row(6, us, live, 5000),
+                              shows_row(5, another, live, 5000), shows_row(5, nobody, live, 5000)}) {
+        scripted_database db{changes(0), lost};
+        db.matched_rows = false;
+        renewed = true;
+        BOOST_TEST(od::renew_flow(db, 5, renewed) == fault::none);
+        BOOST_TEST(!renewed);
+    }
+
+    scripted_database again{changes(0), shows_row(5, us, live, 10), changes(1)};
+    again.matched_rows = false;
+    BOOST_TEST(od::renew_flow(again, 5, renewed) == fault::none);
+    BOOST_TEST(renewed);
+}
+
+BOOST_AUTO_TEST_CASE(release_is_one_statement)
+{
+    bool released = false;
+    scripted_database db{changes(1)};
+    BOOST_TEST(od::release_flow(db, 5, false, false, released) == fault::none);
+    BOOST_TEST(released);
+    BOOST_TEST((db.asked == statements{statement::release}));
+    BOOST_TEST((db.tokens == tokens{5}));
+
+    scripted_database closing{changes(1)};
+    BOOST_TEST(od::release_flow(closing, 5, true, false, released) == fault::none);
+    BOOST_TEST((closing.asked == statements{statement::close}));
+
+    scripted_database lost{changes(0)};
+    BOOST_TEST(od::release_flow(lost, 5, false, false, released) == fault::none);
+    BOOST_TEST(!released);
+    BOOST_TEST((lost.asked == statements{statement::release}));
+}
+
+BOOST_AUTO_TEST_CASE(repeated_release_reads_whether_the_first_one_did_it)
+{
+    const auto repeat = [](bool keep_closed, const reply& row) {
+        bool released = false;
+        scripted_database db{changes(0), row};
+        BOOST_TEST(od::release_flow(db, 5, keep_closed, true, released) == fault::none);
+        BOOST_TEST((db.asked.back() == statement::read));
+        return released;
+    };
+    BOOST_TEST(repeat(false, shows_row(5, us, over, -1, true)));
+    BOOST_TEST(repeat(true, shows_row(5, nobody, live, 1000)));
+    BOOST_TEST(!repeat(false, shows_row(5, nobody, live, 1000)));
+    BOOST_TEST(!repeat(false, shows_row(5, us, over, -1)));           // it ran out
+    BOOST_TEST(!repeat(false, shows_row(6, another, live, 1000)));    // somebody else's since
+    BOOST_TEST(!repeat(false, shows_row(6, another, over, 0, true)));  // and released since
+    BOOST_TEST(!repeat(false, no_row()));
+}
+
+BOOST_AUTO_TEST_CASE(release_that_keeps_closed_reads_the_clock_first_where_the_client_adds)
+{
+    bool released = false;
+    scripted_database db{shows_row(5, us, live, 1000), changes(1)};
+    db.arithmetic = true;
+    BOOST_TEST(od::release_flow(db, 5, true, false, released) == fault::none);
+    BOOST_TEST(released);
+    BOOST_TEST((db.asked == statements{statement::read, statement::close}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_UNIT_ODBC_DETAIL_SCRIPTED_DATABASE_HPP
+#define LEASEHOLD_TESTS_UNIT_ODBC_DETAIL_SCRIPTED_DATABASE_HPP
+
+#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/statement.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+// Found by argument-dependent look-up from Boost.Test: numbers, as in the headers.
+namespace leasehold::inline v0::odbc::detail {
+
+inline std::ostream& boost_test_print_type(std::ostream& out, statement which)
+{
+    return out << "statement " << static_cast<int>(which);
+}
+
+inline std::ostream& boost_test_print_type(std::ostream& out, fault kind)
+{
+    return out << "fault " << static_cast<int>(kind);
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+namespace leasehold_test {
+
+namespace od = leasehold::odbc::detail;
+
+/// What a database answers to one statement.
+struct reply {
+    od::fault failed = od::fault::none;
+    std::int64_t rows = 0;
+    bool found = false;
+    std::vector<std::pair<od::column, std::int64_t>> numbers{};
+};
+
+inline reply fails(od::fault kind) { return {.failed = kind}; }
+inline reply no_row() { return {}; }
+inline reply changes(std::int64_t rows) { return {.rows = rows}; }
+inline reply shows(std::initializer_list<std::pair<od::column, std::int64_t>> numbers)
+{
+    return {.found = true, .numbers = numbers};
+}
+
+/// What `read` and `queued_read` show.
+inline reply shows_row(std::int64_t token, std::int64_t whose, bool live, std::int64_t remaining, bool released = false,
+                       bool locked = false)
+{
+    return shows({{od::column::token, token},
+                  {od::column::whose, whose},
+                  {od::column::live, live},
+                  {od::column::remaining, remaining},
+                  {od::column::released, released},
+                  {od::column::locked, locked}});
+}
+
+/// What the grants in one statement show.
+inline reply shows_grant(bool granted, std::int64_t token, std::int64_t remaining, bool fresh, bool locked = false)
+{
+    return shows({{od::column::granted, granted},
+                  {od::column::token, token},
+                  {od::column::remaining, remaining},
+                  {od::column::fresh, fresh},
+                  {od::column::locked, locked}});
+}
+
+/// A `Database` of flow.hpp that answers as written, the last answer again and again, and notes what it was asked.
+class scripted_database {
+public:
+    scripted_database(std::initializer_list<reply> replies) : replies_{replies} {}
+
+    bool one_statement = false;
+    bool arithmetic = false;
+    bool matched_rows = true;
+    std::int64_t ttl_us = 1000;
+
+    std::vector<od::statement> asked;
+    std::vector<std::int64_t> tokens;  ///< that were set at each of them
+
+    od::fault run(od::statement which)
+    {
+        asked.push_back(which);
+        tokens.push_back(token_);
+        now_ = replies_.front();
+        if (replies_.size() > 1) replies_.pop_front();
+        numbers_ = {};
+        for (const auto& [column, number] : now_.numbers) numbers_[static_cast<std::size_t>(column)] = number;
+        return now_.failed;
+    }
+    [[nodiscard]] bool found() const { return now_.found; }
+    [[nodiscard]] std::int64_t rows() const { return now_.rows; }
+    [[nodiscard]] std::int64_t number(od::column which) const { return numbers_[static_cast<std::size_t>(which)]; }
+    void set_token(std::int64_t token) { token_ = token; }
+    [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
+    [[nodiscard]] bool single_statement_grant() const { return one_statement; }
+    [[nodiscard]] bool client_arithmetic() const { return arithmetic; }
+    [[nodiscard]] bool counts_matched_rows() const { return matched_rows; }
+
+private:
+    std::deque<reply> replies_;
+    reply now_{};
+    std::array<std::int64_t, 13> numbers_{};
+    std::int64_t token_ = 0;
+};
+
+}  // namespace leasehold_test
+
+#endif

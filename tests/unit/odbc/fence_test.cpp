@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/odbc/detail/fence_flow.hpp>
+#include <leasehold/odbc/dialect/detected.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace lh::odbc::detail;
+
+namespace leasehold::odbc::detail {
+
+std::ostream& boost_test_print_type(std::ostream& out, fault kind) { return out << "fault " << static_cast<int>(kind); }
+std::ostream& boost_test_print_type(std::ostream& out, fence_answer answer)
+{
+    return out << (answer == fence_answer::over ? "over" : answer == fence_answer::current ? "current" : "unsettled");
+}
+
+}  // namespace leasehold::odbc::detail
+
+namespace {
+
+struct reply {
+    fault failed = fault::none;
+    bool result = false;
+    bool row = false;
+    int number = 0;
+    int rows = 0;
+};
+const reply nothing_found{.result = true};
+const reply a_row{.result = true, .row = true};
+reply number(int n) { return {.result = true, .row = true, .number = n}; }
+reply counted(int n) { return {.rows = n}; }
+
+// A connection whose statements answer what they are told to.
+struct scripted_connection {
+    std::map<std::string, reply> replies;
+    std::vector<std::string> ran{};
+    reply last{};
+    const char* advice = nullptr;
+
+    fault run(const compiled_statement& statement)
+    {
+        ran.push_back(statement.sql);
+        last = replies.at(statement.sql);
+        return last.failed;
+    }
+    bool has_result() const { return last.result; }
+    bool found() const { return last.row; }
+    int number() const { return last.number; }
+    int rows() const { return last.rows; }
+    fault fail(fault kind, const char* words)
+    {
+        advice = words;
+        return kind;
+    }
+};
+
+struct sql : compiled_fence {
+    explicit sql(const std::string& at_first = {})
+    {
+        if (at_first.find("possible") != std::string::npos) possible.sql = "possible";
+        if (at_first.find("cluster") != std::string::npos) cluster.sql = "cluster";
+        lock.sql = "lock";
+        write.sql = "write";
+    }
+};
+
+fence_answer answer_to(const reply& lock)
+{
+    scripted_connection on{{{"lock", lock}}};
+    fence_answer answer = fence_answer::current;
+    BOOST_TEST(fence_flow(on, sql{}, answer) == fault::none);
+    return answer;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(fence_flow_test)
+
+BOOST_AUTO_TEST_CASE(update_that_counts_the_row_is_a_current_term)
+{
+    BOOST_TEST(answer_to(counted(1)) == fence_answer::current);
+    BOOST_TEST(answer_to(counted(0)) == fence_answer::over);
+    BOOST_TEST(answer_to(counted(-1)) == fence_answer::over);
+}
+
+BOOST_AUTO_TEST_CASE(select_says_over_current_or_unsettled)
+{
+    BOOST_TEST(answer_to(nothing_found) == fence_answer::over);
+    BOOST_TEST(answer_to(number(0)) == fence_answer::over);
+    BOOST_TEST(answer_to(number(1)) == fence_answer::current);
+    BOOST_TEST(answer_to(number(2)) == fence_answer::unsettled);
+}
+
+BOOST_AUTO_TEST_CASE(failure_is_not_an_answer)
+{
+    scripted_connection on{{{"lock", {.failed = fault::conflict, .result = true, .row = true, .number = 1}}}};
+    fence_answer answer = fence_answer::current;
+    BOOST_TEST(fence_flow(on, sql{}, answer) == fault::conflict);
+    BOOST_TEST(answer == fence_answer::over);
+}
+
+BOOST_AUTO_TEST_CASE(table_and_cluster_are_asked_about_once)
+{
+    const sql of{"cluster, possible"};
+    scripted_connection on{{{"cluster", nothing_found}, {"possible", a_row}, {"lock", counted(1)}}};
+    fence_answer answer{};
+    for (int i = 0; i < 2; ++i) BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    const std::vector<std::string> expected{"cluster", "possible", "lock", "lock"};
+    BOOST_TEST(on.ran == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(on_a_cluster_the_row_is_written)
+{
+    const sql of{"cluster, possible"};
+    scripted_connection on{{{"cluster", a_row}, {"write", counted(1)}}};
+    fence_answer answer{};
+    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(answer == fence_answer::current);
+    BOOST_TEST(on.ran.back() == "write");
+}
+
+BOOST_AUTO_TEST_CASE(table_on_which_nothing_would_wait_is_refused_until_it_has_its_index)
+{
+    const sql of{"possible"};
+    scripted_connection on{{{"possible", nothing_found}, {"lock", counted(1)}}};
+    fence_answer answer{};
+    for (int i = 0; i < 2; ++i) {
+        BOOST_TEST(fence_flow(on, of, answer) == fault::failure);
+        BOOST_TEST(answer == fence_answer::over);
+        BOOST_TEST(std::string{on.advice}.find("index") != std::string::npos);
+    }
+    on.replies["possible"] = a_row;
+    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(answer == fence_answer::current);
+}
+
+BOOST_AUTO_TEST_CASE(failed_question_is_asked_again)
+{
+    const sql of{"cluster"};
+    scripted_connection on{{{"cluster", {.failed = fault::connection_lost}}, {"lock", counted(1)}}};
+    fence_answer answer{};
+    BOOST_TEST(fence_flow(on, of, answer) == fault::connection_lost);
+    on.replies["cluster"] = nothing_found;
+    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(answer == fence_answer::current);
+}
+
+BOOST_AUTO_TEST_CASE(dialect_without_a_fence_is_named)
+{
+    sql of;
+    of.lock.sql.clear();
+    scripted_connection on{{}};
+    fence_answer answer{};
+    BOOST_TEST(fence_flow(on, of, answer) == fault::failure);
+    BOOST_TEST(on.advice != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(every_dialects_fence_names_the_whole_term)
+{
+    const lh::odbc_options options{.table = "own.leases",
+                                   .columns = {.name = "n", .owner = "o", .token = "t", .expires_at = "e"}};
+    const lh::dialect::circumstances at{
+        .dbms_name = {}, .dbms_version = {}, .now = options.now, .lock_timeout = {}, .call_timeout = {}};
+    for (const auto& described : {lh::dialect::postgresql::describe(at), lh::dialect::mariadb::describe(at),
+                                  lh::dialect::sqlite::describe(at), lh::dialect::generic::describe(at)}) {
+        const program compiled{described, options};
+        for (const compiled_statement* each : {&compiled.fence().lock, &compiled.fence().write}) {
+            if (each->sql.empty()) continue;
+            BOOST_TEST(each->sql.find_first_of("{}:") == std::string::npos, each->sql);
+            BOOST_TEST((std::count(each->parameters.begin(), each->parameters.end(), parameter::name) == 1), each->sql);
+            BOOST_TEST((std::count(each->parameters.begin(), each->parameters.end(), parameter::token) == 1), each->sql);
+        }
+        BOOST_TEST(!compiled.fence().lock.sql.empty());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -23,6 +23,7 @@
 #include <atomic>
 #include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -89,7 +90,7 @@ public:
     {
         std::error_code ec;
         connect();
-        attempt_result tried = attempt(ec);
+        attempt_result tried = attempt_once(ec);
         if (ec) raise_failure(ec, "try_acquire", tried.too_late);
         return std::move(tried.guard);
     }
@@ -98,7 +99,7 @@ public:
     {
         ec.clear();
         detail::guarded(ec, [this] { connect(); });
-        return ec ? guard_type{} : attempt(ec).guard;
+        return ec ? guard_type{} : attempt_once(ec).guard;
     }
 
     /// Waits for the lease, at most this long; zero or less is exactly one attempt.
@@ -253,6 +254,14 @@ private:
         return {.guard = {}, .answer = result};
     }
 
+    // An attempt of somebody who doesn't wait. A waiter that met it took it for a guard that is alive, and sleeps until told.
+    attempt_result attempt_once(std::error_code& ec) noexcept
+    {
+        attempt_result tried = attempt(ec);
+        if (!tried.guard && !tried.own_guard_alive) waiting::wait_queues::released(std::addressof(store()), name());
+        return tried;
+    }
+
     guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
     {
         std::error_code ec;
@@ -279,7 +288,7 @@ private:
     {
         static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
-        if (deadline <= clock().now()) return attempt(ec);
+        if (deadline <= clock().now()) return attempt_once(ec);
         waker to_wake;
         const waiting::wait_queues::place in_line{std::addressof(store()), name(), to_wake};
         const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
@@ -287,7 +296,8 @@ private:
             if (stop.stop_requested() || clock().now() >= deadline) return {};
             clock().wait_until(to_wake, deadline);
         }
-        return campaign(waiting::wait_machine{deadline, waiting::pauses_of(store()), waiting::random_seed(this)}, to_wake, stop, ec, on_busy);
+        const std::uint64_t seed = waiting::random_seed(owner(), clock().now());
+        return campaign(waiting::wait_machine{deadline, waiting::pauses_of(store()), seed}, to_wake, stop, ec, on_busy);
     }
 
     static void ignore_busy(const acquire_result&) noexcept {}

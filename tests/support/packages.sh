@@ -88,10 +88,13 @@ leasehold_gcc_packages=(g++=command:g++)
 leasehold_clang_packages=(clang=command:clang++)
 leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
 leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
-leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
+leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp libboost-context-dev=header:boost/context/fiber.hpp
+    faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
 leasehold_server_packages=(
     postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
     odbc-postgresql="odbc-driver:PostgreSQL Unicode"
     mariadb-server=command:mariadbd,command:mariadb-install-db,command:mariadb
     odbc-mariadb="odbc-driver:MariaDB Unicode"
+    galera-4=file:/usr/lib*/*/libgalera_smm.so
+    rsync=command:rsync
 )

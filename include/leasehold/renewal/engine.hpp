@@ -5,19 +5,17 @@
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/guarded.hpp>
-#include <leasehold/detail/quiet_thread.hpp>
 #include <leasehold/renewal/deadline_heap.hpp>
 #include <leasehold/renewal/job_queue.hpp>
+#include <leasehold/renewal/threading.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace leasehold::inline v0::renewal {
@@ -76,6 +74,9 @@ public:
     }
 
 private:
+    using background = threading<Clock>;
+    using thread = typename background::thread;
+
     struct shared;
 
     // Stops and joins what it has started, also when its owner's constructor fails half way.
@@ -88,20 +89,20 @@ private:
             if (!runs) return;
             runs->stop();
             finish(watchdog);
-            for (std::thread& worker : runs->workers) finish(worker);
+            for (thread& worker : runs->workers) finish(worker);
         }
 
-        static void finish(std::thread& thread) noexcept
+        static void finish(thread& ended) noexcept
         {
-            if (!thread.joinable()) return;
-            if (thread.get_id() == std::this_thread::get_id())
-                thread.detach();
+            if (!ended.joinable()) return;
+            if (background::is_this(ended))
+                ended.detach();
             else
-                thread.join();
+                ended.join();
         }
 
         std::shared_ptr<shared> runs;
-        std::thread watchdog;
+        thread watchdog;
     };
 
     // Apart from the engine, so that an engine destroyed by one of its own threads (in a stop callback) leaves them
@@ -113,7 +114,7 @@ private:
         {
             owned.runs = this->shared_from_this();
             clock.wait_until(watchdog_waker, clock.now());  // doesn't wait: makes the watchdog known to a manual clock
-            owned.watchdog = detail::quiet_thread([s = owned.runs] { s->watch(); });
+            owned.watchdog = background::start([s = owned.runs] { s->watch(); });
             const std::lock_guard lock{mutex};
             add_worker();
         }
@@ -186,20 +187,20 @@ private:
 
         void add_worker()
         {
-            workers[worker_count] = detail::quiet_thread([s = this->shared_from_this()] { s->work(); });
+            workers[worker_count] = background::start([s = this->shared_from_this()] { s->work(); });
             ++worker_count;
         }
 
         const Clock clock;
         waker watchdog_waker;
         std::mutex mutex;
-        std::condition_variable work_there;
+        typename background::condition_variable work_there;
         deadline_heap queue;
         job_queue jobs;
         std::size_t enrolled = 0;
         std::size_t idle_workers = 0;
         std::size_t worker_count = 0;
-        std::array<std::thread, workers_max> workers;
+        std::array<thread, workers_max> workers;
         bool stopping = false;
     };
 

@@ -12,6 +12,7 @@
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/term_machine.hpp>
+#include <leasehold/renewal/threading.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -255,8 +256,8 @@ private:
 
     static constexpr time_point over = time_point::min();
     mutable std::atomic<time_point> deadline_{over};
-    std::mutex exchange_mutex_;  // held across I/O; taken before mutex_
-    mutable std::mutex mutex_;   // guards what follows; never held across I/O
+    typename threading<Clock>::mutex_across_calls exchange_mutex_;  // held across I/O; taken before mutex_
+    mutable std::mutex mutex_;  // guards what follows; never held across I/O
     term_machine machine_;
     fencing_token token_;
     std::uint64_t generation_ = 0;  // tells an answer to an earlier term's renewal

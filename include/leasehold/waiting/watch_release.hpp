@@ -4,9 +4,10 @@
 
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
 
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 namespace leasehold::inline v0::waiting {
@@ -34,11 +35,11 @@ poll_pauses pauses_of(const Store& store) noexcept
         return {};
 }
 
-/// Different for waiters that begin at different times, or on different objects.
-inline std::uint64_t random_seed(const void* waiter) noexcept
+/// Different for waiters that begin at different times, or of different owners; nothing else, so that a simulation can replay it.
+inline std::uint64_t random_seed(std::string_view owner, time_point now) noexcept
 {
-    const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    return now * 0x9E3779B97F4A7C15ULL ^ static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(waiter));
+    const auto begun = static_cast<std::uint64_t>(now.time_since_epoch().count());
+    return begun * 0x9E3779B97F4A7C15ULL ^ static_cast<std::uint64_t>(std::hash<std::string_view>{}(owner));
 }
 
 }  // namespace leasehold::inline v0::waiting

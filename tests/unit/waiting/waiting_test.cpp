@@ -2,6 +2,7 @@
 // Waiting through basic_lease, over stores in memory: with and without somebody who wakes.
 #include <support/eventually.hpp>
 #include <support/printing.hpp>
+#include <support/scripted_store.hpp>
 
 #include <leasehold/leasehold.hpp>
 
@@ -175,6 +176,31 @@ BOOST_AUTO_TEST_CASE(a_release_in_the_same_process_wakes_even_where_the_store_do
     }};
     BOOST_TEST(static_cast<bool>(shared.acquire()));
     BOOST_TEST(count.attempts == 2);  // while our own guard was alive there was nothing to ask the store
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_met_another_threads_failing_attempt_is_woken_by_its_end)
+{
+    scripted_store store{lh::manual_clock{}};
+    lh::basic_lease shared{store, "n", terms};
+    gate hold_back;
+    std::atomic<bool> first = true;
+    store.before(operation::try_acquire, [&](std::string_view) {
+        if (first.exchange(false)) hold_back.pass();
+    });
+    store.next(operation::try_acquire, fate::fails);
+    std::jthread trying{[&] {
+        std::error_code ec;
+        static_cast<void>(shared.try_acquire(ec));
+    }};
+    BOOST_REQUIRE(hold_back.reached_by());
+    std::atomic<bool> holds = false;
+    std::stop_source stop;
+    std::jthread waiting{[&] { holds = shared.acquire(stop.get_token()).held(); }};
+    BOOST_REQUIRE(are_waiting(1));
+    BOOST_TEST(throughout([&] { return !holds; }, 20ms));
+    hold_back.open();
+    BOOST_TEST(eventually([&] { return holds.load(); }));
+    stop.request_stop();
 }
 
 BOOST_AUTO_TEST_CASE(however_many_threads_wait_the_store_sees_one)

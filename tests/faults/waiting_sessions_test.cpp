@@ -119,16 +119,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(all_threads_of_a_process_that_wait_for_a_name_are_
     auto guard = holder.try_acquire();
     std::atomic<int> granted = 0;
     std::vector<std::jthread> threads;
-    for (int i = 0; i < 200; ++i)
+    for (int i = 0; i < 1000; ++i)
         threads.emplace_back([&] {
             if (shared.acquire()) ++granted;
         });
-    BOOST_REQUIRE(eventually([] { return lh::waiting::wait_queues::waiting() == 200; }));
+    BOOST_REQUIRE(eventually([] { return lh::waiting::wait_queues::waiting() == 1000; }));
     BOOST_REQUIRE(s.are_in_line(1));
     BOOST_TEST(s.sessions() <= 3);  // the holder's, one of the waiters' pool, the one in line
     guard.release();
     threads.clear();
-    BOOST_TEST(granted == 200);
+    BOOST_TEST(granted == 1000);
     BOOST_TEST(s.nothing_is_left(0));
 }
 

@@ -2,7 +2,8 @@
 // What a grant and its release cost, beside two bare prepared single-row UPDATEs of the same table through the same driver.
 //
 // The two take turns in short rounds within one run, so that a machine whose speed drifts slows both; the ratio of each
-// round is taken, and the median of the rounds printed with the least and the most.
+// round is taken, and the median of the rounds printed with the least and the most. Beside it the very same statements of the
+// store on the calling thread: what is left of the difference is the price of calls that return in time (two changes of threads).
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/environment.hpp>
@@ -12,9 +13,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -90,6 +93,39 @@ private:
     SQLLEN length_ = 5;
 };
 
+// A store's session without the thread that makes its calls return in time.
+class unbounded_calls {
+public:
+    unbounded_calls(const std::string& connection_string, const std::vector<std::string>& settings)
+        : session_{std::make_shared<const lh::odbc::detail::configuration>(
+              connection_string, lh::odbc_options{.on_connect = settings}, &lh::dialect::detected::describe)}
+    {
+    }
+
+    void operator()()
+    {
+        using lh::odbc::detail::operation;
+        const auto until = std::chrono::steady_clock::now() + 5s;
+        session_.prepare({operation::acquire, name, owner, hint_, 10s, {}}, until);
+        session_.set_lock_order({lh::odbc::detail::lock_use::with_grant, key_});
+        session_.perform();
+        const auto grant = session_.result().grant;
+        if (!grant.result.granted()) throw std::runtime_error{"an unbounded grant failed"};
+        hint_ = grant.result.token.value();
+        session_.prepare({operation::release, name, owner, hint_, {}, {}}, until);
+        if (grant.locked) session_.set_lock_order({lh::odbc::detail::lock_use::have, key_, session_.connection_number(), 0});
+        session_.perform();
+        if (!session_.result().yes) throw std::runtime_error{"an unbounded release failed"};
+    }
+
+private:
+    static constexpr std::string_view name = "unbounded";
+    static constexpr std::string_view owner = "somebody on some host, with a number";
+    lh::odbc::detail::session session_;
+    lh::odbc::detail::session_lock_key key_{"leasehold", name};
+    std::int64_t hint_ = 0;
+};
+
 template <class Work>
 double microseconds_each(int times, Work work)
 {
@@ -121,7 +157,9 @@ void measure(const database& of)
     bare_update update{of.connection_string, of.settings, of.expiry};
     lh::basic_lease lease{store, "measured"};
 
-    std::vector<double> floors, costs, ratios;
+    unbounded_calls same_without_bound{of.connection_string, of.settings};
+
+    std::vector<double> floors, costs, ratios, bounds;
     for (int round = 0; round < rounds + warm_up_rounds; ++round) {
         const double floor = microseconds_each(of.times, [&] {
             update();
@@ -131,14 +169,16 @@ void measure(const database& of)
             auto guard = lease.try_acquire();
             if (!guard || guard.release() != lh::release_outcome::released) throw std::runtime_error{"a grant or release failed"};
         });
+        const double without_bound = microseconds_each(of.times, [&] { same_without_bound(); });
         if (round < warm_up_rounds) continue;
+        bounds.push_back((cost - without_bound) / 2);
         floors.push_back(floor);
         costs.push_back(cost);
         ratios.push_back(cost / floor);
     }
     const auto [least, most] = std::ranges::minmax(ratios);
-    std::printf("%-28.*s two UPDATEs %8.1f us   grant + release %8.1f us   ratio %.2f (%.2f to %.2f)\n", static_cast<int>(of.label.size()),
-                of.label.data(), median(floors), median(costs), median(ratios), least, most);
+    std::printf("%-28.*s two UPDATEs %8.1f us   grant + release %8.1f us   ratio %.2f (%.2f to %.2f)   bound %.1f us a call\n", static_cast<int>(of.label.size()),
+                of.label.data(), median(floors), median(costs), median(ratios), least, most, median(bounds));
     std::fflush(stdout);
 }
 

@@ -27,8 +27,9 @@ public:
         if (place_) line_.leave(name_, *place_);
     }
 
-    /// True while a session of its own is in line. False too where there is no such line (SQLite), or no session for it.
-    [[nodiscard]] bool live() const { return place_ && place_->live(); }
+    /// True while a session of its own is in line, and lines have not been waited in in vain. False too where there is no such
+    /// line (SQLite), or no session for it.
+    [[nodiscard]] bool live() const { return place_ && place_->live() && line_.patience().is_whole(); }
 
 private:
     detail::waiting_line& line_;

@@ -73,13 +73,6 @@ public:
         return true;
     }
 
-    // Of one that was given up or left: whether it has ended.
-    [[nodiscard]] bool wait_until_stopped(time_point deadline)
-    {
-        std::unique_lock lock{mutex_};
-        return to_caller_.wait_until(lock, deadline, [this] { return state_ == state::stopped; });
-    }
-
     // For calls that nobody waits for.
     [[nodiscard]] duration patience() const noexcept { return inner_.patience(); }
 

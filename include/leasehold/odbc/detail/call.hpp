@@ -28,7 +28,7 @@ enum class operation : std::uint8_t {
     connect,
     lock,     // wait for the session lock, as long as it takes
     unlock,
-    end_wait  // end the session `token` if it waits for a lock
+    end_wait  // end the wait of the session `token` for a lock
 };
 
 // What is asked. Views into the caller's arguments: a session copies them before the caller can leave.

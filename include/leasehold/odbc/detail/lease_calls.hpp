@@ -169,7 +169,7 @@ private:
         // Out of turn: the next term is as good as granted, to whoever has the lock.
         line_.ask(place, what.name, answer.result.token.value() + (answer.out_of_turn ? 1 : 0));
         if (!answer.out_of_turn) {
-            answer.result.remaining += line_grace;
+            answer.result.remaining = std::min<duration>(answer.result.remaining + line_grace, line_recheck);
             return answer.result;
         }
         if (const auto pause = place.leave_to_others(answer.result, line_.patience().now())) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,8 @@ namespace leasehold::inline v0::odbc::detail {
 // How much later than the first in line the others try a term that ran out: so that it is the first who gets it, and yet
 // somebody does where the lock is still with a holder that hangs.
 inline constexpr std::chrono::milliseconds line_grace{5};
+// How long one who waits in line relies on being woken: a holder may have its term without the lock, or a lock be stuck.
+inline constexpr std::chrono::seconds line_recheck{5};
 // Before a session that was lost in line is replaced.
 inline constexpr std::chrono::milliseconds line_retry_pause{1000};
 
@@ -123,26 +126,29 @@ public:
         return std::chrono::duration_cast<duration>(patience - waited);
     }
 
-    // Nobody waits any more. A session that is still in its wait comes back, given up; it is to be ended.
-    [[nodiscard]] session_pointer end()
+    // Nobody waits any more. True: its session is still in the wait, which is to be ended on the server.
+    [[nodiscard]] bool end()
     {
         const std::lock_guard lock{mutex_};
         waker_ = nullptr;
         const state was = std::exchange(state_, state::ended);
-        if (was == state::asking) {
-            session_->inner().cancel_lock();
-            if (session_->give_up()) return std::exchange(session_, nullptr);
-            // It has just come back, and its thread waits for our mutex.
-            if (has_lock()) {
-                connection_ = session_->inner().connection_number();
-                give_lock_back();
-            } else {
-                sessions_->put(std::exchange(session_, nullptr));
-            }
-        } else if (was == state::first) {
-            give_lock_back();
-        }
-        return nullptr;
+        if (was == state::asking) session_->inner().cancel_lock();
+        if (was == state::first) give_lock_back();
+        return was == state::asking;
+    }
+
+    // After end(): by what number others can end the wait. 0: it has ended, or sees before it begins that it shall not.
+    [[nodiscard]] std::int64_t waits_as() const
+    {
+        const std::lock_guard lock{mutex_};
+        return session_ ? session_->inner().backend() : 0;
+    }
+
+    // After end(): whether the wait has ended by then.
+    [[nodiscard]] bool has_ended(bounded_session::time_point until)
+    {
+        std::unique_lock lock{mutex_};
+        return changed_.wait_until(lock, until, [this] { return session_ == nullptr; });
     }
 
 private:
@@ -161,7 +167,7 @@ private:
     void lock_ended()
     {
         const std::lock_guard lock{mutex_};
-        if (state_ != state::asking) return;
+        if (state_ == state::ended) return leave();
         if (has_lock()) {
             state_ = state::first;
             handed_ = true;
@@ -172,6 +178,18 @@ private:
             step_out();
         }
         if (waker_) waker_->wake();
+    }
+
+    // With nobody who waits: the lock, if it came after all, is for the next in line.
+    void leave()
+    {
+        if (has_lock()) {
+            connection_ = session_->inner().connection_number();
+            give_lock_back();
+        } else {
+            sessions_->put(std::exchange(session_, nullptr));
+        }
+        changed_.notify_all();
     }
 
     void step_out()
@@ -197,6 +215,7 @@ private:
     const std::shared_ptr<waiting_sessions> sessions_;
     const session_lock_key key_;
     mutable std::mutex mutex_;
+    std::condition_variable changed_;
     waker* waker_;
     state state_ = state::outside;
     session_pointer session_;

@@ -141,7 +141,8 @@ private:
             answer_.failed = failed;
             if (failed == fault::none) return;
             if (what_ == operation::lock) {
-                db_.disconnect();  // the place in line is lost; whether it is worth another is for the waiter to say
+                // The place in line is lost; whether it is worth another is for the waiter to say.
+                if (!lock_cancelled_ || failed == fault::connection_lost) db_.disconnect();
             } else if (failed == fault::connection_lost) {
                 db_.disconnect();
                 repeated = true;

@@ -16,6 +16,8 @@ public:
     static constexpr std::chrono::milliseconds shortest{4};
 
     [[nodiscard]] std::chrono::milliseconds now() const noexcept { return now_; }
+    // Whether locks have been worth waiting for, the last time.
+    [[nodiscard]] bool is_whole() const noexcept { return now() == longest; }
 
     // Nobody came, and the name was taken out of turn.
     void was_in_vain() noexcept { now_ = std::max(now_.load() / 4, shortest); }

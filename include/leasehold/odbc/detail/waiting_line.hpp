@@ -78,7 +78,7 @@ public:
             count_ = places_.size();
         }
         try {
-            if (const auto blocked = place.end()) end_wait(*blocked);
+            if (place.end()) end_wait(place);
         } catch (...) {
             // Then the session goes when its wait ends by itself.
         }
@@ -87,12 +87,12 @@ public:
 private:
     // From another session, since nothing makes the driver return. Again and again within the bound: the wait may have been
     // about to begin. Best effort; a session that stays is one in line for which nobody asks, and passes the lock on.
-    void end_wait(bounded_session& blocked)
+    void end_wait(place_in_line& place)
     {
         const auto until = std::chrono::steady_clock::now() + end_wait_at_most;
         while (std::chrono::steady_clock::now() < until) {
-            const std::int64_t backend = blocked.inner().backend();
-            if (backend == 0) return;  // it sees before its wait that it is cancelled
+            const std::int64_t backend = place.waits_as();
+            if (backend == 0) return;
             fault why = fault::none;
             const auto session = calls_->take({operation::end_wait, {}, {}, backend, {}}, until, why);
             if (!session) return;
@@ -105,8 +105,7 @@ private:
             }
             if (!returned) return;
             calls_->give_back(session, false);
-            if (blocked.wait_until_stopped(std::min(until, std::chrono::steady_clock::now() + std::chrono::milliseconds{3})))
-                return;
+            if (place.has_ended(std::min(until, std::chrono::steady_clock::now() + std::chrono::milliseconds{3}))) return;
         }
     }
 

@@ -111,7 +111,7 @@ private:
         l.lock = "select get_lock({key}, 31536000)";
         l.unlock = "do release_lock({key})";
         l.backend = "select connection_id()";
-        l.end_wait = "kill connection :token";
+        l.end_wait = "kill query :token";
         return l;
     }
 };

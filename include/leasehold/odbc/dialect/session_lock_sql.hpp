@@ -25,8 +25,8 @@ struct session_lock_sql {
     std::string unlocking_close;    ///< as close, and gives the lock back if it matches
     std::string lock;               ///< waits for the lock, or for so long that it had better be asked again; has it (1)
     std::string unlock;             ///< gives it back; no error if it hasn't got it
-    std::string backend;            ///< the number by which others can end this session
-    std::string end_wait;           ///< ends the session :token if it waits for a lock; rows: whether it did
+    std::string backend;            ///< the number by which others can end what this session is at
+    std::string end_wait;           ///< ends the wait of the session :token, which goes on; no error where it doesn't wait
 
     [[nodiscard]] bool available() const noexcept { return !lock.empty(); }
 };

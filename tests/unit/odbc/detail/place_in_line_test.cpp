@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_in_line_has_nothing_to_lend_and_nobody_who_wakes
     od::lock_order order;
     BOOST_TEST((place.borrow(order, 0) == nullptr));
     BOOST_TEST(!place.live());
-    BOOST_TEST((place.end() == nullptr));
+    BOOST_TEST((!place.end()));
     BOOST_TEST(!to_wake.woken());
 }
 

@@ -11,7 +11,9 @@ BOOST_AUTO_TEST_CASE(patience_that_was_in_vain_shrinks_to_the_shortest)
 {
     turn_patience patience;
     BOOST_TEST((patience.now() == turn_patience::longest));
+    BOOST_TEST(patience.is_whole());
     patience.was_in_vain();
+    BOOST_TEST(!patience.is_whole());
     BOOST_TEST((patience.now() < turn_patience::longest / 2));
     for (int i = 0; i < 10; ++i) patience.was_in_vain();
     BOOST_TEST((patience.now() == turn_patience::shortest));
@@ -22,6 +24,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_was_handed_over_restores_it)
     turn_patience patience;
     for (int i = 0; i < 10; ++i) patience.was_in_vain();
     patience.was_worth_it();
+    BOOST_TEST(patience.is_whole());
     BOOST_TEST((patience.now() == turn_patience::longest));
 }
 

@@ -18,11 +18,11 @@ std::string page()
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-template <class Dialect>
+template <class Dialect, class Expiry = lh::expiry_by_server_clock>
 void check_schema()
 {
     const lh::odbc_options options;
-    const lh::odbc::detail::program program{Dialect::describe({.dbms_name = {}, .dbms_version = {}, .now = options.now, .lock_timeout = {}, .call_timeout = {}}),
+    const lh::odbc::detail::program program{Expiry::applied_to(Dialect::describe({.dbms_name = {}, .dbms_version = {}, .now = options.now, .lock_timeout = {}, .call_timeout = {}})),
                                             options};
     BOOST_TEST_REQUIRE(!program.schema().empty());
     const std::string text = page();
@@ -38,5 +38,12 @@ BOOST_AUTO_TEST_CASE(postgresql) { check_schema<lh::dialect::postgresql>(); }
 BOOST_AUTO_TEST_CASE(mariadb) { check_schema<lh::dialect::mariadb>(); }
 BOOST_AUTO_TEST_CASE(sqlite) { check_schema<lh::dialect::sqlite>(); }
 BOOST_AUTO_TEST_CASE(generic) { check_schema<lh::dialect::generic>(); }
+
+BOOST_AUTO_TEST_CASE(observation)
+{
+    check_schema<lh::dialect::postgresql, lh::expiry_by_observation>();
+    check_schema<lh::dialect::mariadb, lh::expiry_by_observation>();
+    check_schema<lh::dialect::sqlite, lh::expiry_by_observation>();
+}
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,12 +19,15 @@ inline constexpr std::size_t max_pool_size = 256;
 inline constexpr duration min_call_timeout = std::chrono::milliseconds{10};
 inline constexpr duration max_call_timeout = std::chrono::hours{1};
 
-/// Names of the four columns, for a table that is there already.
+/// Names of the columns, for a table that is there already: the first three, and the expiry or, for stores that expire by
+/// observation, version and ttl.
 struct odbc_columns {
     std::string name = "name";
     std::string owner = "owner";
     std::string token = "token";
     std::string expires_at = "expires_at";
+    std::string version = "version";
+    std::string ttl = "ttl_us";
 };
 
 /// How an odbc_store uses its database. The defaults are meant to be left alone.
@@ -58,7 +61,8 @@ struct odbc_options {
         if (!odbc::detail::is_qualified_identifier(table))
             return "table must be a name or schema.name, each part a letter or _, then letters, digits, _ or $, up to 63 "
                    "bytes";
-        for (const std::string* column : {&columns.name, &columns.owner, &columns.token, &columns.expires_at})
+        for (const std::string* column : {&columns.name, &columns.owner, &columns.token, &columns.expires_at, &columns.version,
+                                          &columns.ttl})
             if (!odbc::detail::is_identifier(*column))
                 return "a column's name must be a letter or _, then letters, digits, _ or $, up to 63 bytes";
         if (now.empty()) return "now must not be empty";

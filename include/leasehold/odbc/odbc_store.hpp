@@ -14,6 +14,9 @@
 #include <leasehold/odbc/detail/lease_calls.hpp>
 #include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/expiry/concept.hpp>
+#include <leasehold/odbc/expiry/expiry_by_observation.hpp>
+#include <leasehold/odbc/expiry/expiry_by_server_clock.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/release_watch.hpp>
 #include <leasehold/store/concept.hpp>
@@ -38,6 +41,9 @@ struct fence_access;
 
 /// Leases in a table of a database, over ODBC.
 ///
+/// Dialect: the SQL of the database, or `detected`. Expiry: who judges that a term is over, the database's clock or whoever
+/// wants it next (expiry_by_observation); stores that differ in it need tables of their own.
+///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
 /// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store and notifying_store:
 /// where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases.
@@ -51,7 +57,7 @@ struct fence_access;
 /// Thread safety: everything but construction and destruction may be called by many threads at once.
 /// Lifetime: outlives the leases that use it. The destructor ends idle connections and waits for those, for no longer than
 /// call_timeout; it does not wait for calls that were given up.
-template <dialect::odbc_dialect Dialect>
+template <dialect::odbc_dialect Dialect, odbc_expiry Expiry = expiry_by_server_clock>
 class basic_odbc_store {
 public:
     /// Does no I/O: the first call connects. Throws std::system_error (std::errc::invalid_argument), naming what is wrong
@@ -64,7 +70,7 @@ public:
             leasehold::detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument),
                                                        "leasehold: the connection string must not contain a NUL"});
         config_ = std::make_shared<const odbc::detail::configuration>(std::move(connection_string), std::move(options),
-                                                                      &Dialect::describe);
+                                                                      &describe);
         calls_ = std::make_unique<odbc::detail::lease_calls>(config_, Dialect::in_process);
     }
     basic_odbc_store(const basic_odbc_store&) = delete;
@@ -193,6 +199,12 @@ public:
 
 private:
     friend struct odbc::detail::fence_access;
+
+    static dialect::description describe(const dialect::circumstances& at)
+    {
+        return Expiry::applied_to(Dialect::describe(at));
+    }
+
     using operation = odbc::detail::operation;
 
     struct failure_of_thread {
@@ -243,6 +255,9 @@ private:
 
 /// The store for whatever database the connection string leads to.
 using odbc_store = basic_odbc_store<dialect::detected>;
+
+/// The same, where no clock of a database is trusted; see expiry_by_observation.
+using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_observation>;
 
 static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store>);
 

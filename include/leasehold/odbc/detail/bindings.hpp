@@ -41,6 +41,7 @@ struct parameter_block {
     text_buffer<max_owner_bytes + 1> owner;
     text_buffer<max_name_bytes + 8> upper;
     SQLBIGINT token = 0;
+    SQLBIGINT version = 0;
     SQLBIGINT us = 0;
     SQLBIGINT lock_number = 0;
     text_buffer<session_lock_key::text_size + 1> lock_name;
@@ -54,10 +55,10 @@ struct parameter_block {
 struct result_block {
     static constexpr std::size_t max_text = 1024;  // a taken-over table may have longer owners than ours
 
-    std::array<SQLBIGINT, 9> numbers{};  // count to locked
+    std::array<SQLBIGINT, 10> numbers{};  // count to version
     std::array<SQL_TIMESTAMP_STRUCT, 2> times{};
     std::array<text_buffer<max_text>, 2> texts{};
-    std::array<SQLLEN, 13> lengths{};
+    std::array<SQLLEN, 14> lengths{};
 };
 
 // SQL_C_CHAR passes bytes through unchanged in psqlODBC (Unicode and ANSI), MariaDB's driver and libsqliteodbc, under any
@@ -81,6 +82,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::owner: return text(in.owner);
     case parameter::upper: return text(in.upper);
     case parameter::token: return integer(in.token);
+    case parameter::version: return integer(in.version);
     case parameter::us: return integer(in.us);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);

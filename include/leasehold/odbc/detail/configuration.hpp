@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_CONFIGURATION_HPP
 #define LEASEHOLD_ODBC_DETAIL_CONFIGURATION_HPP
 
+#include <leasehold/odbc/detail/observations.hpp>
 #include <leasehold/odbc/detail/program.hpp>
 #include <leasehold/odbc/detail/reconnection.hpp>
 #include <leasehold/odbc/detail/secrets.hpp>
@@ -35,6 +36,8 @@ public:
     [[nodiscard]] const odbc_options& options() const noexcept { return options_; }
     [[nodiscard]] const std::vector<std::string>& secrets() const noexcept { return secrets_; }
 
+    // What this store has seen of rows, for expiry by observation. Thread-safe.
+    [[nodiscard]] observations& seen() const noexcept { return seen_; }
     [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 2); }
 
     // The SQL for the database that the first connection met. Thread-safe.
@@ -90,6 +93,7 @@ private:
     odbc_options options_;
     std::vector<std::string> secrets_;
     describe_function describe_;
+    mutable observations seen_;
     mutable std::mutex mutex_;
     mutable std::shared_ptr<const program> program_;
     mutable std::atomic<bool> locks_failed_ = false;

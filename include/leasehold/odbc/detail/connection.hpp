@@ -39,6 +39,7 @@ public:
     [[nodiscard]] const program* sql() const noexcept { return program_.get(); }
     [[nodiscard]] bool single_statement_grant() const noexcept { return program_->description().single_statement_grant; }
     [[nodiscard]] bool client_arithmetic() const noexcept { return program_->description().client_arithmetic; }
+    [[nodiscard]] bool observes() const noexcept { return program_->description().observes; }
     [[nodiscard]] bool counts_matched_rows() const noexcept { return program_->description().counts_matched_rows; }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
@@ -61,6 +62,7 @@ public:
     parameter_block& in() noexcept { return in_; }
     const parameter_block& in() const noexcept { return in_; }
     void set_token(std::int64_t token) noexcept { in_.token = token; }
+    void set_version(std::int64_t version) noexcept { in_.version = version; }
     // The time to live of what they write; rounded up to what the database keeps.
     void set_time_to_live(duration ttl) noexcept { ttl_us_ = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
 
@@ -170,7 +172,7 @@ inline fault connection::set_up()
         // Now that the database is known, so is what its connection string lacks.
         if (config_->connection_string(program_->description()) != config_->connection_string()) return connect();
     }
-    granularity_us_ = program_->description().in_process ? 0 : -1;
+    granularity_us_ = program_->description().in_process || observes() ? 0 : -1;
     now_us_ = 0;
     fault failed = fault::none;
     for (const auto* statements : {&program_->description().on_connect, &config_->options().on_connect})

@@ -46,6 +46,7 @@ public:
             }
         }
         for (;;) {
+            give_up_the_overdue();
             if (abandoned_.size() >= abandoned_calls_max) {
                 why = fault::unavailable;
                 return nullptr;
@@ -76,8 +77,14 @@ public:
             for (abandoned& each : abandoned_)
                 each.known = each.known || (each.attempt && same_attempt(*each.session, *session));
         std::erase(active_, session);
+        std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
         if (session->apart()) {
             changed_.notify_all();
+            return;
+        }
+        if (closed_) {  // it was unattended
+            --open_;
+            session->leave();
             return;
         }
         idle_.push_back(std::move(session));
@@ -88,17 +95,22 @@ public:
             changed_.notify_all();
     }
 
+    // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
+    // hang for longer than calls may last, whoever needs a session next gives it up.
+    void run_unattended(const session_pointer& session)
+    {
+        {
+            const std::lock_guard lock{mutex_};
+            unattended_.push_back({session, std::chrono::steady_clock::now() + session->patience()});
+        }
+        session->start([self = shared_from_this(), session] { self->give_back(session, false); });
+    }
+
     // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
     bool give_up(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
-        if (!session->give_up()) return false;
-        std::erase(active_, session);
-        abandoned_.push_back({session, session->inner().what() == operation::acquire, false, false});
-        if (!session->apart()) --open_;
-        ++abandoned_calls_;
-        changed_.notify_all();
-        return true;
+        return give_up_locked(session);
     }
 
     // On the thread of a session that was given up; does nothing unless that was in a call.
@@ -128,6 +140,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         std::erase(active_, session);
+        std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
         if (!session->apart()) --open_;
         changed_.notify_one();
     }
@@ -138,6 +151,7 @@ public:
         std::vector<session_pointer> ending;
         {
             const std::lock_guard lock{mutex_};
+            closed_ = true;
             ending.swap(idle_);
             open_ -= ending.size();
         }
@@ -168,6 +182,30 @@ private:
         bool known;    // a later attempt of the same owner was told of a term, perhaps of the one that came out late
         bool ending;   // its late term is being ended
     };
+
+    struct unattended {
+        session_pointer session;
+        time_point until;
+    };
+
+    bool give_up_locked(const session_pointer& session)
+    {
+        if (!session->give_up()) return false;
+        std::erase(active_, session);
+        abandoned_.push_back({session, session->inner().what() == operation::acquire, false, false});
+        if (!session->apart()) --open_;
+        ++abandoned_calls_;
+        changed_.notify_all();
+        return true;
+    }
+
+    // One that has just come back is about to give itself back.
+    void give_up_the_overdue()
+    {
+        if (unattended_.empty()) return;
+        const auto now = std::chrono::steady_clock::now();
+        std::erase_if(unattended_, [&](const unattended& each) { return each.until <= now && give_up_locked(each.session); });
+    }
 
     void make()
     {
@@ -238,7 +276,9 @@ private:
     std::vector<session_pointer> active_;
     std::vector<const bounded_session*> wanted_;
     std::vector<abandoned> abandoned_;
+    std::vector<unattended> unattended_;
     std::size_t open_ = 0;
+    bool closed_ = false;
     std::uint64_t abandoned_calls_ = 0;
 };
 

@@ -45,7 +45,7 @@ public:
         const dialect::description& d = description_;
         const dialect::session_lock_sql& l = d.locks;
         const std::array<const std::string*, statement_count> texts{
-            &d.probe,           &d.grant,           &d.read,         &d.insert,         &d.take,         &d.renew,
+            &d.probe,           &d.grant,           &d.read,         &d.observe,       &d.insert,         &d.take,         &d.renew,
             &d.release,         &d.close,           &d.inspect,      &d.list,           &d.force_release, &l.locking_grant,
             &l.locking_insert,  &l.locking_take,    &l.queued_read,  &l.queued_grant,   &l.held_grant,   &l.unlocking_release,
             &l.unlocking_close, &l.lock,            &l.unlock,       &l.backend,        &l.end_wait};
@@ -80,15 +80,18 @@ private:
         replace_all(text, "{name}", quoted_identifier(options.columns.name, quote));
         replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
         replace_all(text, "{token}", quoted_identifier(options.columns.token, quote));
+        replace_all(text, "{version}", quoted_identifier(options.columns.version, quote));
+        replace_all(text, "{ttl}", quoted_identifier(options.columns.ttl, quote));
         replace_all(text, "{expires_at}", quoted_identifier(options.columns.expires_at, quote));
         return with_question_marks(text);
     }
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 9> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 10> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
+                                                                                  {":version", parameter::version},
                                                                                  {":us", parameter::us},
                                                                                  {":expiry", parameter::expiry},
                                                                                  {":released", parameter::released},

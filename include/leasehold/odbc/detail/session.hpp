@@ -7,6 +7,7 @@
 #include <leasehold/odbc/detail/flow.hpp>
 #include <leasehold/odbc/detail/lock_flow.hpp>
 #include <leasehold/odbc/detail/lock_order.hpp>
+#include <leasehold/odbc/detail/observing_flow.hpp>
 #include <leasehold/odbc/detail/schema_flow.hpp>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ public:
 
     explicit session(std::shared_ptr<const configuration> config)
         : patience_{config->options().call_timeout}, lock_patience_{config->lock_timeout()}, turns_{config->turns()},
-          db_{std::move(config)},
+          seen_{config->seen()}, db_{std::move(config)},
           random_{static_cast<std::minstd_rand::result_type>(reinterpret_cast<std::uintptr_t>(this) >> 4U)}
     {
     }
@@ -189,11 +190,8 @@ private:
     {
         switch (what_) {
         case operation::acquire: return acquire();
-        case operation::renew: db_.set_time_to_live(time_); return renew_flow(db_, token_, answer_.yes);
-        case operation::release:
-            db_.set_time_to_live(time_);
-            if (has_lock()) return release_and_unlock();
-            return release_flow(db_, token_, time_ > duration::zero(), repeated, answer_.yes);
+        case operation::renew: return renew();
+        case operation::release: return release(repeated);
         case operation::inspect: return inspect();
         case operation::list: return list();
         case operation::force_release: {
@@ -224,6 +222,23 @@ private:
         return failed;
     }
 
+    fault renew()
+    {
+        db_.set_time_to_live(time_);
+        if (db_.observes()) return observing_renew_flow(db_, seen_, name(), token_, &observations::now, answer_.yes);
+        return renew_flow(db_, token_, answer_.yes);
+    }
+
+    fault release(bool repeated)
+    {
+        const bool keep_closed = time_ > duration::zero();
+        db_.set_time_to_live(time_);
+        if (has_lock()) return release_and_unlock();
+        if (db_.observes())
+            return observing_release_flow(db_, seen_, name(), token_, keep_closed, repeated, &observations::now, answer_.yes);
+        return release_flow(db_, token_, keep_closed, repeated, answer_.yes);
+    }
+
     fault acquire()
     {
         if (first_.token != 0) {
@@ -236,6 +251,8 @@ private:
         db_.set_time_to_live(time_);
         answer_.grant.locked = false;
         const std::int64_t hint = std::exchange(token_, 0);
+        if (db_.observes())
+            return observing_grant_flow(db_, seen_, name(), &observations::first_version, &observations::now, answer_.grant);
         switch (db_.locks() ? order_.use : lock_use::none) {
         case lock_use::none: break;
         case lock_use::have:
@@ -325,6 +342,15 @@ private:
 
     fault inspect()
     {
+        if (db_.observes()) {
+            duration left{};
+            const fault failed = observing_inspect_flow(db_, seen_, name(), &observations::now, left);
+            if (failed == fault::none && left > duration::zero()) {
+                answer_.record = record(name());
+                answer_.record->remaining = left;
+            }
+            return failed;
+        }
         const fault failed = db_.run(statement::inspect);
         if (failed == fault::none && db_.found()) answer_.record = record(name());
         return failed;
@@ -350,6 +376,7 @@ private:
     duration patience_;  // for undo()
     duration lock_patience_;
     reconnection& turns_;  // of the configuration, which the connection keeps alive
+    observations& seen_;   // likewise
     connection db_;
     std::minstd_rand random_;
     operation what_ = operation::connect;

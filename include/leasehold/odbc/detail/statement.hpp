@@ -14,6 +14,7 @@ enum class statement : std::uint8_t {
     probe,
     grant,
     read,
+    observe,
     insert,
     take,
     renew,
@@ -35,9 +36,9 @@ enum class statement : std::uint8_t {
     backend,
     end_wait
 };
-inline constexpr std::size_t statement_count = 23;
+inline constexpr std::size_t statement_count = 24;
 
-enum class parameter : std::uint8_t { name, owner, token, us, expiry, released, upper, lock_number, lock_name };
+enum class parameter : std::uint8_t { name, owner, token, version, us, expiry, released, upper, lock_number, lock_name };
 
 enum class column : std::uint8_t {
     count,
@@ -49,6 +50,7 @@ enum class column : std::uint8_t {
     released,
     remaining,
     locked,
+    version,
     expiry,
     now,
     owner,
@@ -64,6 +66,9 @@ inline constexpr std::array read_and_lock{column::token,     column::whose,    c
 inline constexpr std::array lock{column::locked};
 inline constexpr std::array backend{column::token};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
+inline constexpr std::array observe{column::token,     column::whose,    column::live,
+                                    column::remaining, column::released, column::version,
+                                    column::owner};
 inline constexpr std::array read_with_clock{column::count,  column::token, column::live, column::released,
                                             column::expiry, column::now,   column::owner};
 inline constexpr std::array inspect{column::token, column::remaining, column::owner};
@@ -82,6 +87,7 @@ constexpr std::span<const column> columns_of(statement which, bool client_arithm
     switch (which) {
     case statement::grant: return columns::grant;
     case statement::read: return either(columns::read, columns::read_with_clock);
+    case statement::observe: return columns::observe;
     case statement::inspect: return either(columns::inspect, columns::inspect_with_clock);
     case statement::locking_grant:
     case statement::queued_grant:

@@ -26,6 +26,10 @@ namespace leasehold::inline v0::odbc::detail {
 
 // How long the end of a wait may take that has to be ended on the server.
 inline constexpr std::chrono::milliseconds end_wait_at_most{30};
+// It is not to meet a later wait of the same session.
+inline constexpr std::chrono::milliseconds end_wait_stale_after{250};
+// The wait may have been about to begin.
+inline constexpr std::chrono::milliseconds end_wait_again_after{8};
 
 // The waiters of one store, by name. Thread-safe.
 class waiting_line {
@@ -96,16 +100,14 @@ private:
             fault why = fault::none;
             const auto session = calls_->take({operation::end_wait, {}, {}, backend, {}}, until, why);
             if (!session) return;
-            bool returned = false;
+            session->inner().prepare({operation::end_wait, {}, {}, backend, {}}, std::chrono::steady_clock::now() + end_wait_stale_after);
             try {
-                returned = session->run(until) || !calls_->give_up(session);
+                calls_->run_unattended(session);
             } catch (...) {
                 calls_->drop(session);
                 throw;
             }
-            if (!returned) return;
-            calls_->give_back(session, false);
-            if (place.has_ended(std::min(until, std::chrono::steady_clock::now() + std::chrono::milliseconds{3}))) return;
+            if (place.has_ended(std::min(until, std::chrono::steady_clock::now() + end_wait_again_after))) return;
         }
     }
 

@@ -26,13 +26,14 @@ struct circumstances {
 ///
 /// In the statements, {table}, {name}, {owner}, {token} and {expires_at} stand for the quoted names; :name, :owner, :token,
 /// :us (a duration in microseconds), :expiry, :released (timestamps, see client_arithmetic), :upper (end of a range of
-/// names) for parameters. "Live" is a row whose expiry is later than the database's clock in that very statement.
+/// names), :version (see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that very statement.
 struct description {
     std::string_view name;  ///< of the dialect
     char quote = '"';
     bool in_process = false;              ///< a call can't hang on a network, and so needs no thread to be given up
     bool single_statement_grant = false;  ///< `grant` decides; otherwise `read`, then `insert`, `take` or `renew`
     bool client_arithmetic = false;       ///< the client adds ttls to the database's clock; changes the columns of reads
+    bool observes = false;                ///< see expiry_by_observation: `observe`, then `insert`, `take` or `renew`
     bool counts_matched_rows = false;     ///< an UPDATE that changes nothing counts the row all the same
 
     /// Pieces of SQL that the statements name in braces, as in {live}. A piece may name those after it.
@@ -47,6 +48,7 @@ struct description {
     std::string grant;    ///< granted (1, 0), token, remaining us, fresh (1: a new term)
     std::string read;     ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
                           ///< client_arithmetic: count, token, live, released, expiry, now, owner; always one row
+    std::string observe;  ///< as read, then version, owner; remaining: the holder's ttl, 0 when released
     std::string insert;   ///< the first term of a name; fails with a duplicate key if the row is there
     std::string take;     ///< a new term, if the row has :token and is not live
     std::string renew;    ///< if the row has :owner, :token and is live; never to an earlier expiry

@@ -26,13 +26,16 @@ struct generic {
             d.quote = '`';
         d.pieces = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{expiry columns}", "{expires_at} timestamp not null"},
+            {"{expiry names}", "{expires_at}"},
+            {"{expiry of no lease}", "{now}"},
             {"{live}", "{expires_at} > {now}"},
             {"{now}", std::string{at.now}},
         };
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
-                    " {token} bigint not null, {expires_at} timestamp not null)",
-                    "insert into {table} ({name}, {owner}, {token}, {expires_at})"
-                    " values ('', 'leasehold schema', 1, {now})"};
+                    " {token} bigint not null, {expiry columns})",
+                    "insert into {table} ({name}, {owner}, {token}, {expiry names})"
+                    " values ('', 'leasehold schema', 1, {expiry of no lease})"};
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         // Aggregates give one row, and so the clock, also where the name is new.
         d.read = "select count(*), max({token}), max(case when {live} then 1 else 0 end),"

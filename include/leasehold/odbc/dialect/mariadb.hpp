@@ -26,6 +26,9 @@ struct mariadb {
             {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
             // Compared as bytes also where a table that was there before has a collation that ignores case or spaces.
             {"{ours}", "cast(convert({owner} using utf8mb4) as binary) = cast(:owner as binary)"},
+            {"{expiry columns}", "{expires_at} datetime(6) not null"},
+            {"{expiry names}", "{expires_at}"},
+            {"{expiry of no lease}", "{long ago}"},
             {"{live}", "{expires_at} > utc_timestamp(6)"},
             {"{remaining}", "timestampdiff(microsecond, utc_timestamp(6), {expires_at})"},
             {"{later}", "utc_timestamp(6) + interval :us microsecond"},
@@ -70,10 +73,10 @@ private:
     static std::vector<std::string> schema()
     {
         return {"create table if not exists {table} ({name} varbinary(190) not null primary key,"
-                " {owner} varbinary(190) not null, {token} bigint not null, {expires_at} datetime(6) not null,"
+                " {owner} varbinary(190) not null, {token} bigint not null, {expiry columns},"
                 " unique key leasehold_fence ({name}, {token})) engine = InnoDB",
-                "insert ignore into {table} ({name}, {owner}, {token}, {expires_at})"
-                " values ('', 'leasehold schema', 1, {long ago})"};
+                "insert ignore into {table} ({name}, {owner}, {token}, {expiry names})"
+                " values ('', 'leasehold schema', 1, {expiry of no lease})"};
     }
 
     // Nothing but the index is read, and so locked: a renewal doesn't touch it, a take-over does, and waits. Owner and expiry

@@ -25,6 +25,10 @@ struct postgresql {
         d.on_connect = {on_connect(at)};
         d.pieces = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{expiry columns}", "{expires_at} timestamptz not null"},
+            {"{expiry names}", "{expires_at}"},
+            {"{expiry of no lease}", "{long ago}"},
+            {"{expiry}", "{expires_at}"},
             {"{live}", "{expires_at} > clock_timestamp()"},
             {"{remaining}", "cast(extract(epoch from {expires_at} - clock_timestamp()) * 1000000 as bigint)"},
             {"{later}", "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"},
@@ -77,10 +81,10 @@ private:
     static std::vector<std::string> schema()
     {
         return {"create table if not exists {table} ({name} text collate \"C\" primary key,"
-                " {owner} text collate \"C\" not null, {token} bigint not null, {expires_at} timestamptz not null,"
+                " {owner} text collate \"C\" not null, {token} bigint not null, {expiry columns},"
                 " unique ({name}, {token})) with (fillfactor = 50)",
-                "insert into {table} ({name}, {owner}, {token}, {expires_at})"
-                " values ('', 'leasehold schema', 1, {long ago}) on conflict do nothing"};
+                "insert into {table} ({name}, {owner}, {token}, {expiry names})"
+                " values ('', 'leasehold schema', 1, {expiry of no lease}) on conflict do nothing"};
     }
 
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
@@ -124,7 +128,7 @@ private:
                      "[1:coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts)])"
                      " where i.indrelid = cast('{table}' as regclass) and i.indisunique and i.indisvalid"
                      " and i.indpred is null and i.indexprs is null and '\"' || a.attname || '\"' = '{token}'";
-        f.lock = "with term as (select {expires_at} from {table}"
+        f.lock = "with term as (select {expiry} from {table}"
                  " where {name} = :name and {owner} = :owner and {token} = :token for key share)"
                  " select case when current_setting('transaction_isolation') in ('repeatable read', 'serializable') then 2"
                  " when {live} then 1 else 0 end from term";

@@ -32,6 +32,9 @@ struct sqlite {
         d.on_connect = {"pragma synchronous = full"};
         d.pieces = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{expiry columns}", "{expires_at} integer not null"},
+            {"{expiry names}", "{expires_at}"},
+            {"{expiry of no lease}", "0"},
             {"{live}", "{expires_at} > {now}"},
             {"{remaining}", "max(1000, ({expires_at} - {now}) * 1000 - 1000)"},
             {"{later}", "{now} + (:us + 999) / 1000 + 1"},
@@ -39,9 +42,9 @@ struct sqlite {
         };
         d.schema = {"pragma journal_mode = wal",
                     "create table if not exists {table} ({name} text not null primary key, {owner} text not null,"
-                    " {token} integer not null, {expires_at} integer not null) without rowid",
-                    "insert or ignore into {table} ({name}, {owner}, {token}, {expires_at})"
-                    " values ('', 'leasehold schema', 1, 0)"};
+                    " {token} integer not null, {expiry columns}) without rowid",
+                    "insert or ignore into {table} ({name}, {owner}, {token}, {expiry names})"
+                    " values ('', 'leasehold schema', 1, {expiry of no lease})"};
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = 0 then 1 else 0 end"

@@ -83,6 +83,7 @@ public:
 
     std::vector<od::statement> asked;
     std::vector<std::int64_t> tokens;  ///< that were set at each of them
+    std::vector<std::int64_t> versions;  ///< that were set
 
     od::fault run(od::statement which)
     {
@@ -98,6 +99,7 @@ public:
     [[nodiscard]] std::int64_t rows() const { return now_.rows; }
     [[nodiscard]] std::int64_t number(od::column which) const { return numbers_[static_cast<std::size_t>(which)]; }
     void set_token(std::int64_t token) { token_ = token; }
+    void set_version(std::int64_t version) { versions.push_back(version); }
     [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool client_arithmetic() const { return arithmetic; }
@@ -106,7 +108,7 @@ public:
 private:
     std::deque<reply> replies_;
     reply now_{};
-    std::array<std::int64_t, 13> numbers_{};
+    std::array<std::int64_t, 14> numbers_{};
     std::int64_t token_ = 0;
 };
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_EXPIRY_EXPIRY_BY_SERVER_CLOCK_HPP
+#define LEASEHOLD_ODBC_EXPIRY_EXPIRY_BY_SERVER_CLOCK_HPP
+
+#include <leasehold/odbc/expiry/concept.hpp>
+
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+/// The database's clock judges, in the statement. A dead holder's lease can be taken the moment its ttl is over, also by a
+/// process that has just started. A step of that clock forward by more than the safety margin ends terms too early.
+struct expiry_by_server_clock {
+    [[nodiscard]] static dialect::description applied_to(dialect::description d) { return d; }
+};
+
+static_assert(odbc_expiry<expiry_by_server_clock>);
+
+}  // namespace leasehold::inline v0
+
+#endif

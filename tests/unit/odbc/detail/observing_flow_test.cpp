@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSL-1.0
+// Expiry by observation, on a row in memory: who gets it when, and what a clock of the database can do to it (nothing).
+#include <support/printing.hpp>
+#include <unit/odbc/detail/scripted_database.hpp>
+
+#include <leasehold/odbc/detail/observing_flow.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+using od::fault;
+using od::grant_answer;
+using od::statement;
+
+namespace {
+
+struct row {
+    std::string owner;
+    std::int64_t token = 1;
+    std::int64_t version = 0;
+    std::int64_t ttl_us = 0;
+};
+
+// What the statements do, to one row that several of them share. There is no clock in it: nothing could ask for one.
+class table_connection {
+public:
+    table_connection(std::optional<row>& the_row, std::string owner) : row_{the_row}, owner_{std::move(owner)} {}
+
+    std::function<void(statement)> before = [](statement) {};  // what others do in between
+    std::map<statement, fault> failures;
+
+    fault run(statement which)
+    {
+        before(which);
+        if (failures.contains(which)) return failures[which];
+        rows_ = 0;
+        if (which == statement::observe) {
+            shown_ = row_;
+        } else if (which == statement::insert) {
+            if (row_) return fault::duplicate_key;
+            row_ = row{owner_, 1, version_, ttl_us};
+        } else if (which == statement::take && row_ && row_->token == token_ && row_->version == version_) {
+            row_ = row{owner_, token_ + 1, version_ + 1, ttl_us};
+            rows_ = 1;
+        } else if ((which == statement::release || which == statement::close) && row_ && row_->token == token_ &&
+                   row_->owner == owner_ && row_->ttl_us > 0) {
+            if (which == statement::close) row_->owner.clear();
+            row_->ttl_us = which == statement::close ? ttl_us : 0;
+            ++row_->version;
+            rows_ = 1;
+        } else if (which == statement::renew && row_ && row_->token == token_ && row_->owner == owner_ && row_->ttl_us > 0) {
+            row_->ttl_us = std::max(row_->ttl_us, ttl_us);
+            ++row_->version;
+            rows_ = 1;
+        }
+        return fault::none;
+    }
+    [[nodiscard]] bool found() const { return shown_.has_value(); }
+    [[nodiscard]] std::int64_t rows() const { return rows_; }
+    [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
+    [[nodiscard]] bool client_arithmetic() const { return false; }
+    [[nodiscard]] std::int64_t number(od::column which) const
+    {
+        switch (which) {
+        case od::column::token: return shown_->token;
+        case od::column::version: return shown_->version;
+        case od::column::remaining: return shown_->ttl_us;
+        case od::column::live: return shown_->ttl_us > 0;
+        case od::column::whose:
+            return shown_->owner == owner_ ? od::owner_is_us : shown_->owner.empty() ? od::owner_is_nobody : 0;
+        default: return 0;
+        }
+    }
+    void set_token(std::int64_t token) { token_ = token; }
+    void set_version(std::int64_t version) { version_ = version; }
+
+    std::int64_t ttl_us = 10'000'000;
+
+private:
+    std::optional<row>& row_;
+    std::optional<row> shown_;
+    std::string owner_;
+    std::int64_t token_ = 0;
+    std::int64_t version_ = 0;
+    std::int64_t rows_ = 0;
+};
+
+struct contender {
+    table_connection db;
+    lh::time_point now{1h};
+    od::observations seen{};
+    fault failed = fault::none;
+
+    contender(std::optional<row>& the_row, std::string owner) : db{the_row, std::move(owner)} {}
+
+    lh::acquire_result attempt()
+    {
+        grant_answer answer;
+        failed = od::observing_grant_flow(db, seen, "n", [] { return std::int64_t{77}; }, [this] { return now; }, answer);
+        return answer.result;
+    }
+    bool release(std::int64_t token, bool keep_closed = false)
+    {
+        bool released = true;
+        failed = od::observing_release_flow(db, seen, "n", token, keep_closed, false, [this] { return now; }, released);
+        return released;
+    }
+    lh::duration left()
+    {
+        lh::duration d{};
+        failed = od::observing_inspect_flow(db, seen, "n", [this] { return now; }, d);
+        return d;
+    }
+    bool renew(std::int64_t token)
+    {
+        bool renewed = true;
+        failed = od::observing_renew_flow(db, seen, "n", token, [this] { return now; }, renewed);
+        return renewed;
+    }
+};
+
+struct scene {
+    std::optional<row> shared;
+    contender holder{shared, "holder"};
+    contender other{shared, "other"};
+};
+
+bool busy(const lh::acquire_result& result, lh::duration remaining)
+{
+    return !result.granted() && result.remaining == remaining;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(observing_flow_test, scene)
+
+BOOST_AUTO_TEST_CASE(new_name_and_released_name_are_granted_at_once)
+{
+    BOOST_TEST(holder.attempt().token == lh::fencing_token{1});
+    BOOST_TEST(shared->version == 77);
+    shared->ttl_us = 0;
+    const auto result = other.attempt();
+    BOOST_TEST(result.granted());
+    BOOST_TEST(result.token == lh::fencing_token{2});
+}
+
+BOOST_AUTO_TEST_CASE(challenger_takes_what_it_has_seen_unchanged_for_the_holders_ttl)
+{
+    BOOST_TEST(holder.attempt().granted());
+    other.db.ttl_us = 1'000'000;
+    BOOST_TEST(busy(other.attempt(), 10s));
+    other.now += 9s;
+    BOOST_TEST(busy(other.attempt(), 1s));
+    other.now += 1s;
+    const auto result = other.attempt();
+    BOOST_TEST(result.granted());
+    BOOST_TEST(result.token == lh::fencing_token{2});
+    BOOST_TEST(shared->owner == "other");
+    BOOST_TEST(!holder.renew(1));
+    BOOST_TEST(other.renew(2));
+}
+
+BOOST_AUTO_TEST_CASE(each_renewal_begins_the_observation_anew)
+{
+    BOOST_TEST(holder.attempt().granted());
+    for (int i = 0; i < 20; ++i) {
+        BOOST_TEST(busy(other.attempt(), 10s));
+        other.now += 9s;
+        BOOST_TEST(busy(other.attempt(), 1s));
+        BOOST_TEST(holder.renew(1));
+        other.now += 1s;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(first_look_never_takes_however_old_the_row_is)
+{
+    shared = row{"holder", 5, 3, 10'000'000};
+    other.now += 24h * 365;
+    BOOST_TEST(busy(other.attempt(), 10s));
+}
+
+BOOST_AUTO_TEST_CASE(renewal_between_the_look_and_the_take_over_wins)
+{
+    BOOST_TEST(holder.attempt().granted());
+    BOOST_TEST(busy(other.attempt(), 10s));
+    other.now += 10s;
+    other.db.before = [this](statement which) {
+        if (which == statement::take) BOOST_TEST(holder.renew(1));
+    };
+    BOOST_TEST(busy(other.attempt(), 10s));
+    BOOST_TEST(shared->owner == "holder");
+}
+
+BOOST_AUTO_TEST_CASE(of_two_challengers_one_takes_and_the_other_observes_it_from_the_start)
+{
+    BOOST_TEST(holder.attempt().granted());
+    contender third{shared, "third"};
+    BOOST_TEST(busy(other.attempt(), 10s));
+    BOOST_TEST(busy(third.attempt(), 10s));
+    other.now += 10s;
+    third.now += 10s;
+    third.db.before = [this](statement which) {
+        if (which == statement::take) BOOST_TEST(other.attempt().granted());
+    };
+    BOOST_TEST(busy(third.attempt(), 10s));
+    BOOST_TEST(shared->owner == "other");
+    BOOST_TEST(shared->token == 2);
+}
+
+BOOST_AUTO_TEST_CASE(owner_goes_on_with_its_own_term_and_never_shortens_it)
+{
+    BOOST_TEST(holder.attempt().granted());
+    holder.now += 9s;
+    holder.db.ttl_us = 1'000'000;
+    const auto again = holder.attempt();
+    BOOST_TEST(again.granted());
+    BOOST_TEST(again.token == lh::fencing_token{1});
+    BOOST_TEST(shared->ttl_us == 10'000'000);
+    BOOST_TEST(shared->version == 78);
+}
+
+BOOST_AUTO_TEST_CASE(owner_begins_a_new_term_when_its_own_has_had_its_time)
+{
+    BOOST_TEST(holder.attempt().granted());
+    holder.now += 9s;
+    BOOST_TEST(holder.renew(1));
+    holder.now += 9s;
+    BOOST_TEST(holder.attempt().token == lh::fencing_token{1});
+    holder.now += 10s;
+    BOOST_TEST(!holder.renew(1));
+    BOOST_TEST(holder.left() == 0s);
+    BOOST_TEST(holder.attempt().token == lh::fencing_token{2});
+    BOOST_TEST(holder.left() == 10s);
+}
+
+BOOST_AUTO_TEST_CASE(late_release_frees_but_is_none)
+{
+    BOOST_TEST(holder.attempt().granted());
+    holder.now += 10s;
+    BOOST_TEST(!holder.release(1, true));
+    BOOST_TEST(shared->ttl_us == 0);
+    BOOST_TEST(other.attempt().token == lh::fencing_token{2});
+    BOOST_TEST(other.release(2));
+    BOOST_TEST(!other.release(2));
+}
+
+BOOST_AUTO_TEST_CASE(inspection_is_a_look)
+{
+    BOOST_TEST(other.left() == 0s);
+    BOOST_TEST(holder.attempt().granted());
+    BOOST_TEST(other.left() == 10s);
+    other.now += 10s;
+    BOOST_TEST(other.left() == 0s);
+    BOOST_TEST(other.attempt().granted());
+}
+
+BOOST_AUTO_TEST_CASE(restarted_owner_goes_on_with_its_term)
+{
+    BOOST_TEST(holder.attempt().granted());
+    contender restarted{shared, "holder"};
+    BOOST_TEST(restarted.attempt().token == lh::fencing_token{1});
+    BOOST_TEST(busy(other.attempt(), 10s));
+}
+
+BOOST_AUTO_TEST_CASE(closed_name_is_observed_like_a_holder)
+{
+    shared = row{"", 4, 9, 3'000'000};
+    BOOST_TEST(busy(holder.attempt(), 3s));
+    holder.now += 3s;
+    BOOST_TEST(holder.attempt().token == lh::fencing_token{5});
+}
+
+BOOST_AUTO_TEST_CASE(who_closes_a_name_knows_since_when)
+{
+    BOOST_TEST(holder.attempt().granted());
+    holder.db.ttl_us = 3'000'000;
+    BOOST_TEST(holder.release(1, true));
+    holder.now += 2s;
+    BOOST_TEST(busy(holder.attempt(), 1s));
+    BOOST_TEST(busy(other.attempt(), 3s));
+    holder.now += 1s;
+    BOOST_TEST(holder.attempt().token == lh::fencing_token{2});
+}
+
+BOOST_AUTO_TEST_CASE(row_that_was_made_anew_is_not_the_one_observed)
+{
+    shared = row{"holder", 1, 500, 10'000'000};
+    BOOST_TEST(busy(other.attempt(), 10s));
+    other.now += 10s;
+    shared.reset();
+    BOOST_TEST(holder.attempt().granted());
+    BOOST_TEST(busy(other.attempt(), 10s));
+}
+
+BOOST_AUTO_TEST_CASE(renewal_is_lost_when_released_or_taken)
+{
+    BOOST_TEST(holder.attempt().granted());
+    shared->ttl_us = 0;
+    BOOST_TEST(!holder.renew(1));
+    shared.reset();
+    BOOST_TEST(!holder.renew(1));
+}
+
+BOOST_AUTO_TEST_CASE(locked_row_is_busy_and_failures_are_failures)
+{
+    shared = row{"holder", 1, 5, 0};
+    other.db.failures[statement::take] = fault::lock_timeout;
+    BOOST_TEST(busy(other.attempt(), 0s));
+    BOOST_TEST(other.failed == fault::none);
+    for (const statement which : {statement::observe, statement::take}) {
+        other.db.failures = {{which, fault::connection_lost}};
+        static_cast<void>(other.attempt());
+        BOOST_TEST(other.failed == fault::connection_lost);
+    }
+    shared.reset();
+    other.db.failures = {{statement::insert, fault::failure}};
+    static_cast<void>(other.attempt());
+    BOOST_TEST(other.failed == fault::failure);
+    holder.db.failures = {{statement::renew, fault::conflict}};
+    BOOST_TEST(!holder.renew(1));
+    BOOST_TEST(holder.failed == fault::conflict);
+}
+
+BOOST_AUTO_TEST_CASE(row_that_keeps_changing_is_a_conflict_in_the_end)
+{
+    shared = row{"", 1, 5, 0};
+    other.db.before = [this](statement which) {
+        if (which == statement::take) ++shared->version;
+    };
+    static_cast<void>(other.attempt());
+    BOOST_TEST(other.failed == fault::conflict);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_CAMPAIGN_CHECK_HPP
+#define LEASEHOLD_TESTS_CAMPAIGN_CHECK_HPP
+
+#include "records.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace campaign {
+
+/// Of one kind of fault.
+struct kind_figures {
+    int count = 0;
+    instant time = 0;              ///< that it lasted, all together
+    instant longest_gap = 0;       ///< longest time without a holder that it was part of
+    instant longest_recovery = 0;  ///< the same without what is excused, as while there was no database
+};
+
+struct call_figures {
+    int count = 0;
+    int beyond_limit = 0;  ///< took longer than the call's time and a tenth of a second, though its process wasn't stopped
+    instant longest = 0;
+    std::map<std::string, int> answers{};
+};
+
+struct figures {
+    std::string database;
+    instant length = 0;
+    int terms = 0;
+    int overlaps = 0;
+    int tokens_out_of_order = 0;
+    int busy_in_outage = 0;
+    int calls_in_outage = 0;  ///< that answered with an error, as they should
+    int lost_too_early = 0;   ///< renewals and releases that were told that the term is over, before its deadline
+    int crashes = 0;
+    instant latest_signal = 0;  ///< of a loss, after the deadline
+    int signals = 0;
+    instant longest_gap = 0;
+    instant held = 0;  ///< all the time somebody was seen to hold
+    std::map<std::string, kind_figures> faults{};
+    std::map<std::string, call_figures> calls{};
+    /// What is wrong; empty: nothing.
+    std::vector<std::string> objections{};
+};
+
+/// Judges the records of one campaign, in the order of `at`. Shares no code with the library.
+[[nodiscard]] figures judge(const std::vector<record>& records);
+
+void print(const figures& what);
+
+/// Judges the records in a folder, prints what it found, and says whether there is nothing to object.
+/// Throws std::runtime_error for a file that doesn't hold records.
+[[nodiscard]] bool check(const std::filesystem::path& folder);
+
+}  // namespace campaign
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+// The checker of the campaign is put to the test: records of one flaw each.
+#include "check.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace campaign;
+
+namespace {
+
+constexpr instant s = second;
+
+// A good campaign of ten seconds: a and b take turns.
+std::vector<record> good()
+{
+    std::vector<record> records{{event::rules, "conductor", 0, 1500 * millisecond, 150 * millisecond, "test"},
+                                {event::limits, "conductor", 0, s, 700 * millisecond},
+                                {event::began, "conductor", 0, 10 * s, 0}};
+    for (instant i = 0; i < 10; ++i) {
+        const std::string who = i % 2 == 0 ? "c0.1" : "c1.1";
+        const instant at = (10 + i) * s;
+        records.push_back({event::call, who, i + 1, at, at + 1, "acquire:granted"});
+        records.push_back({event::won, who, i + 1, at + 2, at + 1350 * millisecond});
+        records.push_back({event::held, who, i + 1, at + 900 * millisecond, at + 2 * s});
+        records.push_back({event::releasing, who, i + 1, at + 910 * millisecond, 0});
+        records.push_back({event::call, who, i + 1, at + 911 * millisecond, at + 912 * millisecond, "release:yes"});
+    }
+    records.push_back({event::ended, "conductor", 0, 20 * s, 0});
+    return records;
+}
+
+figures judged(std::vector<record> records)
+{
+    std::ranges::stable_sort(records, {}, &record::at);
+    return judge(records);
+}
+
+figures with(std::vector<record> more)
+{
+    std::vector<record> records = good();
+    records.insert(records.end(), more.begin(), more.end());
+    return judged(records);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(campaign_checker)
+
+BOOST_AUTO_TEST_CASE(agrees_to_turns)
+{
+    const figures found = judged(good());
+    BOOST_TEST(found.objections.empty());
+    BOOST_TEST(found.terms == 10);
+    BOOST_TEST(found.calls.at("acquire").count == 10);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_two_who_are_seen_to_hold_at_once)
+{
+    const figures found = with({{event::won, "c2.1", 100, 15 * s + 500 * millisecond, 17 * s}});
+    BOOST_TEST(found.overlaps >= 1);
+    BOOST_TEST(!found.objections.empty());
+}
+
+BOOST_AUTO_TEST_CASE(objects_when_one_that_was_killed_could_still_have_believed)
+{
+    auto records = good();
+    // The term at 14 s was not released.
+    std::erase_if(records,
+                  [](const record& r) { return r.token == 5 && (r.what == event::releasing || r.what == event::call); });
+    BOOST_TEST(judged(records).overlaps == 1);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_tokens_that_do_not_grow)
+{
+    auto records = good();
+    for (record& r : records)
+        if (r.token == 7) r.token = 3;
+    BOOST_TEST(judged(records).tokens_out_of_order >= 1);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_a_term_with_an_older_token_whatever_the_store_said)
+{
+    BOOST_TEST(with({{event::won, "c3.1", 2, 19 * s + 920 * millisecond, 21 * s}}).tokens_out_of_order == 1);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_one_token_of_two)
+{
+    BOOST_TEST(with({{event::call, "c3.1", 10, 19 * s, 19 * s + 5, "acquire:granted"}}).tokens_out_of_order == 1);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_a_token_that_comes_back_after_its_release)
+{
+    const figures found = with({{event::won, "c1.1", 10, 19 * s + 950 * millisecond, 21 * s}});
+    BOOST_TEST(found.objections.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_busy_while_there_is_no_database_and_not_to_an_error)
+{
+    const record outage{event::outage, "c4.*", 0, 12 * s, 13 * s};
+    const auto answered = [&](instant at, const std::string& what) {
+        return with({outage, {event::call, "c4.2", 0, at, at + millisecond, what}});
+    };
+    BOOST_TEST(answered(12 * s + 1, "acquire:busy").busy_in_outage == 1);
+    BOOST_TEST(answered(12 * s + 1, "acquire:error:timeout").busy_in_outage == 0);
+    BOOST_TEST(answered(12 * s + 1, "acquire:error:timeout").calls_in_outage == 1);
+    BOOST_TEST(answered(12 * s - 1, "acquire:busy").busy_in_outage == 0);
+    const record waited{event::empty, "c4.2", 0, 12 * s + 1, 12 * s + 2};
+    BOOST_TEST(with({outage, waited}).busy_in_outage == 1);
+    BOOST_TEST(with({outage, waited, {event::stopped, "c4.2", 0, 12 * s + 3, 0}}).busy_in_outage == 0);  // it was cancelled
+    const record for_all{event::outage, "*", 0, 12 * s + 100, 13 * s - 100};
+    BOOST_TEST(with({for_all, {event::call, "c4.2", 0, 12 * s + 100, 12 * s + 200, "acquire:busy"}}).busy_in_outage == 1);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_a_term_that_is_over_before_its_deadline)
+{
+    const auto told = [](instant at) {
+        return with({{event::call, "c0.1", 9, 18 * s + 500 * millisecond, at, "renew:no"}}).lost_too_early;
+    };
+    BOOST_TEST(told(18 * s + 501 * millisecond) == 1);
+    BOOST_TEST(told(18 * s + 950 * millisecond) == 0);  // its holder has released meanwhile
+    BOOST_TEST(told(21 * s) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_a_long_time_without_a_holder_unless_it_is_excused)
+{
+    auto records = good();
+    std::erase_if(records, [](const record& r) { return r.token > 0 && r.token <= 8 && r.token > 1; });
+    BOOST_TEST(judged(records).objections.size() == 1U);
+    BOOST_TEST(judged(records).longest_gap > 7 * s);
+    records.push_back({event::excuse, "*", 0, 11 * s, 16 * s});
+    BOOST_TEST(judged(records).objections.empty());
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_a_call_that_hangs_unless_its_process_was_stopped)
+{
+    const record hangs{event::call, "c5.1", 0, 12 * s, 16 * s, "acquire:busy"};
+    BOOST_TEST(with({hangs}).objections.size() == 1U);
+    BOOST_TEST(with({hangs, {event::frozen, "c5.1", 0, 13 * s, 15 * s}}).objections.empty());
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_a_late_signal_to_a_crash_and_to_a_campaign_without_an_end)
+{
+    BOOST_TEST(with({{event::signalled, "c1.1", 10, 25 * s, 0}}).objections.size() == 1U);
+    BOOST_TEST(with({{event::crashed, "c1.1", 0, 15 * s, 0, "signal:11"}}).crashes == 1);
+    auto records = good();
+    records.pop_back();
+    BOOST_TEST(!judged(records).objections.empty());
+    BOOST_TEST(!judged({}).objections.empty());
+}
+
+BOOST_AUTO_TEST_CASE(reads_what_was_written_and_nothing_else)
+{
+    const record r{event::held, "c1.2", 42, 1, -5, "acquire:busy"};
+    BOOST_TEST((from_line(to_line(r)) == r));
+    for (const char* line : {"", "held", "held c1 1 2 3", "held c1 1 2 x -", "seen c1 1 2 3 -", "held c1 1 2 3 - -"})
+        BOOST_TEST(!from_line(line).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conductor.hpp"
+
+#include "contenders.hpp"
+#include "contention.hpp"
+#include "faults.hpp"
+#include "records.hpp"
+#include "site.hpp"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace campaign {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// After the last fault: in that time somebody must get the lease again, many times.
+constexpr auto calm = 4s;
+constexpr auto beat = 5ms;
+
+// Contenders don't outlive the thread that starts them, so all of their lives are here.
+class contenders_thread {
+public:
+    contenders_thread(const scene& on, std::uint32_t seed) : on_{on}, lane_{fault_lane::sort::processes, on, seed}
+    {
+        thread_ = std::thread{[this] { run(); }};
+    }
+    ~contenders_thread() { finish(); }
+
+    void no_more_faults() { faults_over_ = true; }
+    void finish()
+    {
+        over_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+    [[nodiscard]] std::exception_ptr failure() const { return failure_; }
+
+private:
+    void run() noexcept
+    {
+        try {
+            {
+                const std::lock_guard lock{on_.forking};
+                for (std::size_t i = 0; i < contenders::count; ++i) on_.processes.start(i);
+            }
+            while (!faults_over_ && !over_) {
+                lane_.go_on();
+                look_on();
+            }
+            lane_.stop();
+            while (!over_) look_on();
+            for (std::size_t i = 0; i < contenders::count; ++i) on_.processes.ask_to_leave(i);
+            for (std::size_t i = 0; i < contenders::count; ++i) on_.processes.reap(i);
+        } catch (...) {
+            failure_ = std::current_exception();
+        }
+    }
+
+    void look_on()
+    {
+        {
+            const std::lock_guard lock{on_.forking};
+            on_.processes.look_after();
+        }
+        std::this_thread::sleep_for(beat);
+    }
+
+    scene on_;
+    fault_lane lane_;
+    std::atomic<bool> faults_over_ = false;
+    std::atomic<bool> over_ = false;
+    std::exception_ptr failure_;
+    std::thread thread_;
+};
+
+}  // namespace
+
+void conduct(const std::string& database, std::chrono::seconds length, std::uint32_t seed,
+             const std::filesystem::path& records)
+{
+    const record_file notes{records / ("conductor" + std::string{records_extension})};
+    std::mt19937 seeds{seed};
+    site at{database};
+    contenders processes{at, records, static_cast<std::uint32_t>(seeds()), notes};
+    std::mutex forking;
+    const scene on{at, processes, notes, forking, records};
+
+    notes.write({event::rules, "conductor", 0, terms.ttl.count(), terms.safety_margin.count(), database});
+    notes.write({event::limits, "conductor", 0, call_timeout.count(), longest_pause.count()});
+    notes.write({event::began, "conductor", 0, now(), 0, database});
+    fault_lane surroundings{fault_lane::sort::surroundings, on, static_cast<std::uint32_t>(seeds())};
+    contenders_thread contending{on, static_cast<std::uint32_t>(seeds())};
+    const auto end = std::chrono::steady_clock::now() + length - calm;
+    while (std::chrono::steady_clock::now() < end && !contending.failure()) {
+        surroundings.go_on();
+        std::this_thread::sleep_for(beat);
+    }
+    contending.no_more_faults();
+    surroundings.stop();
+    std::this_thread::sleep_for(calm);
+    notes.write({event::ended, "conductor", 0, now(), 0});
+    contending.finish();
+    if (contending.failure()) std::rethrow_exception(contending.failure());
+}
+
+}  // namespace campaign

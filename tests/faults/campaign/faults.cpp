@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "faults.hpp"
+
+#include "kinds.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace campaign {
+
+fault_lane::fault_lane(sort which, scene on, std::uint32_t seed) : on_{on}, random_{seed}
+{
+    const std::span<const fault_kind> all = fault_kinds();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool possible =
+            all[i].where == place::anywhere || (all[i].where == place::cluster) == on_.database.is_cluster();
+        if (all[i].sort == which && possible) kinds_.insert(kinds_.end(), all[i].weight, i);
+    }
+    draw();
+    next_at_ = now() + 2 * second;  // to let them begin
+}
+
+void fault_lane::draw()
+{
+    const auto between = [this](instant from, instant to) {
+        return std::uniform_int_distribution<instant>{from, to}(random_);
+    };
+    next_.kind = kinds_[random_() % kinds_.size()];
+    const fault_kind& kind = fault_kinds()[next_.kind];
+    next_.target = random_() % contenders::count;
+    next_.lasts = between(kind.shortest, kind.longest);
+    next_.variant = static_cast<std::uint32_t>(random_());
+    next_at_ = now() + between(200 * millisecond, 1300 * millisecond);
+}
+
+void fault_lane::go_on()
+{
+    if (under_way_) {
+        if (now() >= began_ + next_.lasts) end();
+    } else if (now() >= next_at_) {
+        begin();
+    }
+}
+
+void fault_lane::stop()
+{
+    if (under_way_) end();
+}
+
+void fault_lane::begin()
+{
+    const fault_kind& kind = fault_kinds()[next_.kind];
+    if (kind.target == target::holder) {
+        // The drawn one if nobody holds just now.
+        next_.target = on_.processes.holder().value_or(next_.target);
+    } else if (kind.target == target::waiter) {
+        const auto holder = on_.processes.holder();
+        if (holder == next_.target) next_.target = (next_.target + 1) % contenders::count;
+    } else if (kind.target == target::server) {
+        next_.target %= on_.database.size();
+    }
+    began_ = now();
+    hit_ = kind.target == target::server || kind.target == target::all ? "*" : on_.processes.process(next_.target);
+    under_way_ = kind.begin(on_, next_);
+    next_.in_force = now();
+    if (!under_way_) draw();
+}
+
+void fault_lane::end()
+{
+    const fault_kind& kind = fault_kinds()[next_.kind];
+    const instant ending = now();
+    kind.end(on_, next_, ending);
+    const instant ended = now();
+    on_.notes.write({event::fault, hit_, 0, began_, ended, kind.name});
+    if (kind.excused != excused::nothing) {
+        // Galera: until the others have given the node up, and while it comes back, nothing can be committed.
+        constexpr instant group_change = 3 * second;
+        if (kind.excused == excused::all_of_it) on_.notes.write({event::excuse, "*", 0, began_, ended});
+        if (kind.excused == excused::group_changes) {
+            on_.notes.write({event::excuse, "*", 0, began_, std::min(ended, began_ + group_change)});
+            on_.notes.write({event::excuse, "*", 0, ending, ended + group_change});
+        }
+    }
+    under_way_ = false;
+    draw();
+}
+
+}  // namespace campaign

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+// The fault campaign: contending processes, real databases, and faults from a seed. See docs/testing.md.
+#include "check.hpp"
+#include "conductor.hpp"
+
+#include <support/environment.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <random>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <stdlib.h>
+
+namespace {
+
+constexpr int skipped = 77;
+constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera] [--seconds N] [--seed N] [--keep]
+       fault_campaign check FOLDER
+
+  --on       the database (default: postgresql), a private server of the campaign's own
+  --seconds  how long, 10 to 100000, beside the servers' start (default: 40)
+  --seed     decides which faults come when; what they hit is decided by how the processes happen to run
+  --keep     keep the records, also when there is nothing to object; they are always kept when there is
+)";
+
+struct options {
+    std::string on = "postgresql";
+    unsigned seconds = 40;
+    std::uint32_t seed = std::random_device{}();
+    bool keep = false;
+};
+
+int misused(const std::string& why)
+{
+    std::cerr << "fault_campaign: " << why << '\n' << usage;
+    return 2;
+}
+
+template <class Number>
+bool parse(std::string_view text, Number& into)
+{
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::filesystem::path new_folder()
+{
+    // Not in the folder of a run, which is removed when it ends.
+    std::string name = "/tmp/leasehold-campaign-XXXXXX";
+    if (!::mkdtemp(name.data())) throw std::system_error{errno, std::generic_category(), "mkdtemp"};
+    return name;
+}
+
+int run(const options& o)
+{
+    const std::filesystem::path records = new_folder();
+    const auto replay =
+        "fault_campaign --on " + o.on + " --seconds " + std::to_string(o.seconds) + " --seed " + std::to_string(o.seed);
+    std::cout << "campaign: " << replay << "   (records in " << records.string() << ")" << std::endl;
+    bool agrees = false;
+    try {
+        campaign::conduct(o.on, std::chrono::seconds{o.seconds}, o.seed, records);
+        agrees = campaign::check(records);
+    } catch (const leasehold_test::missing_requirement&) {
+        std::filesystem::remove_all(records);
+        throw;
+    } catch (const std::exception& error) {
+        std::cerr << "fault_campaign: " << error.what() << '\n';
+    }
+    if (agrees && !o.keep) std::filesystem::remove_all(records);
+    if (!agrees)
+        std::cout << "FAILED. The records are in " << records.string() << "; judge them again: fault_campaign check "
+                  << records.string() << "\nThe same faults again (not exactly the same run): " << replay << '\n';
+    return agrees ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int run(const std::vector<std::string>& arguments)
+{
+    if (!arguments.empty() && arguments[0] == "check")
+        return arguments.size() == 2 ? (campaign::check(arguments[1]) ? EXIT_SUCCESS : EXIT_FAILURE)
+                                     : misused("check needs a folder");
+    options o;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        if (argument == "--keep") {
+            o.keep = true;
+            continue;
+        }
+        if (i + 1 == arguments.size()) return misused("unknown option, or a value is missing: " + argument);
+        const std::string& value = arguments[++i];
+        if (argument == "--on")
+            o.on = value;
+        else if (argument == "--seconds" ? !parse(value, o.seconds) || o.seconds < 10 || o.seconds > 100000
+                 : argument == "--seed"  ? !parse(value, o.seed)
+                                         : true)
+            return misused("unknown option, or a bad value: " + argument + " " + value);
+    }
+    return run(o);
+}
+
+}  // namespace
+
+int main(int count, char** values)
+{
+    try {
+        return run({values + 1, values + count});
+    } catch (const leasehold_test::missing_requirement& missing) {
+        std::cerr << (leasehold_test::servers_required() ? "MISSING: " : "SKIPPED: ") << missing.what() << '\n';
+        return leasehold_test::servers_required() ? EXIT_FAILURE : skipped;
+    } catch (const std::exception& error) {
+        std::cerr << "fault_campaign: " << error.what() << '\n';
+        return EXIT_FAILURE;
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "check.hpp"
+
+#include <cstdio>
+#include <string>
+
+namespace campaign {
+
+namespace {
+
+double seconds(instant time) { return static_cast<double>(time) / static_cast<double>(second); }
+
+void print_faults(const figures& what)
+{
+    std::printf("  %-30s %6s %9s  %18s  %18s\n", "fault", "times", "lasted", "longest no holder", "without excuse");
+    int all = 0;
+    for (const auto& [name, kind] : what.faults) {
+        if (name == "wall_clock_off") {
+            std::printf("  %-30s %6d\n", name.c_str(), kind.count);
+        } else {
+            std::printf("  %-30s %6d %7.1f s  %16.2f s  %16.2f s\n", name.c_str(), kind.count, seconds(kind.time),
+                        seconds(kind.longest_gap), seconds(kind.longest_recovery));
+        }
+        all += kind.count;
+    }
+    std::printf("  %-30s %6d\n", "all", all);
+}
+
+void print_calls(const figures& what)
+{
+    for (const auto& [name, kind] : what.calls) {
+        std::string answers;
+        for (const auto& [answer, count] : kind.answers)
+            answers += (answers.empty() ? "" : ", ") + answer + " " + std::to_string(count);
+        std::printf("  %-8s %7d calls, longest %.3f s, %d beyond the limit: %s\n", name.c_str(), kind.count,
+                    seconds(kind.longest), kind.beyond_limit, answers.c_str());
+    }
+}
+
+}  // namespace
+
+void print(const figures& what)
+{
+    constexpr std::size_t most_shown = 20;
+    std::printf("  %s, %.0f s: %d terms, somebody seen to hold for %.0f %% of the time, longest without %.2f s\n",
+                what.database.c_str(), seconds(what.length), what.terms,
+                100 * seconds(what.held) / (what.length > 0 ? seconds(what.length) : 1), seconds(what.longest_gap));
+    print_faults(what);
+    print_calls(what);
+    std::printf("  losses signalled: %d, latest %.3f s after the deadline\n", what.signals, seconds(what.latest_signal));
+    std::printf("  calls while there was no database: %d errors, %d busy or granted\n", what.calls_in_outage,
+                what.busy_in_outage);
+    std::printf("  overlaps: %d   tokens out of order: %d   told too early that a term is over: %d   crashes: %d\n",
+                what.overlaps, what.tokens_out_of_order, what.lost_too_early, what.crashes);
+    for (std::size_t i = 0; i < what.objections.size() && i < most_shown; ++i)
+        std::printf("  objection: %s\n", what.objections[i].c_str());
+    if (what.objections.size() > most_shown) std::printf("  and %zu more\n", what.objections.size() - most_shown);
+    std::printf("  the checker %s\n", what.objections.empty() ? "agrees" : "OBJECTS");
+    std::fflush(stdout);
+}
+
+}  // namespace campaign

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_MESSAGE_HPP
+#define LEASEHOLD_TESTS_SIMULATION_MESSAGE_HPP
+
+#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/statement.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+using leasehold::odbc::detail::column;
+using leasehold::odbc::detail::fault;
+using leasehold::odbc::detail::statement;
+
+enum class ask : std::uint8_t {
+    try_acquire,  // the first four: operations of a store
+    renew,
+    release,
+    inspect,
+    sql,    // one statement of the ODBC flows
+    write,  // to the resource that checks tokens
+    watch   // tell me when it is released
+};
+
+inline constexpr int nobody = -1;
+
+struct request {
+    ask what{};
+    statement which{};
+    int name = 0;
+    int owner = nobody;
+    std::int64_t token = 0;
+    std::int64_t time = 0;  // ttl or keep_closed, ns
+};
+
+struct reply {
+    fault failed = fault::none;
+    leasehold::acquire_result acquired{};
+    bool yes = false;
+    bool found = false;
+    std::int64_t rows = 0;
+    int owner = nobody;
+    std::array<std::int64_t, 13> numbers{};
+
+    [[nodiscard]] std::int64_t& number(column which) { return numbers[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] std::int64_t number(column which) const { return numbers[static_cast<std::size_t>(which)]; }
+};
+
+// The row of a name, as it is at some instant of the server's clock.
+struct row_view {
+    bool live = false;
+    int owner = nobody;
+    std::int64_t token = 0;
+    std::int64_t ends = 0;  // ns, by the server's clock
+
+    friend bool operator==(const row_view&, const row_view&) = default;
+};
+
+}  // namespace sim
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_NETWORK_HPP
+#define LEASEHOLD_TESTS_SIMULATION_NETWORK_HPP
+
+#include "message.hpp"
+#include "world.hpp"
+
+#include <leasehold/clock/waker.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+// Carries requests to the server and replies back: late, twice, out of order, or not at all. A request whose caller has
+// given up may still arrive.
+class network {
+public:
+    explicit network(world& of) : world_{of} {}
+
+    // From a fiber of `from`; waits for the reply until `until` (simulated time): fault::timeout then.
+    reply call(process& from, const request& asked, instant until)
+    {
+        scheduler& time = world_.time;
+        if (time.draining()) return failed(fault::unavailable);
+        if (time.now() >= until) return failed(fault::timeout);
+        const std::size_t number = calls_.size();
+        calls_.push_back({time.current(), &from, false, {}});
+        ++world_.faults.calls;
+        send(from, asked, number);
+        while (!calls_[number].answered && time.now() < until && !time.draining()) time.wait(until);
+        calls_[number].caller = nullptr;
+        if (time.draining()) return failed(fault::unavailable);
+        if (calls_[number].answered) return calls_[number].answer;
+        ++world_.faults.timeouts;
+        world_.tell(from, 'T', static_cast<std::int64_t>(number), [&] { return describe(asked) + ": no answer in time"; });
+        return failed(fault::timeout);
+    }
+
+    // Hints to waiters, where the store sends any.
+    struct listener {
+        process* of;
+        int name;
+        leasehold::waker* wakes;
+    };
+    void listen(const listener& l) { listeners_.push_back(l); }
+    void forget(const leasehold::waker& w)
+    {
+        std::erase_if(listeners_, [&w](const listener& l) { return l.wakes == &w; });
+    }
+
+    // What a process had sent and the server has not received is gone with its connections.
+    void cut_off(const process& p)
+    {
+        for (sent& s : sent_)
+            if (s.from == &p) s.gone = true;
+    }
+
+    // The server has been killed: whoever waits for an answer learns of it, or not.
+    void break_all()
+    {
+        for (std::size_t i = 0; i < calls_.size(); ++i)
+            if (calls_[i].caller != nullptr && !calls_[i].answered && world_.random.chance(700))
+                answer_later(i, failed(fault::connection_lost), world_.random.below(world_.wishes.quick_delay));
+        for (sent& s : sent_) s.gone = true;
+    }
+
+    [[nodiscard]] static std::string describe(const request& asked)
+    {
+        static constexpr const char* asks[] = {"try_acquire", "renew", "release", "inspect", "sql", "write", "watch"};
+        static constexpr const char* statements[] = {"probe",   "grant", "read",    "insert", "take",         "renew",
+                                                     "release", "close", "inspect", "list",   "force_release"};
+        std::string text = asked.what == ask::sql ? statements[static_cast<std::size_t>(asked.which)]
+                                                  : asks[static_cast<std::size_t>(asked.what)];
+        text += " '" + std::string{lease_names[static_cast<std::size_t>(asked.name)]} + "'";
+        if (asked.token != 0) text += " token " + std::to_string(asked.token);
+        return text;
+    }
+
+private:
+    struct pending {
+        fiber* caller;  // none: it waits no longer
+        process* of;
+        bool answered;
+        reply answer;
+    };
+    struct sent {
+        request asked;
+        std::size_t call;
+        const process* from;
+        bool gone;
+        reply back;
+    };
+
+    static reply failed(fault why)
+    {
+        reply r;
+        r.failed = why;
+        return r;
+    }
+
+    std::int64_t delay()
+    {
+        random_source& random = world_.random;
+        const plan& p = world_.wishes;
+        if (world_.faults_go_on() && random.chance(p.slow)) {
+            ++world_.faults.slow_messages;
+            return random.between(p.quick_delay, p.longest_delay());
+        }
+        return random.between(20'000, world_.faults_go_on() ? p.quick_delay : std::min(p.quick_delay, p.call_timeout / 40));
+    }
+
+    bool happens(std::int64_t of_1024) { return world_.faults_go_on() && world_.random.chance(of_1024); }
+
+    void send(process& from, const request& asked, std::size_t number)
+    {
+        const plan& p = world_.wishes;
+        if (happens(p.broken_connection)) {
+            ++world_.faults.broken_connections;
+            world_.tell("net", 'B', static_cast<std::int64_t>(number),
+                        [&] { return "the connection of " + from.label + " breaks during " + describe(asked); });
+            answer_later(number, failed(fault::connection_lost), delay());
+        }
+        if (happens(p.lost_request)) {
+            ++world_.faults.lost_requests;
+            world_.tell("net", 'L', static_cast<std::int64_t>(number),
+                        [&] { return "loses " + describe(asked) + " of " + from.label; });
+            return;
+        }
+        dispatch(from, asked, number);
+        if (happens(p.duplicate)) {
+            ++world_.faults.duplicates;
+            dispatch(from, asked, number);
+        }
+    }
+
+    void dispatch(process& from, const request& asked, std::size_t number)
+    {
+        sent_.push_back({asked, number, &from, false, {}});
+        world_.time.at(world_.time.now() + delay(), &arrive, this, sent_.size() - 1);
+    }
+
+    static void arrive(void* self, std::uint64_t number)
+    {
+        static_cast<network*>(self)->at_server(static_cast<std::size_t>(number));
+    }
+
+    void at_server(std::size_t number)
+    {
+        const instant now = world_.time.now();
+        if (sent_[number].gone) return;
+        if (now < world_.db.down_until) {
+            if (calls_[sent_[number].call].caller != nullptr && world_.random.chance(512))
+                answer_later(sent_[number].call, failed(fault::connection_lost), delay());
+            return;
+        }
+        if (now < world_.db.frozen_until) {
+            world_.time.at(world_.db.frozen_until + world_.random.below(200'000), &arrive, this, number);
+            return;
+        }
+        const request asked = sent_[number].asked;
+        reply said;
+        if (asked.what != ask::write && happens(world_.wishes.refused)) {
+            ++world_.faults.refusals;
+            said.failed = world_.random.chance(700) ? fault::conflict : fault::lock_timeout;
+            if (asked.what != ask::sql) said.failed = fault::conflict;
+        } else {
+            said = world_.db.execute(asked);
+            tell_executed(asked, said, *sent_[number].from);
+            if (world_.db.released && asked.what != ask::write) hint(asked.name);
+        }
+        if (world_.judge.broken()) return;
+        if (happens(world_.wishes.lost_reply)) {
+            ++world_.faults.lost_replies;
+            world_.tell("net", 'R', static_cast<std::int64_t>(number),
+                        [&] { return "loses the reply to " + describe(asked) + " of " + sent_[number].from->label; });
+            return;
+        }
+        answer_later(sent_[number].call, said, delay());
+    }
+
+    void tell_executed(const request& asked, const reply& said, const process& from)
+    {
+        world_.tell("db", 'x', asked.token * 64 + static_cast<std::int64_t>(asked.what), [&] {
+            const row_view row = world_.db.look(asked.name);
+            std::string text = describe(asked) + " of " + from.label;
+            if (asked.what == ask::write) return text + (said.yes ? ": written" : ": refused, a later term has written");
+            if (said.failed != fault::none) return text + ": failed";
+            if (asked.what == ask::sql) text += ", " + std::to_string(said.rows) + " rows";
+            text += row.live ? "; held by " +
+                                   (row.owner == nobody ? "nobody (closed)"
+                                                        : world_.owners[static_cast<std::size_t>(row.owner)]) +
+                                   " with token " + std::to_string(row.token) + " for " + seconds(row.ends - world_.db.now())
+                             : "; free";
+            return text;
+        });
+    }
+
+    void answer_later(std::size_t call, const reply& said, std::int64_t after)
+    {
+        sent_.push_back({{}, call, nullptr, false, said});
+        world_.time.at(world_.time.now() + after, &deliver, this, sent_.size() - 1);
+    }
+
+    static void deliver(void* self, std::uint64_t number)
+    {
+        static_cast<network*>(self)->at_caller(static_cast<std::size_t>(number));
+    }
+
+    void at_caller(std::size_t number)
+    {
+        pending& to = calls_[sent_[number].call];
+        if (to.caller == nullptr || to.answered) return;
+        to.answered = true;
+        to.answer = sent_[number].back;
+        world_.time.wake(*to.caller);
+    }
+
+    void hint(int name)
+    {
+        for (const listener& l : listeners_) {
+            if (l.name != name || happens(world_.wishes.lost_reply)) continue;
+            l.wakes->wake();
+            world_.time.look_at_wakers(*l.of);
+        }
+    }
+
+    world& world_;
+    std::vector<pending> calls_;
+    std::vector<sent> sent_;
+    std::vector<listener> listeners_;
+};
+
+}  // namespace sim
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_SERVER_HPP
+#define LEASEHOLD_TESTS_SIMULATION_SERVER_HPP
+
+#include "checker.hpp"
+#include "message.hpp"
+#include "plan.hpp"
+#include "scheduler.hpp"
+#include "sql_table.hpp"
+
+#include <leasehold/store/memory_store.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace sim {
+
+inline constexpr std::array<std::string_view, 2> lease_names{"job", "shard"};
+
+// The one database: it alone keeps rows, judges by its own clock, and carries out a statement in one step.
+class server {
+public:
+    server(const plan& p, scheduler& s, checker& c, const std::vector<std::string>& owners)
+        : plan_{p}, scheduler_{s}, checker_{c}, owners_{owners}, memory_{server_clock{this}}, table_{p.counts_matched_rows}
+    {
+        clock.offset = 86'400'000 * ms;
+    }
+
+    // Monotonic but for a jump; drifts.
+    drifting_clock clock;
+    instant frozen_until = 0;
+    instant down_until = 0;
+
+    [[nodiscard]] std::int64_t now() const noexcept { return clock.at(scheduler_.now()); }
+
+    [[nodiscard]] row_view look(int name)
+    {
+        if (plan_.kind != store_kind::memory) return table_.look(name, now() / 1000);
+        std::error_code ec;
+        const auto record = memory_.inspect(name_of(name), ec);
+        if (!record) return {};
+        return {true, owner_number(record->owner), record->token.value(), now() + record->remaining.count()};
+    }
+
+    reply execute(const request& asked)
+    {
+        if (asked.what == ask::write) return write(asked);
+        const row_view before = look(asked.name);
+        checker_.seen(asked.name, before, scheduler_.now());
+        const reply said = asked.what == ask::sql ? table_.execute(asked, now() / 1000) : operate(asked);
+        const row_view after = look(asked.name);
+        checker_.executed(asked, before, after, scheduler_.now());
+        checker_.seen(asked.name, after, scheduler_.now());
+        judge_answer(asked, said, before, after);
+        released = before.live && before.owner != nobody && (!after.live || after.owner == nobody);
+        return said;
+    }
+
+    bool released = false;  // by the statement before
+
+private:
+    struct server_clock {
+        const server* of = nullptr;
+        [[nodiscard]] leasehold::time_point now() const noexcept
+        {
+            return leasehold::time_point{leasehold::duration{of->now()}};
+        }
+    };
+
+    static std::string_view name_of(int name) { return lease_names[static_cast<std::size_t>(name)]; }
+
+    [[nodiscard]] int owner_number(std::string_view owner) const
+    {
+        const auto found = std::ranges::find(owners_, owner);
+        return found == owners_.end() ? nobody : static_cast<int>(found - owners_.begin());
+    }
+
+    reply operate(const request& asked)
+    {
+        const std::string_view owner = owners_[static_cast<std::size_t>(std::max(asked.owner, 0))];
+        const leasehold::fencing_token token{asked.token};
+        const leasehold::duration time{asked.time};
+        std::error_code ec;
+        reply said;
+        switch (asked.what) {
+        case ask::try_acquire: said.acquired = memory_.try_acquire(name_of(asked.name), owner, time, ec); break;
+        case ask::renew: said.yes = memory_.renew(name_of(asked.name), owner, token, time, ec); break;
+        case ask::release: said.yes = memory_.release(name_of(asked.name), owner, token, time, ec); break;
+        default:
+            if (const auto record = memory_.inspect(name_of(asked.name), ec)) {
+                said.found = true;
+                said.owner = owner_number(record->owner);
+                said.number(column::token) = record->token.value();
+                said.number(column::remaining) = record->remaining.count() / 1000;
+            }
+        }
+        return said;
+    }
+
+    // What the store says must be what its row shows.
+    void judge_answer(const request& asked, const reply& said, const row_view& before, const row_view& after)
+    {
+        if (asked.what == ask::try_acquire) {
+            if (said.acquired.granted()) {
+                if (!after.live || after.owner != asked.owner || after.token != said.acquired.token.value())
+                    checker_.fail("store: granted means held", "granted a term that the row does not show");
+                else if (after.ends < now() + asked.time)
+                    checker_.fail("store: granted means held", "granted a term shorter than its ttl");
+            } else if (!before.live || before.owner == asked.owner)
+                checker_.fail("store: busy means held by another", "busy although free, or the owner's own");
+            else if (after != before)
+                checker_.fail("store: busy writes nothing", "a busy answer changed the row");
+        }
+        const bool renews = asked.what == ask::renew;
+        if (renews && said.yes && (!after.live || after.token != asked.token || after.ends < now() + asked.time))
+            checker_.fail("store: renewed means extended", "a renewal that the row does not show");
+        if (renews && !said.yes && before.live && before.owner == asked.owner && before.token == asked.token)
+            checker_.fail("store: renewed means extended", "a live term was not renewed");
+        if (asked.what == ask::release && said.yes && after.live && after.owner == asked.owner)
+            checker_.fail("store: released means over", "a released term goes on");
+        if (asked.what == ask::release && !said.yes && before.live && before.owner == asked.owner &&
+            before.token == asked.token)
+            checker_.fail("store: released means over", "a live term was not released");
+    }
+
+    // The resource: `where last_token <= ?`.
+    reply write(const request& asked)
+    {
+        written& w = written_[static_cast<std::size_t>(asked.name)];
+        reply said;
+        said.yes = asked.token >= w.token;
+        if (!said.yes) return said;
+        if (asked.token == w.token && w.owner != nobody && w.owner != asked.owner)
+            checker_.fail("fence: one token, one holder", "two holders wrote under one token");
+        w = {asked.token, asked.owner};
+        return said;
+    }
+
+    struct written {
+        std::int64_t token = 0;
+        int owner = nobody;
+    };
+
+    const plan& plan_;
+    scheduler& scheduler_;
+    checker& checker_;
+    const std::vector<std::string>& owners_;
+    leasehold::basic_memory_store<server_clock> memory_;
+    sql_table table_;
+    std::array<written, 2> written_{};
+};
+
+}  // namespace sim
+
+#endif

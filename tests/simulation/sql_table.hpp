@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_SQL_TABLE_HPP
+#define LEASEHOLD_TESTS_SIMULATION_SQL_TABLE_HPP
+
+#include "message.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+// What the statements of the dialects (include/leasehold/odbc/dialect) do to the lease table, each in one atomic step, in
+// microseconds of the server's clock. Which statement comes when is for the library's flows to decide.
+class sql_table {
+public:
+    explicit sql_table(bool counts_matched_rows) : counts_matched_rows_{counts_matched_rows} {}
+
+    reply execute(const request& asked, std::int64_t now)
+    {
+        row& r = rows_[static_cast<std::size_t>(asked.name)];
+        const std::int64_t later = now + (asked.time + 999) / 1000;
+        reply said;
+        switch (asked.which) {
+        case statement::read: read(r, asked, now, said); break;
+        case statement::inspect:
+            said.found = live(r, now);
+            said.owner = r.owner;
+            said.number(column::token) = r.token;
+            said.number(column::remaining) = r.expires - now;
+            break;
+        case statement::insert:
+            if (r.token != 0)
+                said.failed = fault::duplicate_key;
+            else
+                said.rows = set(r, {asked.owner, 1, later});
+            break;
+        case statement::take:
+            if (r.token == asked.token && !live(r, now)) said.rows = set(r, {asked.owner, r.token + 1, later});
+            break;
+        case statement::renew:
+            if (is_live_term(r, asked, now)) {
+                const bool changes = later > r.expires;
+                r.expires = std::max(r.expires, later);
+                said.rows = changes || counts_matched_rows_ ? 1 : 0;
+            }
+            break;
+        case statement::release:
+            if (is_live_term(r, asked, now)) said.rows = set(r, {r.owner, r.token, long_ago});
+            break;
+        case statement::close:
+            if (is_live_term(r, asked, now)) said.rows = set(r, {nobody, r.token, later});
+            break;
+        case statement::grant: grant(r, asked, now, later, said); break;
+        default: said.failed = fault::failure;
+        }
+        return said;
+    }
+
+    [[nodiscard]] row_view look(int name, std::int64_t now) const
+    {
+        const row& r = rows_[static_cast<std::size_t>(name)];
+        if (!live(r, now)) return {};
+        return {true, r.owner, r.token, r.expires * 1000};
+    }
+
+private:
+    struct row {
+        int owner = nobody;
+        std::int64_t token = 0;  // 0: there is no such row
+        std::int64_t expires = 0;
+    };
+    static constexpr std::int64_t long_ago = 0;
+
+    static bool live(const row& r, std::int64_t now) { return r.token != 0 && r.expires > now; }
+    static bool is_live_term(const row& r, const request& asked, std::int64_t now)
+    {
+        return live(r, now) && r.owner == asked.owner && r.token == asked.token;
+    }
+    static std::int64_t set(row& r, const row& to)
+    {
+        r = to;
+        return 1;
+    }
+
+    static void read(const row& r, const request& asked, std::int64_t now, reply& said)
+    {
+        said.found = r.token != 0;
+        said.number(column::token) = r.token;
+        said.number(column::whose) = r.owner == nobody ? 2 : r.owner == asked.owner ? 1 : 0;
+        said.number(column::live) = live(r, now);
+        said.number(column::remaining) = r.expires - now;
+        said.number(column::released) = r.expires == long_ago;
+    }
+
+    // As PostgreSQL's: granted, token, remaining, fresh.
+    static void grant(row& r, const request& asked, std::int64_t now, std::int64_t later, reply& said)
+    {
+        said.found = true;
+        if (live(r, now) && r.owner != asked.owner) {
+            said.number(column::token) = r.token;
+            said.number(column::remaining) = r.expires - now;
+            return;
+        }
+        const bool fresh = !live(r, now);
+        r = {asked.owner, r.token + (fresh ? 1 : 0), fresh ? later : std::max(r.expires, later)};
+        said.number(column::granted) = 1;
+        said.number(column::token) = r.token;
+        said.number(column::fresh) = fresh;
+    }
+
+    bool counts_matched_rows_;
+    std::array<row, 2> rows_{};
+};
+
+}  // namespace sim
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_STORE_HPP
+#define LEASEHOLD_TESTS_SIMULATION_STORE_HPP
+
+#include "message.hpp"
+#include "network.hpp"
+#include "world.hpp"
+
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/flow.hpp>
+#include <leasehold/odbc/detail/token_hints.hpp>
+#include <leasehold/odbc/detail/unfinished_releases.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace sim {
+
+namespace flows = leasehold::odbc::detail;
+
+// What the flows see as a connection: each statement is a message there and one back.
+class statement_channel {
+public:
+    statement_channel(world& w, network& net, process& of, int name, int owner, std::int64_t time, instant until)
+        : world_{w}, net_{net}, of_{of}, name_{name}, owner_{owner}, time_{time}, until_{until}
+    {
+    }
+
+    fault run(statement which)
+    {
+        last_ = net_.call(of_, {ask::sql, which, name_, owner_, token_, time_}, until_);
+        return last_.failed;
+    }
+    [[nodiscard]] bool found() const { return last_.found; }
+    [[nodiscard]] std::int64_t rows() const { return last_.rows; }
+    [[nodiscard]] int owner() const { return last_.owner; }
+    [[nodiscard]] std::int64_t number(column which) const { return last_.number(which); }
+    void set_token(std::int64_t token) { token_ = token; }
+    void set_time(std::int64_t time) { time_ = time; }
+    [[nodiscard]] std::int64_t time_to_live_us() const { return (time_ + 999) / 1000; }
+    [[nodiscard]] bool single_statement_grant() const { return world_.wishes.kind == store_kind::single_statement; }
+    [[nodiscard]] bool client_arithmetic() const { return false; }
+    [[nodiscard]] bool counts_matched_rows() const { return world_.wishes.counts_matched_rows; }
+
+private:
+    world& world_;
+    network& net_;
+    process& of_;
+    int name_;
+    int owner_;
+    std::int64_t time_;
+    instant until_;
+    std::int64_t token_ = 0;
+    reply last_;
+};
+
+// What the last call of an operation came to: for checks.
+struct call_record {
+    bool failed = false;
+    bool busy = false;
+    const fiber* caller = nullptr;
+    instant ended = 0;
+};
+
+// One process's way to the server. It bounds each call, repeats an operation whose connection broke or that met a conflict,
+// and a release whose outcome is unknown before the same owner's next attempt: as odbc_store and its sessions do.
+class store {
+public:
+    store(world& w, network& net, process& of) : world_{w}, net_{net}, of_{of} {}
+    store(const store&) = delete;
+    store& operator=(const store&) = delete;
+
+    leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl,
+                                          std::error_code& ec)
+    {
+        const instant begun = world_.time.now();
+        operation call = begin(name, owner, ttl.count());
+        const auto unfinished = unfinished_.find(name, owner);
+        const std::int64_t hint = hints_.take(name);
+        flows::grant_answer answer;
+        bool released_first = !unfinished;
+        const fault failed = persevere(call, [&](bool) {
+            if (!released_first) {
+                bool ignored = false;
+                if (const fault f = end(call, unfinished->token, unfinished->keep_closed.count(), false, ignored);
+                    f != fault::none)
+                    return f;
+                released_first = true;
+            }
+            return grant(call, ttl.count(), hint, answer);
+        });
+        report(failed, ec);
+        last_ = {failed != fault::none, failed == fault::none && !answer.result.granted(), world_.time.current(),
+                 world_.time.now()};
+        if (failed != fault::none) return {};
+        if (unfinished) unfinished_.erase(name, owner);
+        if (answer.result.granted()) judge_end(call, answer.result.token.value(), ttl.count());
+        if (last_.busy && world_.wishes.refused == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
+            world_.fail("busy means held by another", "busy, but nobody else had it");
+        return answer.result;
+    }
+
+    bool renew(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl,
+               std::error_code& ec)
+    {
+        if (on_renew) on_renew(name, token);
+        world_.tell(of_, 'w', token.value(), [&] { return "sends a renewal of token " + std::to_string(token.value()); });
+        operation call = begin(name, owner, ttl.count());
+        bool renewed = false;
+        report(persevere(call,
+                         [&](bool) {
+                             if (world_.wishes.kind == store_kind::memory)
+                                 return ask_for(call, ask::renew, token.value(), ttl.count(), renewed);
+                             statement_channel channel = open(call, ttl.count());
+                             return flows::renew_flow(channel, token.value(), renewed);
+                         }),
+               ec);
+        if (renewed && !ec) judge_end(call, token.value(), ttl.count());
+        return renewed && !ec;
+    }
+
+    bool release(std::string_view name, std::string_view owner, leasehold::fencing_token token,
+                 leasehold::duration keep_closed, std::error_code& ec)
+    {
+        operation call = begin(name, owner, keep_closed.count());
+        bool released = false;
+        report(persevere(call,
+                         [&](bool repeated) { return end(call, token.value(), keep_closed.count(), repeated, released); }),
+               ec);
+        if (ec) unfinished_.put(name, owner, {token.value(), keep_closed});
+        if (released && !ec && keep_closed.count() <= 0) hints_.put(name, token.value());
+        return released && !ec;
+    }
+
+    std::optional<leasehold::lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        operation call = begin(name, {}, 0);
+        reply said;
+        report(persevere(call,
+                         [&](bool) {
+                             const ask what = world_.wishes.kind == store_kind::memory ? ask::inspect : ask::sql;
+                             said = net_.call(of_, {what, statement::inspect, call.name, nobody, 0, 0}, call.until);
+                             return said.failed;
+                         }),
+               ec);
+        if (ec || !said.found) return std::nullopt;
+        const std::string owner = said.owner == nobody ? std::string{} : world_.owners[static_cast<std::size_t>(said.owner)];
+        return leasehold::lease_record{std::string{name}, owner, leasehold::fencing_token{said.number(column::token)},
+                                       std::chrono::microseconds{said.number(column::remaining)}};
+    }
+
+    [[nodiscard]] leasehold::poll_pauses pauses() const noexcept
+    {
+        return {leasehold::duration{world_.wishes.ttl / 100}, leasehold::duration{world_.wishes.ttl / 6}};
+    }
+
+    // A hint from the server that may get lost; without it where this schedule's store sends none.
+    class watch {
+    public:
+        watch(store& s, int name, leasehold::waker& to_wake) : store_{s}, waker_{to_wake}
+        {
+            if (live()) store_.net_.listen({&store_.of_, name, &to_wake});
+        }
+        watch(const watch&) = delete;
+        watch& operator=(const watch&) = delete;
+        ~watch() { store_.net_.forget(waker_); }
+        [[nodiscard]] bool live() const noexcept { return store_.world_.wishes.notifies; }
+
+    private:
+        store& store_;
+        leasehold::waker& waker_;
+    };
+    [[nodiscard]] watch watch_release(std::string_view name, leasehold::waker& to_wake)
+    {
+        return {*this, number_of(name), to_wake};
+    }
+
+    // Of the last try_acquire that has ended.
+    [[nodiscard]] const call_record& last() const noexcept { return last_; }
+    // Told of each renewal before it is sent.
+    std::function<void(std::string_view name, leasehold::fencing_token token)> on_renew;
+
+private:
+    struct operation {
+        int name;
+        int owner;
+        instant until;
+        std::int64_t begun;  // by the server's clock
+    };
+
+    static int number_of(std::string_view name) { return name == lease_names[0] ? 0 : 1; }
+
+    operation begin(std::string_view name, std::string_view owner, std::int64_t)
+    {
+        const auto found = std::ranges::find(world_.owners, owner);
+        const int number = found == world_.owners.end() ? nobody : static_cast<int>(found - world_.owners.begin());
+        const std::int64_t local = of_.clock.at(world_.time.now()) + world_.wishes.call_timeout;
+        return {number_of(name), number, of_.clock.when(local), world_.db.now()};
+    }
+
+    // What the caller is told it has must have been in the row, for a whole ttl from the call on. Databases cut off a part
+    // of a microsecond.
+    void judge_end(const operation& call, std::int64_t token, std::int64_t ttl)
+    {
+        if (world_.wishes.jump < 0 || world_.judge.latest_end(call.name, token) >= call.begun + ttl - 1000) return;
+        world_.fail("granted or renewed means a whole ttl", of_.label + " was told so of token " + std::to_string(token));
+    }
+
+    statement_channel open(const operation& call, std::int64_t time)
+    {
+        return {world_, net_, of_, call.name, call.owner, time, call.until};
+    }
+
+    fault ask_for(const operation& call, ask what, std::int64_t token, std::int64_t time, bool& yes)
+    {
+        const reply said = net_.call(of_, {what, {}, call.name, call.owner, token, time}, call.until);
+        yes = said.yes;
+        return said.failed;
+    }
+
+    fault grant(const operation& call, std::int64_t ttl, std::int64_t hint, flows::grant_answer& answer)
+    {
+        if (world_.wishes.kind != store_kind::memory) {
+            statement_channel channel = open(call, ttl);
+            return flows::grant_flow(channel, hint, answer);
+        }
+        const reply said = net_.call(of_, {ask::try_acquire, {}, call.name, call.owner, 0, ttl}, call.until);
+        answer.result = said.acquired;
+        return said.failed;
+    }
+
+    fault end(const operation& call, std::int64_t token, std::int64_t keep_closed, bool repeated, bool& released)
+    {
+        if (world_.wishes.kind == store_kind::memory) return ask_for(call, ask::release, token, keep_closed, released);
+        statement_channel channel = open(call, keep_closed);
+        return flows::release_flow(channel, token, keep_closed > 0, repeated, released);
+    }
+
+    // As odbc::detail::session does: one new connection, and more tries after a conflict while there is time.
+    template <class Try>
+    fault persevere(const operation& call, Try&& once)
+    {
+        bool repeated = false;
+        for (int tries = 0;; ++tries) {
+            const fault failed = once(repeated);
+            if (failed == fault::connection_lost && !repeated && world_.wishes.kind != store_kind::memory) {
+                repeated = true;
+                continue;
+            }
+            if (failed != fault::conflict && failed != fault::lock_timeout) return failed;
+            const std::int64_t pause = world_.random.between(100'000, 100'000 * (1 + std::min(tries, 50)));
+            if (world_.time.draining() || world_.time.now() + pause >= call.until) return failed;
+            world_.time.sleep_until(world_.time.now() + pause);
+        }
+    }
+
+    static void report(fault failed, std::error_code& ec)
+    {
+        ec.clear();
+        if (failed != fault::none) ec = flows::errc_of(failed);
+    }
+
+    world& world_;
+    network& net_;
+    process& of_;
+    flows::token_hints hints_;
+    flows::unfinished_releases unfinished_;
+    call_record last_;
+};
+
+}  // namespace sim
+
+#endif

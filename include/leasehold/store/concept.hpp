@@ -68,7 +68,9 @@ concept store_can_inspect = requires(S& s, std::string_view name, std::error_cod
 /// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, the same owner included, can acquire the name for `keep_closed` (0: free at once); false: it was over already |
 /// | s.inspect(name, ec) | std::optional<lease_record> | what is held now; empty when free |
 ///
-/// Never shorter, because a statement that was late (a frozen server, a lost reply) may be carried out after its successor.
+/// Never shorter, because a statement that was late (a frozen server, a lost reply) may be carried out after its successor. For
+/// the same reason a store over a network must know what became of a release before the same owner's next attempt at that name,
+/// so repeat one whose outcome is unknown: coming late it would end the next term, which has the same token.
 /// Errors: each clears `ec` on success and sets it on failure, best to an errc; what it returns then has no meaning. A failure
 /// is never reported as busy or false. None throws for a failure of the store (std::bad_alloc is the exception).
 /// Thread safety: all four may be called at once from any number of threads.
@@ -102,7 +104,7 @@ concept polled_store = lease_store<S> && requires(const S& s) {
 /// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, also if it is free already. A hint: it may wake for no reason, or not at all. While it lives, attempts at `name` are a waiter's, whom the store may put in a queue. Reports no errors; may throw std::bad_alloc |
 /// | watch.live() | bool | false where no wake can be expected any more, so that the waiter has to ask again from time to time |
 ///
-/// `watch` need be neither movable nor copyable; its destructor does not wait for I/O; `w` outlives it. No more than one watch of
+/// `watch` need be neither movable nor copyable; its destructor takes at most 30 ms; `w` outlives it. No more than one watch of
 /// a name is alive in a process at a time.
 template <class S>
 concept notifying_store = lease_store<S> && requires(S& s, std::string_view name, waker& w) {

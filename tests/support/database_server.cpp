@@ -4,10 +4,13 @@
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -33,6 +36,19 @@ std::string contents(const std::filesystem::path& path)
 {
     std::ifstream file{path};
     return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+// "pid (command) state ...", where T is stopped, and Z and X are ended; the command may have brackets of its own.
+bool all_threads_are_stopped(pid_t process)
+{
+    std::error_code gone;
+    for (const auto& thread : std::filesystem::directory_iterator{"/proc/" + std::to_string(process) + "/task", gone}) {
+        std::ifstream file{thread.path() / "stat"};
+        const std::string stat{std::istreambuf_iterator<char>{file}, {}};
+        const std::size_t bracket = stat.rfind(')');
+        if (bracket != std::string::npos && bracket + 2 < stat.size() && !std::strchr("TZX", stat[bracket + 2])) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -143,6 +159,9 @@ void database_server::freeze()
     signal_all(frozen_, SIGSTOP);
     frozen_ = process_tree(pid());
     signal_all(frozen_, SIGSTOP);
+    // The signal takes effect a while later: a server of many threads has answered for 31 ms more.
+    if (!eventually([&] { return std::ranges::all_of(frozen_, &all_threads_are_stopped); }))
+        throw std::runtime_error{"the server does not stop"};
 }
 
 void database_server::thaw()

@@ -39,7 +39,8 @@ public:
     /// tabs. Throws std::runtime_error with the server's words when a statement fails.
     std::string execute_sql(const std::string& sql) { return run_client(database, sql); }
 
-    /// Stops all its processes (SIGSTOP): connections stay open, nothing is answered. thaw() before anything else but kill().
+    /// Stops all its processes (SIGSTOP) and returns when they have: connections stay open, nothing is answered. thaw() before
+    /// anything else but kill().
     void freeze();
     void thaw();
     /// SIGKILL to all its processes: as if the host had lost its power.

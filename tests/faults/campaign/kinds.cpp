@@ -203,7 +203,7 @@ bool stop_server(const scene& on, drawn_fault& fault)
 bool freeze_server(const scene& on, drawn_fault& fault)
 {
     const std::lock_guard lock{on.forking};
-    on.database.freeze(fault.target);
+    on.database.server(fault.target).freeze();
     return true;
 }
 

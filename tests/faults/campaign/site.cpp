@@ -1,42 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "site.hpp"
 
-#include <support/child_process.hpp>
-#include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
 
-#include <sys/types.h>
-
 namespace campaign {
 
 using leasehold_test::database_server;
-
-namespace {
-
-// "pid (command) state ...": T is stopped; the command may have brackets of its own.
-bool all_threads_are_stopped(pid_t process)
-{
-    std::error_code gone;
-    for (const auto& thread : std::filesystem::directory_iterator{"/proc/" + std::to_string(process) + "/task", gone}) {
-        std::ifstream file{thread.path() / "stat"};
-        const std::string stat{std::istreambuf_iterator<char>{file}, {}};
-        const std::size_t bracket = stat.rfind(')');
-        if (bracket != std::string::npos && bracket + 2 < stat.size() && stat[bracket + 2] != 'T') return false;
-    }
-    return true;
-}
-
-}  // namespace
 
 site::site(const std::string& kind) : kind_{kind}
 {
@@ -56,15 +31,6 @@ database_server& site::server(std::size_t number)
 {
     if (is_cluster()) return cluster_->node(number);
     return *server_;
-}
-
-void site::freeze(std::size_t number)
-{
-    server(number).freeze();
-    const std::vector<pid_t> processes = leasehold_test::process_tree(server(number).pid());
-    if (!leasehold_test::eventually(
-            [&] { return std::all_of(processes.begin(), processes.end(), &all_threads_are_stopped); }))
-        throw std::runtime_error{"the server does not stop"};
 }
 
 std::string site::connection_string(std::size_t number, int port)

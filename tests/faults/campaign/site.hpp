@@ -25,9 +25,6 @@ public:
     [[nodiscard]] leasehold_test::database_server& server(std::size_t number);
     [[nodiscard]] leasehold_test::galera_cluster& cluster() { return *cluster_; }
 
-    /// SIGSTOP, and waits until none of its threads runs any more: a signal is only sent when kill() returns.
-    void freeze(std::size_t number);
-
     /// To that server through another port of this host.
     [[nodiscard]] std::string connection_string(std::size_t number, int port);
     /// Ends the sessions of the contenders at that server: one of `every`, by their numbers. How many.

@@ -145,12 +145,13 @@ public:
         changed_.notify_one();
     }
 
-    // Ends idle sessions; waits for them until the deadline, and for none that was given up.
+    // Ends idle sessions; waits for them, and for those that are unattended, until the deadline, and for none that was given up.
     void close(time_point deadline)
     {
         std::vector<session_pointer> ending;
         {
-            const std::lock_guard lock{mutex_};
+            std::unique_lock lock{mutex_};
+            changed_.wait_until(lock, deadline, [this] { return unattended_.empty(); });
             closed_ = true;
             ending.swap(idle_);
             open_ -= ending.size();

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server, quiet
+// Calls whose driver does not return: how many there may be, what becomes of them, and of a process that ends meanwhile.
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/child_process.hpp>
+#include <support/eventually.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+#include <support/printing.hpp>
+#include <support/tcp_gate.hpp>
+
+#include <boost/mpl/list.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+using servers = boost::mpl::list<postgresql_server, mariadb_server>;
+
+namespace {
+
+constexpr const char* connection_variable = "LEASEHOLD_TEST_HANGS_ON";
+constexpr auto slack = 400ms;  // for the scheduling of a loaded machine
+
+std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+
+std::error_code call(lh::odbc_store& store)
+{
+    std::error_code ec;
+    static_cast<void>(store.inspect("n", ec));
+    return ec;
+}
+
+std::optional<std::string> next_word(child_process& child, const std::string& word)
+{
+    std::optional<std::string> line;
+    do line = child.read_line();
+    while (line && *line != word);
+    return line;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(hanging_calls)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(are_sixteen_at_most_and_counted_and_end_when_the_server_goes_on, Server, servers)
+{
+    constexpr auto call_timeout = 100ms;
+    Server server;
+    lh::odbc_store{server.connection_string()}.create_schema();
+    lh::odbc_store store{server.connection_string(), lh::odbc_options{.call_timeout = call_timeout}};
+    BOOST_REQUIRE(eventually([&] { return !call(store); }));
+    server.freeze();
+    const std::uint64_t before = store.abandoned_calls();
+    for (std::size_t i = 1; i <= lh::odbc::detail::abandoned_calls_max; ++i) {
+        BOOST_TEST((call(store) == lh::errc::store_timeout));
+        BOOST_TEST(store.hanging_calls() == i);
+    }
+    const auto begun = now();
+    for (int i = 0; i < 100; ++i) BOOST_TEST((call(store) == lh::errc::store_unavailable));
+    BOOST_TEST((now() - begun < slack));
+    BOOST_TEST(store.hanging_calls() == lh::odbc::detail::abandoned_calls_max);
+    BOOST_TEST(store.abandoned_calls() - before == lh::odbc::detail::abandoned_calls_max);
+    server.thaw();
+    BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
+    BOOST_TEST(eventually([&] { return !call(store); }, 30s));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(return_in_time_where_the_network_drops_all_packets, Server, servers)
+{
+    constexpr auto call_timeout = 500ms;
+    Server server;
+    lh::odbc_store{server.connection_string()}.create_schema();
+    tcp_gate gate{server.port()};
+    std::string through_gate = server.connection_string();
+    const std::string port = "Port=" + std::to_string(server.port());
+    through_gate.replace(through_gate.find(port), port.size(), "Port=" + std::to_string(gate.port()));
+    lh::odbc_store store{through_gate, lh::odbc_options{.call_timeout = call_timeout}};
+    BOOST_REQUIRE(eventually([&] { return !call(store); }));
+    gate.stall();
+    for (int i = 0; i < 3; ++i) {
+        const auto begun = now();
+        BOOST_TEST((call(store) == lh::errc::store_timeout));
+        BOOST_TEST((now() - begun < call_timeout + slack));
+    }
+    BOOST_TEST(store.hanging_calls() == 3U);
+    gate.cut();
+    gate.pass();
+    BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
+    BOOST_TEST(eventually([&] { return !call(store); }, 30s));
+}
+
+// Not a test by itself: what the child of the next one does. It ends with a call, a wait and a renewal in the driver.
+BOOST_AUTO_TEST_CASE(as_a_child_that_ends)
+{
+    const char* connection_string = std::getenv(connection_variable);
+    if (!connection_string) return;
+    lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = 200ms}};
+    lh::odbc_store another{connection_string, lh::odbc_options{.call_timeout = 200ms}};
+    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 2s}};
+    lh::basic_lease waiter{another, "n", lh::lease_terms{.ttl = 2s}};
+    const auto guard = lease.acquire();
+    std::jthread waiting{[&](const std::stop_token& stop) {
+        std::error_code ec;
+        static_cast<void>(waiter.acquire(ec, stop));
+    }};
+    std::this_thread::sleep_for(200ms);
+    std::cout << "holds" << std::endl;
+    std::string line;
+    std::getline(std::cin, line);
+    BOOST_TEST((call(store) == lh::errc::store_timeout));
+    std::cout << "ends" << std::endl;
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(do_not_keep_a_process_from_ending_well, Server, servers)
+{
+    Server server;
+    lh::odbc_store{server.connection_string()}.create_schema();
+    child_process child{{"/proc/self/exe", "--run_test=hanging_calls/as_a_child_that_ends"},
+                        {.environment = {{connection_variable, server.connection_string()}}, .capture = true}};
+    BOOST_REQUIRE(next_word(child, "holds").has_value());
+    server.freeze();
+    child.write("go on\n");
+    BOOST_TEST(next_word(child, "ends").has_value());
+    const auto begun = now();
+    const exit_status ended = child.wait(20s);
+    BOOST_TEST(ended.success(), ended);
+    // A few call time-outs: of the release, the waiter, and each store's destructor.
+    BOOST_TEST((now() - begun < 5s));
+    server.thaw();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

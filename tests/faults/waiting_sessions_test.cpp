@@ -6,9 +6,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <deque>
+#include <latch>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -196,6 +199,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(no_lock_outlives_its_term, Server, servers)
         guard.release();
         BOOST_TEST(s.locks() == 0);
     }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(first_grants_of_a_name_at_the_same_instant_leave_no_lock_without_a_term, Server, servers)
+{
+    waiting_scene<Server> s;
+    std::error_code ec;
+    for (auto& store : s.stores) static_cast<void>(store.inspect("n", ec));  // connects
+    for (int i = 0; i < 1000; ++i) {
+        const std::string name = "n" + std::to_string(i);
+        std::array<lh::acquire_result, 2> answers{};
+        {
+            std::latch start{2};
+            std::vector<std::jthread> threads;
+            for (std::size_t each = 0; each < 2; ++each)
+                threads.emplace_back([&, each] {
+                    std::error_code failed;
+                    start.arrive_and_wait();
+                    answers[each] = s.stores[each].try_acquire(name, "owner " + std::to_string(each), 1min, failed);
+                });
+        }
+        for (std::size_t each = 0; each < 2; ++each)
+            if (answers[each].granted()) s.stores[each].release(name, "owner " + std::to_string(each), answers[each].token, {}, ec);
+    }
+    BOOST_TEST(s.nothing_is_left(0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

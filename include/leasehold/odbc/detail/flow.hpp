@@ -100,6 +100,9 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statemen
     const statement next = extend ? statement::renew : db.found() ? take : insert;
     db.set_token(token);
     const fault failed = db.run(next);
+    // What is to be inserted is worked out first, so the lock may have been got although there was a row already.
+    if (next == statement::locking_insert && (failed == fault::duplicate_key || failed == fault::lock_timeout))
+        if (const fault unlocked = db.run(statement::unlock); unlocked != fault::none) return unlocked;
     if (failed == fault::duplicate_key) return fault::none;
     if (failed == fault::lock_timeout) {
         answered = true;

@@ -261,4 +261,18 @@ BOOST_AUTO_TEST_CASE(release_of_a_lost_term_gives_the_lock_back_all_the_same)
     BOOST_TEST(od::unlocking_release_flow(stuck, 5, false, released) == fault::connection_lost);
 }
 
+BOOST_AUTO_TEST_CASE(first_grant_that_meets_anothers_gives_back_the_lock_it_may_have_got)
+{
+    scripted_database db{no_row(), fails(fault::duplicate_key), changes(0), shows_row(1, another, live, 5)};
+    const outcome met = locking_grant(db);
+    BOOST_TEST(met.failed == fault::none);
+    BOOST_TEST(!met.answer.result.granted());
+    BOOST_TEST(!met.locked);
+    BOOST_TEST((db.asked == statements{statement::read, statement::locking_insert, statement::unlock, statement::read}));
+
+    scripted_database waited{no_row(), fails(fault::lock_timeout), changes(0), shows_row(1, another, live, 5)};
+    BOOST_TEST(locking_grant(waited).failed == fault::none);
+    BOOST_TEST((waited.asked == statements{statement::read, statement::locking_insert, statement::unlock, statement::read}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

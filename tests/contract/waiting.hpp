@@ -132,6 +132,7 @@ void add_waiting(case_list<Fixture> cases)
         const auto begun = s.clock().now();
         for (int i = 0; i < 50; ++i) {
             s.let_pass(5ms);
+            std::this_thread::sleep_for(1ms);  // for a waiter that asks too often to show it
             if (waits.ended()) break;
         }
         // Who can be woken has no reason to ask; one more where the session for it had to be found first.

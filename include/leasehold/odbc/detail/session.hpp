@@ -164,9 +164,12 @@ private:
     bool busy_by_now(time_point begun)
     {
         if (what_ != operation::acquire || answer_.failed != fault::conflict || !runs_in_process()) return false;
-        if (std::chrono::steady_clock::now() - begun < lock_patience_) return false;
+        // A release that has to come first has not been made yet: that must not be forgotten over an answer.
+        if (first_.token != 0 || std::chrono::steady_clock::now() - begun < lock_patience_) return false;
         const report why = db_.last_report();
-        if (busy_after_reading(db_, answer_.grant) == fault::none && db_.found()) {
+        const bool read = busy_after_reading(db_, answer_.grant) == fault::none && db_.found();
+        // One's own term is nobody else's.
+        if (read && (db_.number(column::live) == 0 || db_.number(column::whose) != owner_is_us)) {
             answer_.failed = fault::none;
             return true;
         }

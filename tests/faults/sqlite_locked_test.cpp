@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// Somebody else writes to the SQLite file for longer than the store waits.
+#include <leasehold/odbc/odbc_store.hpp>
+
+#include <contract/odbc_connection.hpp>
+#include <support/environment.hpp>
+#include <support/printing.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <system_error>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(sqlite_locked)
+
+BOOST_AUTO_TEST_CASE(does_not_make_ones_own_term_busy_nor_forget_a_release)
+{
+    const temporary_directory folder;
+    const std::string connection_string = sqlite_connection_string(folder.path() / "leases.db");
+    lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = 600ms, .lock_timeout = 200ms}};
+    store.create_schema();
+    std::error_code ec;
+    const auto ours = store.try_acquire("n", "we", 1min, ec);
+    BOOST_REQUIRE(ours.granted());
+    {
+        odbc_connection writer{connection_string};
+        writer.begin();
+        writer.execute("update leasehold set token = token where name = ''");
+        BOOST_TEST(!store.try_acquire("n", "we", 2min, ec).granted());
+        BOOST_TEST((ec == lh::errc::store_conflict));
+        BOOST_TEST(!store.try_acquire("n", "another", 1min, ec).granted());
+        BOOST_TEST(!ec);
+        BOOST_TEST(!store.release("n", "we", ours.token, 0s, ec));
+        BOOST_TEST((ec == lh::errc::store_conflict));
+        BOOST_TEST(!store.try_acquire("n", "we", 1min, ec).granted());
+        BOOST_TEST((ec == lh::errc::store_conflict));
+        writer.roll_back();
+    }
+    const auto next = store.try_acquire("n", "we", 1min, ec);
+    BOOST_REQUIRE((!ec && next.granted()));
+    BOOST_TEST(next.token > ours.token);  // the release was made first
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -46,9 +46,15 @@ field::field(const std::string& connection_string, std::size_t takers, const way
     }
 }
 
+void field::begin()
+{
+    run().began = now();
+    run().begin = true;
+}
+
 void field::end()
 {
-    run().begin = true;
+    begin();
     run().stop = true;
     for (auto& each : processes_) each.wait();
     processes_.clear();

@@ -27,7 +27,7 @@ public:
     ~field() { end(); }
 
     [[nodiscard]] record& run() const noexcept { return *record_; }
-    void begin() { run().begin = true; }
+    void begin();
     /// Waits for all of them.
     void end();
     void kill();

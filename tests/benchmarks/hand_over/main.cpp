@@ -37,7 +37,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto contention = 5s;
+constexpr auto contention = 10s;
+// A session of PostgreSQL that idles tells what it has done up to ten seconds late.
+constexpr auto settling_time = 11s;
 constexpr auto idle_time = 5s;
 constexpr std::size_t contenders = 8;
 constexpr int kills = 9;
@@ -129,7 +131,7 @@ void measure_idleness(const subject& s)
     while (holder.run().takers[0].grants == 0) std::this_thread::sleep_for(1ms);
     field takers{s.connection_string, contenders, {work::take}};
     takers.begin();
-    std::this_thread::sleep_for(500ms);
+    std::this_thread::sleep_for(settling_time);
     const auto before = s.statements();
     const auto begun = now();
     std::this_thread::sleep_for(idle_time);
@@ -216,7 +218,7 @@ void measure_mariadb()
 void usage(std::FILE* to)
 {
     std::fputs("Usage: hand_over [memory | sqlite | postgresql | mariadb]\n"
-               "Measures waiting on all of them, or on one, with private servers; takes about five minutes.\n",
+               "Measures waiting on all of them, or on one, with private servers; takes about seven minutes.\n",
                to);
 }
 

@@ -36,6 +36,7 @@ struct record {
 
     std::atomic<std::int64_t> ready;     ///< takers that are about to begin
     std::atomic<bool> begin;
+    std::atomic<std::int64_t> began;     ///< when
     std::atomic<bool> stop;
     std::atomic<std::int64_t> released;  ///< when the last holder began to release; 0: somebody has taken it since
     std::atomic<std::int64_t> samples;

@@ -44,12 +44,16 @@ auto acquire(Lease& lease, const way& how, const record& run)
     }
 }
 
+/// In nanoseconds: within it everybody has had a few turns, and the sessions they need.
+inline constexpr std::int64_t warm_up = 1'000'000'000;
+
 inline void note(record& run, std::size_t index, std::int64_t asked, std::int64_t got)
 {
     record::taker& self = run.takers[index];
     ++self.grants;
     self.got_at = got;
-    if (self.grants > 2) self.longest_wait = std::max(self.longest_wait.load(), got - asked);  // the first two also connect
+    // Not while takers still connect, nor while those that have stopped disconnect: both keep the processors busy.
+    if (asked - run.began > warm_up && !run.stop) self.longest_wait = std::max(self.longest_wait.load(), got - asked);
 }
 
 template <class Lease>

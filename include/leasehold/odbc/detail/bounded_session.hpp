@@ -3,7 +3,10 @@
 #define LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
 
 #include <leasehold/odbc/detail/session.hpp>
+#include <leasehold/odbc/detail/spin_patience.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -45,6 +48,10 @@ public:
         state_ = state::queued;
         lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
         to_thread_.notify_one();
+        if (ends_soon()) {
+            state_ = state::idle;
+            return true;
+        }
         lock.lock();
         if (!to_caller_.wait_until(lock, deadline, [this] { return state_ == state::done; })) return false;
         state_ = state::idle;
@@ -127,6 +134,23 @@ public:
 private:
     enum class state : std::uint8_t { idle, queued, working, done, given_up, stopping, stopped };
 
+    // Looks for the end of the call for a while, giving way to whoever else wants the processor.
+    bool ends_soon()
+    {
+        const auto patience = spin_.next();
+        if (patience == patience.zero()) return false;
+        const auto until = std::chrono::steady_clock::now() + patience;
+        while (state_ != state::done) {
+            if (std::chrono::steady_clock::now() >= until) {
+                spin_.was_in_vain();
+                return false;
+            }
+            std::this_thread::yield();
+        }
+        spin_.was_worth_it();
+        return true;
+    }
+
     void serve()
     {
         std::unique_lock lock{mutex_};
@@ -166,7 +190,8 @@ private:
     std::function<void()> done_;
     std::mutex mutex_;
     std::condition_variable to_thread_, to_caller_;
-    state state_ = state::idle;
+    std::atomic<state> state_{state::idle};  // changed under the mutex, but for a `done` that the caller has seen
+    spin_patience spin_;
     std::thread thread_;
 };
 

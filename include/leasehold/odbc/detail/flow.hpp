@@ -52,11 +52,29 @@ fault busy_after_reading(Database& db, grant_answer& answer)
     return failed;
 }
 
+// From the term `hint`, whose end this store knows of: usually the row is still so, and that is all there is to do.
+template <class Database>
+fault take_as_remembered(Database& db, std::int64_t hint, grant_answer& answer, bool& answered, statement take)
+{
+    db.set_token(hint);
+    const fault failed = db.run(take);
+    answered = true;
+    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+    if (failed != fault::none) return failed;
+    answered = db.rows() > 0;
+    if (answered) answer = granted(hint + 1, true);
+    return fault::none;
+}
+
 // A duplicate key: of several that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
 // a unique index which is not the conflict target. The next try sees that row.
 template <class Database>
-fault grant_in_one_statement(Database& db, grant_answer& answer)
+fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answer)
 {
+    bool answered = false;
+    if (hint != 0)
+        if (const fault early = take_as_remembered(db, hint, answer, answered, statement::take); early != fault::none || answered)
+            return early;
     fault failed = db.run(statement::grant);
     for (int look = 1; failed == fault::duplicate_key && look < max_looks; ++look) failed = db.run(statement::grant);
     if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
@@ -114,22 +132,15 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statemen
     return fault::none;
 }
 
-// `hint` is a token whose term this store released itself, or 0: usually the row is still so, and the read is saved.
+// `hint` is a token whose term this store released itself, or 0.
 template <class Database>
 fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer, statement insert = statement::insert,
                                statement take = statement::take)
 {
-    if (hint != 0) {
-        db.set_token(hint);
-        const fault failed = db.run(take);
-        if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
-        if (failed != fault::none) return failed;
-        if (db.rows() > 0) {
-            answer = granted(hint + 1, true);
-            return fault::none;
-        }
-    }
     bool answered = false;
+    if (hint != 0)
+        if (const fault failed = take_as_remembered(db, hint, answer, answered, take); failed != fault::none || answered)
+            return failed;
     for (int look = 0; look < max_looks; ++look) {
         fault failed = db.run(statement::read);
         if (failed == fault::none) failed = grant_as_read(db, answer, answered, insert, take);
@@ -141,7 +152,7 @@ fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& an
 template <class Database>
 fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
 {
-    return db.single_statement_grant() ? grant_in_one_statement(db, answer)
+    return db.single_statement_grant() ? grant_in_one_statement(db, hint, answer)
                                        : grant_by_compare_and_set(db, db.client_arithmetic() ? 0 : hint, answer);
 }
 

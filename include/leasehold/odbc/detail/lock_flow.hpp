@@ -42,12 +42,31 @@ fault locking_grant_in_one_statement(Database& db, statement which, grant_answer
     return fault::none;
 }
 
+// As take_as_remembered(), and then the lock if nobody has it.
+template <class Database>
+fault retake_with_lock(Database& db, std::int64_t hint, grant_answer& answer, bool& answered, bool& locked)
+{
+    db.set_token(hint);
+    const fault failed = db.run(statement::locking_retake);
+    answered = locked = failed != fault::none;  // the lock: not known
+    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+    if (failed != fault::none || !db.found()) return failed;
+    answered = true;
+    locked = db.number(column::locked) != 0;
+    answer = granted(hint + 1, true);
+    return fault::none;
+}
+
 // A grant, and then the lock if nobody has it.
 template <class Database>
 fault locking_grant_flow(Database& db, std::int64_t hint, grant_answer& answer, bool& locked)
 {
-    if (db.single_statement_grant())
+    if (db.single_statement_grant()) {
+        bool answered = false;
+        if (hint != 0)
+            if (const fault failed = retake_with_lock(db, hint, answer, answered, locked); answered) return failed;
         return locking_grant_in_one_statement(db, statement::locking_grant, answer, locked);
+    }
     const fault failed = grant_by_compare_and_set(db, hint, answer, statement::locking_insert, statement::locking_take);
     // No column shows whether it got the lock; to give back what one hasn't got is no error.
     locked = failed != fault::none || (answer.result.granted() && answer.fresh);

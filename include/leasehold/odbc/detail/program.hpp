@@ -37,6 +37,24 @@ struct compiled_fence {
     mutable std::atomic<fence_kind> kind{fence_kind::unknown};
 };
 
+// See dialect::batch_sql.
+struct compiled_batches {
+    static constexpr std::size_t count = 4;
+    static constexpr std::size_t few = 16;
+
+    std::array<compiled_statement, count> statements;  // renewals of many and of few, releases of many and of few
+    std::size_t most = 0;
+    bool arrays = false;  // and so room for any number
+
+    [[nodiscard]] bool available() const noexcept { return most > 1; }
+    [[nodiscard]] std::size_t which(bool renewals, std::size_t terms) const noexcept
+    {
+        return (renewals ? std::size_t{0} : std::size_t{2}) + (!arrays && terms <= few ? 1 : 0);
+    }
+    // Places in its lists.
+    [[nodiscard]] std::size_t room(std::size_t which) const noexcept { return which % 2 == 0 ? most : std::min(few, most); }
+};
+
 // A dialect's SQL for one table, ready to be prepared. Made once per store; never changed afterwards.
 class program {
 public:
@@ -47,14 +65,15 @@ public:
         const std::array<const std::string*, statement_count> texts{
             &d.probe,           &d.grant,           &d.read,         &d.observe,       &d.insert,         &d.take,         &d.renew,
             &d.release,         &d.close,           &d.inspect,      &d.list,           &d.force_release, &l.locking_grant,
-            &l.locking_insert,  &l.locking_take,    &l.queued_read,  &l.queued_grant,   &l.held_grant,   &l.unlocking_release,
-            &l.unlocking_close, &l.lock,            &l.unlock,       &l.backend,        &l.end_wait};
+            &l.locking_insert,  &l.locking_take,    &l.locking_retake, &l.queued_read,  &l.queued_grant,  &l.held_grant,
+            &l.unlocking_release, &l.unlocking_close, &l.lock,         &l.unlock,       &l.backend,       &l.end_wait};
         for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], options);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
         fence_.possible = compile(d.fence.possible, options);
         fence_.cluster = compile(d.fence.cluster, options);
         fence_.lock = compile(d.fence.lock, options);
         fence_.write = compile(d.fence.write, options);
+        compile_batches(options);
     }
 
     [[nodiscard]] const dialect::description& description() const noexcept { return description_; }
@@ -64,12 +83,33 @@ public:
     }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
     [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
+    [[nodiscard]] const compiled_batches& batches() const noexcept { return batches_; }
 
 private:
     static void replace_all(std::string& text, std::string_view what, std::string_view with)
     {
         for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
             text.replace(at, what.size(), with);
+    }
+
+    void compile_batches(const odbc_options& options)
+    {
+        const dialect::batch_sql& b = description_.batches;
+        if (!b.available()) return;
+        batches_.most = b.most;
+        batches_.arrays = b.renew.find(":all_names") != std::string::npos;
+        for (std::size_t i = 0; i < compiled_batches::count; ++i)
+            batches_.statements[i] = compile(with_lists(i < 2 ? b.renew : b.release, batches_.room(i)), options);
+    }
+
+    static std::string with_lists(std::string text, std::size_t terms)
+    {
+        for (const std::string_view each : {":each_name", ":each_term"}) {
+            std::string list{each};
+            for (std::size_t i = 1; i < terms; ++i) list.append(", ").append(each);
+            replace_all(text, each, list);
+        }
+        return text;
     }
 
     compiled_statement compile(std::string text, const odbc_options& options) const
@@ -88,7 +128,7 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 10> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 15> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
                                                                                   {":version", parameter::version},
@@ -97,7 +137,12 @@ private:
                                                                                  {":released", parameter::released},
                                                                                  {":upper", parameter::upper},
                                                                                  {":lock_number", parameter::lock_number},
-                                                                                 {":lock_name", parameter::lock_name}}};
+                                                                                 {":lock_name", parameter::lock_name},
+                                                                                 {":all_names", parameter::all_names},
+                                                                                 {":all_owners", parameter::all_owners},
+                                                                                 {":all_tokens", parameter::all_tokens},
+                                                                                 {":each_name", parameter::each_name},
+                                                                                 {":each_term", parameter::each_term}}};
         compiled_statement result;
         while (!text.empty()) {
             const auto found = std::find_if(markers.begin(), markers.end(),
@@ -118,6 +163,7 @@ private:
     std::array<compiled_statement, statement_count> statements_;
     std::vector<std::string> schema_;
     compiled_fence fence_;
+    compiled_batches batches_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -26,6 +26,7 @@ enum class statement : std::uint8_t {
     locking_grant,
     locking_insert,
     locking_take,
+    locking_retake,
     queued_read,
     queued_grant,
     held_grant,
@@ -36,9 +37,25 @@ enum class statement : std::uint8_t {
     backend,
     end_wait
 };
-inline constexpr std::size_t statement_count = 24;
+inline constexpr std::size_t statement_count = 25;
 
-enum class parameter : std::uint8_t { name, owner, token, version, us, expiry, released, upper, lock_number, lock_name };
+enum class parameter : std::uint8_t {
+    name,
+    owner,
+    token,
+    version,
+    us,
+    expiry,
+    released,
+    upper,
+    lock_number,
+    lock_name,
+    all_names,  // this one and those below: see dialect::batch_sql
+    all_owners,
+    all_tokens,
+    each_name,
+    each_term
+};
 
 enum class column : std::uint8_t {
     count,
@@ -93,6 +110,7 @@ constexpr std::span<const column> columns_of(statement which, bool client_arithm
     case statement::queued_grant:
     case statement::held_grant: return columns::grant_and_lock;
     case statement::queued_read: return columns::read_and_lock;
+    case statement::locking_retake:
     case statement::lock: return columns::lock;
     case statement::backend: return columns::backend;
     case statement::list: return either(columns::list, columns::list_with_clock);

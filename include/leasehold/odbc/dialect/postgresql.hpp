@@ -42,8 +42,7 @@ struct postgresql {
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = {long ago} then 1 else 0 end"
                  " from {table} where {name} = :name";
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                 " where {name} = :name and {token} = :token and ({live}) is not true";
+        d.take = take;
         d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
         d.release = "update {table} set {expires_at} = {long ago} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
@@ -51,6 +50,7 @@ struct postgresql {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
+        d.batches = batches();
         d.locks = locks(at);
         d.fence = fence();
         return d;
@@ -87,6 +87,9 @@ private:
                 " values ('', 'leasehold schema', 1, {expiry of no lease}) on conflict do nothing"};
     }
 
+    static constexpr const char* take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
+                                        " where {name} = :name and {token} = :token and ({live}) is not true";
+
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
     // false. What it lets through is judged again on the locked row. The token is kept only for the same owner, so two
     // readings of the clock can't give two owners one token even if the clock is set back between them.
@@ -117,6 +120,19 @@ private:
         return sql;
     }
 
+    // Arrays, so that there is one statement for any number of terms, with three parameters.
+    static batch_sql batches()
+    {
+        const std::string terms = " from unnest(cast(:all_names as text[]), cast(:all_owners as text[]),"
+                                  " cast(:all_tokens as bigint[])) as v (name, owner, token)"
+                                  " where t.{name} = v.name and t.{owner} = v.owner and t.{token} = v.token and t.{live}";
+        batch_sql b;
+        b.most = 1000;
+        b.renew = "update {table} as t set {expires_at} = greatest(t.{expires_at}, {later})" + terms;
+        b.release = "update {table} as t set {expires_at} = {long ago}" + terms;
+        return b;
+    }
+
     // A take-over changes the token, which the unique index makes part of the row's key, and so waits for `for key share`; a
     // renewal or release doesn't. Without that index nothing would wait, hence the look into the catalogue. A transaction
     // with one snapshot may see an expiry from before a renewal, since this lock passes over it.
@@ -142,6 +158,7 @@ private:
                                 ", case when token = (select token from old) then 0"
                                 " when pg_try_advisory_lock({key}) then 1 else 0 end",
                                 "select 0, token, remaining, 0, 0 from old where live and foreign_owner");
+        l.locking_retake = std::string{take} + " returning case when pg_try_advisory_lock({key}) then 1 else 0 end";
         // CASE, since nothing else settles whether the lock is asked for.
         l.queued_grant = grant(" mine as (select case when exists (select 1 from old where live) then false"
                                " else pg_try_advisory_lock({key}) end as locked),",

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_one_statement)
     grant_answer answer;
     scripted_database free{shows_grant(true, 7, 0, true)};
     free.one_statement = true;
-    BOOST_TEST(od::grant_flow(free, 6, answer) == fault::none);
+    BOOST_TEST(od::grant_flow(free, 0, answer) == fault::none);
     check_granted(answer, 7, true);
     BOOST_TEST((free.asked == statements{statement::grant}));
 
@@ -64,6 +64,34 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_one_statement)
     busy.one_statement = true;
     BOOST_TEST(od::grant_flow(busy, 0, answer) == fault::none);
     check_busy(answer, 8, 1500us);
+}
+
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_first_tries_the_term_it_remembers)
+{
+    grant_answer answer;
+    scripted_database still{changes(1)};
+    still.one_statement = true;
+    BOOST_TEST(od::grant_flow(still, 6, answer) == fault::none);
+    check_granted(answer, 7, true);
+    BOOST_TEST((still.asked == statements{statement::take}));
+    BOOST_TEST(still.tokens.front() == 6);
+
+    scripted_database gone{changes(0), shows_grant(false, 8, 1500, false)};
+    gone.one_statement = true;
+    BOOST_TEST(od::grant_flow(gone, 6, answer) == fault::none);
+    check_busy(answer, 8, 1500us);
+    BOOST_TEST((gone.asked == statements{statement::take, statement::grant}));
+
+    scripted_database fenced{fails(fault::lock_timeout), shows_row(6, another, over, -900)};
+    fenced.one_statement = true;
+    BOOST_TEST(od::grant_flow(fenced, 6, answer) == fault::none);
+    BOOST_TEST(!answer.result.granted());
+    BOOST_TEST((fenced.asked == statements{statement::take, statement::read}));
+
+    scripted_database broken{fails(fault::connection_lost)};
+    broken.one_statement = true;
+    BOOST_TEST(od::grant_flow(broken, 6, answer) == fault::connection_lost);
+    BOOST_TEST(broken.asked.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_met_another_in_the_same_instant_reads_who_it_was)

@@ -77,6 +77,33 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_tells_whether_it_got_the_lock)
     BOOST_TEST(!result.locked);
 }
 
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_first_tries_the_term_it_remembers)
+{
+    for (const bool got : {false, true}) {
+        auto still = in_one({shows({{od::column::locked, got}})});
+        const outcome result = locking_grant(still, 6);
+        BOOST_TEST(result.answer.result.granted());
+        BOOST_TEST(result.answer.result.token == lh::fencing_token{7});
+        BOOST_TEST(result.answer.fresh);
+        BOOST_TEST(result.locked == got);
+        BOOST_TEST((still.asked == statements{statement::locking_retake}));
+    }
+    auto gone = in_one({no_row(), shows_grant(false, 8, 700, false)});
+    const outcome busy = locking_grant(gone, 6);
+    BOOST_TEST(!busy.answer.result.granted());
+    BOOST_TEST(!busy.locked);
+    BOOST_TEST((gone.asked == statements{statement::locking_retake, statement::locking_grant}));
+
+    auto fenced = in_one({fails(fault::lock_timeout), shows_row(6, another, over, -10)});
+    const outcome waited = locking_grant(fenced, 6);
+    BOOST_TEST(waited.failed == fault::none);
+    BOOST_TEST(!waited.answer.result.granted());
+    BOOST_TEST(waited.locked);
+    auto broken = in_one({fails(fault::connection_lost)});
+    BOOST_TEST(locking_grant(broken, 6).failed == fault::connection_lost);
+    BOOST_TEST(broken.asked.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(lock_that_may_have_been_got_is_said_to_be_got)
 {
     auto waited = in_one({fails(fault::lock_timeout), shows_row(3, another, live, 10)});

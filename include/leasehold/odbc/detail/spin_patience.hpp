@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_SPIN_PATIENCE_HPP
+#define LEASEHOLD_ODBC_DETAIL_SPIN_PATIENCE_HPP
+
+#include <algorithm>
+#include <chrono>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// How long to look again and again for what another thread is about to do, before going to sleep for it: to be woken takes 20
+// to 60 us where the processor has gone to sleep as well, which is as long as the statement itself. Where looking has been in
+// vain it is tried ever more seldom. Not thread-safe.
+class spin_patience {
+public:
+    static constexpr std::chrono::microseconds longest{500};
+    // Waits looked at out of how many, once it has been in vain again and again.
+    static constexpr unsigned most_seldom = 64;
+
+    [[nodiscard]] std::chrono::microseconds next() noexcept
+    {
+        if (++skipped_ < every_) return std::chrono::microseconds::zero();
+        skipped_ = 0;
+        return longest;
+    }
+
+    void was_worth_it() noexcept { every_ = 1; }
+    void was_in_vain() noexcept { every_ = std::min(every_ * 2, most_seldom); }
+
+private:
+    unsigned every_ = 1;
+    unsigned skipped_ = 0;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

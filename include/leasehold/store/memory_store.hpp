@@ -44,11 +44,12 @@ public:
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
         ec.clear();
-        shard& s = shard_of(name);
+        const key wanted{name};
+        shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};
         const time_point now = clock_.now();
-        auto found = s.entries.find(name);
-        if (found == s.entries.end()) found = s.entries.emplace(std::string{name}, entry{}).first;
+        auto found = s.entries.find(wanted);
+        if (found == s.entries.end()) found = s.entries.emplace(wanted, entry{}).first;
         entry& e = found->second;
         if (e.ends > now) {
             if (e.owner != owner) return {acquire_status::busy, fencing_token{e.token}, e.ends - now};
@@ -64,24 +65,25 @@ public:
 
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
     {
-        return change_term(name, owner, token, ec, [ttl](entry& e, time_point now) { e.ends = std::max(e.ends, now + ttl); });
+        return change_term(name, owner, token, ec, [ttl](shard&, entry& e, time_point now) { e.ends = std::max(e.ends, now + ttl); });
     }
 
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
     {
-        return change_term(name, owner, token, ec, [&](entry& e, time_point now) {
+        return change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
             e.owner.clear();  // nobody is the same owner now, who would be granted it in spite of keep_closed
             e.ends = now + keep_closed;
-            shard_of(name).released(name);
+            s.released(name);
         });
     }
 
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const
     {
         ec.clear();
-        shard& s = shard_of(name);
+        const key wanted{name};
+        shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};
-        const auto found = s.entries.find(name);
+        const auto found = s.entries.find(wanted);
         const time_point now = clock_.now();
         if (found == s.entries.end() || found->second.ends <= now) return std::nullopt;
         return record_of(*found, now);
@@ -95,7 +97,7 @@ public:
             const std::lock_guard lock{s.mutex};
             const time_point now = clock_.now();
             for (const auto& named : s.entries)
-                if (named.second.ends > now && named.first.starts_with(prefix)) records.push_back(record_of(named, now));
+                if (named.second.ends > now && named.first.text.starts_with(prefix)) records.push_back(record_of(named, now));
         }
         std::ranges::sort(records, {}, &lease_record::name);
         return records;
@@ -116,9 +118,10 @@ public:
     bool force_release(std::string_view name)
     {
         validate_name(name);
-        shard& s = shard_of(name);
+        const key wanted{name};
+        shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};
-        const auto found = s.entries.find(name);
+        const auto found = s.entries.find(wanted);
         const time_point now = clock_.now();
         if (found == s.entries.end() || found->second.ends <= now) return false;
         found->second.owner.clear();
@@ -149,7 +152,7 @@ public:
             const std::lock_guard lock{shard_.mutex};
             std::erase(shard_.watches, this);
             // It may have been woken and not have taken the lease: then it is the next one's turn.
-            const auto found = shard_.entries.find(name_);
+            const auto found = shard_.entries.find(key{name_});
             if (found == shard_.entries.end() || found->second.owner.empty()) shard_.released(name_);
         }
 
@@ -163,7 +166,7 @@ public:
             const std::lock_guard lock{shard_.mutex};
             shard_.watches.push_back(this);
             // A release that has been woke nobody.
-            const auto found = shard_.entries.find(name);
+            const auto found = shard_.entries.find(key{name});
             if (found == shard_.entries.end() || found->second.ends <= now) waker_.wake();
         }
 
@@ -172,7 +175,7 @@ public:
         waker& waker_;
     };
 
-    [[nodiscard]] release_watch watch_release(std::string_view name, waker& to_wake) { return {shard_of(name), name, to_wake, clock_.now()}; }
+    [[nodiscard]] release_watch watch_release(std::string_view name, waker& to_wake) { return {shard_of(key{name}), name, to_wake, clock_.now()}; }
 
 private:
     struct entry {
@@ -181,12 +184,33 @@ private:
         time_point ends = time_point::min();
     };
 
-    struct text_hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+    // A name and its hash, which tells the shard and then finds the entry.
+    struct key {
+        explicit key(std::string_view name) noexcept : text{name}, hash{std::hash<std::string_view>{}(name)} {}
+
+        std::string_view text;
+        std::size_t hash;
     };
 
-    using entry_map = std::unordered_map<std::string, entry, text_hash, std::equal_to<>>;
+    // As it is kept: hashed once.
+    struct kept_key {
+        explicit kept_key(const key& of) : text{of.text}, hash{of.hash} {}
+
+        std::string text;
+        std::size_t hash;
+    };
+
+    struct key_hash {
+        using is_transparent = void;
+        std::size_t operator()(const auto& of) const noexcept { return of.hash; }
+    };
+
+    struct key_equal {
+        using is_transparent = void;
+        bool operator()(const auto& a, const auto& b) const noexcept { return a.text == b.text; }
+    };
+
+    using entry_map = std::unordered_map<kept_key, entry, key_hash, key_equal>;
 
     // A cache line each, so that neighbours don't slow each other down.
     struct alignas(64) shard {
@@ -206,24 +230,25 @@ private:
     bool change_term(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec, Change change)
     {
         ec.clear();
-        shard& s = shard_of(name);
+        const key wanted{name};
+        shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};
-        const auto found = s.entries.find(name);
+        const auto found = s.entries.find(wanted);
         if (found == s.entries.end()) return false;
         const time_point now = clock_.now();
         entry& e = found->second;
         if (e.owner != owner || e.token != token.value() || e.ends <= now) return false;
-        change(e, now);
+        change(s, e, now);
         return true;
     }
 
     static lease_record record_of(const typename entry_map::value_type& named, time_point now)
     {
         const auto& [name, e] = named;
-        return {.name = name, .owner = e.owner, .token = fencing_token{e.token}, .remaining = e.ends - now};
+        return {.name = name.text, .owner = e.owner, .token = fencing_token{e.token}, .remaining = e.ends - now};
     }
 
-    shard& shard_of(std::string_view name) const noexcept { return shards_[text_hash{}(name) % shards]; }
+    shard& shard_of(const key& name) const noexcept { return shards_[name.hash % shards]; }
 
     Clock clock_;
     mutable std::array<shard, shards> shards_;

@@ -50,11 +50,11 @@ namespace leasehold::inline v0 {
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
 class basic_lease {
 public:
-    using store_type = Store;
-    using clock_type = Clock;
-    using owner_id_type = OwnerId;
-    using renew_policy_type = RenewPolicy;
-    using guard_type = lease_guard<basic_lease>;
+    using store_type = Store;  ///< where it lives
+    using clock_type = Clock;  ///< of deadlines
+    using owner_id_type = OwnerId;  ///< says who holds
+    using renew_policy_type = RenewPolicy;  ///< says when to renew
+    using guard_type = lease_guard<basic_lease>;  ///< what an attempt returns
 
     /// Does no I/O. Throws std::system_error, saying what is wrong and what is allowed: errc::invalid_name,
     /// errc::invalid_owner, errc::invalid_terms (also for a policy whose first renewal comes after the deadline); and
@@ -76,10 +76,10 @@ public:
         term_->retire();
     }
 
-    [[nodiscard]] const std::string& name() const noexcept { return term_->name(); }
-    [[nodiscard]] const std::string& owner() const noexcept { return term_->owner(); }
-    [[nodiscard]] const lease_terms& terms() const noexcept { return term_->terms(); }
-    [[nodiscard]] Store& store() const noexcept { return term_->store(); }
+    [[nodiscard]] const std::string& name() const noexcept { return term_->name(); }  ///< what it is a right to
+    [[nodiscard]] const std::string& owner() const noexcept { return term_->owner(); }  ///< who holds, when it holds
+    [[nodiscard]] const lease_terms& terms() const noexcept { return term_->terms(); }  ///< its durations
+    [[nodiscard]] Store& store() const noexcept { return term_->store(); }  ///< where it lives
 
     /// One attempt. An empty guard means busy: somebody else holds the lease, or a guard of this object is alive.
     ///
@@ -95,6 +95,7 @@ public:
         return std::move(tried.guard);
     }
 
+    /// The same, reported in `ec`: does not throw.
     [[nodiscard]] guard_type try_acquire(std::error_code& ec) noexcept
     {
         ec.clear();
@@ -114,6 +115,7 @@ public:
         return wait_or_throw(waiting::deadline_after(clock(), at_most), stop, "try_acquire_for");
     }
 
+    /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) noexcept
     {
@@ -127,6 +129,7 @@ public:
         return wait_or_throw(waiting::deadline_at(clock(), until), stop, "try_acquire_until");
     }
 
+    /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
     [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) noexcept
     {
@@ -135,6 +138,7 @@ public:
 
     /// Waits without a limit: the guard is empty only when `stop` was asked to stop.
     [[nodiscard]] guard_type acquire(std::stop_token stop = {}) { return wait_or_throw(time_point::max(), stop, "acquire"); }
+    /// The same, reported in `ec`: does not throw.
     [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) noexcept
     {
         return wait_or_report(time_point::max(), stop, ec);
@@ -144,14 +148,17 @@ public:
     ///
     /// They throw like try_acquire(), and hold nothing then. Ask guard().held() before relying on it: a lease can be lost.
     void lock() { locked_ = acquire(); }
+    /// One attempt, kept like lock() does; false: busy.
     [[nodiscard]] bool try_lock() { return keep(try_acquire()); }
 
+    /// Waits, at most this long; false: busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
         return keep(try_acquire_for(at_most));
     }
 
+    /// Waits, until then at most; false: busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
@@ -173,6 +180,7 @@ public:
         return record;
     }
 
+    /// The same, reported in `ec`: does not throw.
     [[nodiscard]] std::optional<lease_record> inspect(std::error_code& ec) const noexcept
     {
         std::optional<lease_record> record;
@@ -203,6 +211,8 @@ private:
     friend guard_type;
     template <class Lease>
     friend class leader_election;
+    template <class Lease>
+    friend class detail::guards_to_release;
     using term_type = renewal::term<Store, Clock, RenewPolicy>;
 
     static std::string checked_name(std::string_view name)
@@ -331,9 +341,14 @@ private:
     release_outcome end_term(std::error_code& ec) noexcept
     {
         const release_outcome outcome = term_->end(ec);
+        has_ended();
+        return outcome;
+    }
+
+    void has_ended() noexcept
+    {
         in_use_.store(false);
         waiting::wait_queues::released(std::addressof(store()), name());
-        return outcome;
     }
 
     template <class Work>

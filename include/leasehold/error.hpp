@@ -32,6 +32,7 @@ enum class errc {
 /// not_held is std::errc::operation_not_permitted, store_conflict is std::errc::resource_unavailable_try_again.
 [[nodiscard]] const std::error_category& lease_category() noexcept;
 
+/// Lets an errc be a std::error_code.
 [[nodiscard]] inline std::error_code make_error_code(errc code) noexcept
 {
     return {static_cast<int>(code), lease_category()};
@@ -51,6 +52,7 @@ public:
 
     /// Five characters, or empty where the store has none.
     [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
+    /// The database's own number; 0 where it has none.
     [[nodiscard]] int native_error() const noexcept { return said_->diagnostics.native_error; }
     /// What the server or driver said, which may contain what the user sent it.
     [[nodiscard]] std::string_view server_message() const noexcept { return said_->diagnostics.server_message; }
@@ -68,9 +70,13 @@ private:
         text.append(doing).append(": ").append(code.message());
         if (!diagnostics.advice.empty()) text.append(": ").append(diagnostics.advice);
         if (!diagnostics.sqlstate.empty() || !diagnostics.server_message.empty()) {
-            text.append(" [SQLSTATE ").append(diagnostics.sqlstate.empty() ? "none" : diagnostics.sqlstate);
-            text.append(", native ").append(std::to_string(diagnostics.native_error));
-            text.append(": ").append(diagnostics.server_message).append("]");
+            text.append(" [");
+            // A store that isn't SQL has neither.
+            if (!diagnostics.sqlstate.empty() || diagnostics.native_error != 0) {
+                text.append("SQLSTATE ").append(diagnostics.sqlstate.empty() ? "none" : diagnostics.sqlstate);
+                text.append(", native ").append(std::to_string(diagnostics.native_error)).append(": ");
+            }
+            text.append(diagnostics.server_message).append("]");
         }
         return text;
     }
@@ -81,6 +87,7 @@ private:
 /// The term is over; its code is errc::lost.
 class lease_lost : public std::system_error {
 public:
+    /// The name is for the message.
     explicit lease_lost(std::string_view name)
         : std::system_error{make_error_code(errc::lost), "leasehold: the lease '" + std::string{name} + "'"}
     {
@@ -150,7 +157,9 @@ inline const std::error_category& lease_category() noexcept
 
 }  // namespace leasehold::inline v0
 
+/// \cond
 template <>
 struct std::is_error_code_enum<leasehold::errc> : std::true_type {};
+/// \endcond
 
 #endif

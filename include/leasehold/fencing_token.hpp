@@ -17,11 +17,15 @@ namespace leasehold::inline v0 {
 /// Chubby called it a sequencer.
 class fencing_token {
 public:
+    /// 0, which no term ever has.
     constexpr fencing_token() noexcept = default;
+    /// A number as value() gave it.
     constexpr explicit fencing_token(std::int64_t value) noexcept : value_{value} {}
 
+    /// The number, for a statement's parameter.
     [[nodiscard]] constexpr std::int64_t value() const noexcept { return value_; }
 
+    /// The later term has the larger token.
     friend constexpr auto operator<=>(fencing_token, fencing_token) noexcept = default;
 
     // A template, so that including this header does not pull in <ostream>.
@@ -37,9 +41,11 @@ private:
 
 }  // namespace leasehold::inline v0
 
+/// \cond
 template <>
 struct std::hash<leasehold::fencing_token> {
     std::size_t operator()(leasehold::fencing_token token) const noexcept { return std::hash<std::int64_t>{}(token.value()); }
 };
+/// \endcond
 
 #endif

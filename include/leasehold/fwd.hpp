@@ -3,6 +3,10 @@
 #define LEASEHOLD_FWD_HPP
 
 #include <leasehold/concepts.hpp>
+#include <leasehold/static_text_limits.hpp>
+#include <leasehold/store/basic_lockable.hpp>
+
+#include <cstddef>
 
 namespace leasehold::inline v0 {
 
@@ -13,6 +17,7 @@ struct random_owner_id;
 struct hostname_owner_id;
 struct host_process_thread_owner_id;
 class fixed_owner_id;
+class static_owner_id;
 
 class renew_at_fraction;
 class renew_until;
@@ -32,6 +37,9 @@ class lease_guard;
 
 template <lease_clock Clock>
 class basic_memory_store;
+
+template <std::size_t N, lease_clock Clock, basic_lockable Mutex, static_text_limits Limits>
+class basic_static_memory_store;
 
 }  // namespace leasehold::inline v0
 

@@ -35,7 +35,9 @@ enum class step_down_reason : std::uint8_t {
 
 /// What a candidate can be told, and how it paces itself. Hooks run on the thread of run(); one that throws ends run().
 struct leader_election_options {
+    /// Elected; just before the function that leads is called.
     std::function<void(fencing_token)> on_elected{};
+    /// No longer leads; after the release.
     std::function<void(step_down_reason)> on_stepped_down{};
     /// Somebody else leads, as seen by an attempt of ours: each new leader once, though not every short one between.
     std::function<void(const lease_record&)> on_leader_observed{};
@@ -44,6 +46,7 @@ struct leader_election_options {
 
     /// Pauses after a failed campaign: from the first, twice as long each time, to the last.
     duration first_retry = std::chrono::milliseconds{100};
+    /// See first_retry.
     duration last_retry = std::chrono::seconds{5};
     /// How long to keep out after leading ended of one's own accord, so that somebody else gets the turn.
     duration pause_after_term = std::chrono::milliseconds{50};
@@ -55,13 +58,16 @@ struct leader_election_options {
 ///     election.run(stop, [](auto& term) { while (term.held()) ... });
 ///
 /// What a leader may believe is what a lease's guard may: a paused process can wake up after its deadline in the middle of
-/// a write, which only the token stops. An outage of the store shorter than the ttl costs no leadership.
+/// a write, which only the token stops. An outage of the store that leaves time for a renewal before the deadline costs no
+/// leadership.
 /// Thread safety: run() from one thread at a time; resign() and leads() from any. Lifetime: the lease must outlive it.
 template <class Lease>
 class leader_election {
 public:
+    /// What the function that leads is given.
     using term_type = leader_term<Lease>;
 
+    /// Does nothing yet; run() campaigns.
     explicit leader_election(Lease& lease, leader_election_options options = {}) : lease_{lease}, options_{std::move(options)} {}
     leader_election(const leader_election&) = delete;
     leader_election& operator=(const leader_election&) = delete;

@@ -29,8 +29,11 @@ public:
 
     /// Time to the deadline of the lease; 0 when it is over.
     [[nodiscard]] duration remaining() const noexcept { return guard_.remaining(); }
+    /// The term's fencing token.
     [[nodiscard]] fencing_token token() const noexcept { return guard_.token(); }
+    /// The lease's name.
     [[nodiscard]] std::string_view name() const noexcept { return guard_.name(); }
+    /// The lease's owner: this candidate.
     [[nodiscard]] std::string_view owner() const noexcept { return guard_.owner(); }
 
     /// Throws lease_lost unless the lease is held.

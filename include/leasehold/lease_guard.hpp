@@ -15,6 +15,11 @@
 
 namespace leasehold::inline v0 {
 
+namespace detail {
+template <class Lease>
+class guards_to_release;
+}
+
 /// Holds one term of a lease and releases it in its destructor.
 ///
 /// Movable, not copyable; default-made, moved-from or released it is empty. What it holds can be lost while it lives:
@@ -25,9 +30,12 @@ namespace leasehold::inline v0 {
 template <class Lease>
 class [[nodiscard]] lease_guard {
 public:
+    /// What it is a guard of.
     using lease_type = Lease;
 
+    /// Empty.
     lease_guard() noexcept = default;
+    /// Takes over what the other held, which is empty then.
     lease_guard(lease_guard&& other) noexcept : lease_{std::exchange(other.lease_, nullptr)} {}
 
     /// Releases what it held before, like the destructor.
@@ -45,7 +53,9 @@ public:
         if (lease_) release(ignored);
     }
 
+    /// Exchanges what they hold.
     void swap(lease_guard& other) noexcept { std::swap(lease_, other.lease_); }
+    /// Exchanges what they hold.
     friend void swap(lease_guard& a, lease_guard& b) noexcept { a.swap(b); }
 
     /// Whether a lease was acquired and not released since. Says nothing about whether it is still held: ask held().
@@ -83,11 +93,13 @@ public:
     /// Throws store_error when the store fails (the term may go on until its deadline), std::system_error with
     /// errc::not_held when the guard is empty.
     bool renew() { return renew_or_throw(std::nullopt); }
+    /// The same, reported in `ec`: does not throw.
     bool renew(std::error_code& ec) noexcept { return renew_or_report(std::nullopt, ec); }
 
     /// Extends the term by another ttl, which it keeps for the renewals to come. A renewal never lets a term end sooner
     /// in the store than it would have. errc::invalid_terms when the ttl can't work with the lease's safety margin and policy.
     bool renew(duration ttl) { return renew_or_throw(ttl); }
+    /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return renew_or_report(ttl, ec); }
 
     /// Ends the term, here in any case: the guard is empty afterwards. Does I/O.
@@ -122,6 +134,7 @@ public:
 
 private:
     friend Lease;
+    friend detail::guards_to_release<Lease>;
     explicit lease_guard(Lease& lease) noexcept : lease_{&lease} {}
 
     void require_lease() const

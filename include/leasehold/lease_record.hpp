@@ -13,9 +13,9 @@ namespace leasehold::inline v0 {
 ///
 /// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed.
 struct lease_record {
-    std::string name;
-    std::string owner;
-    fencing_token token;
+    std::string name;      ///< of the lease
+    std::string owner;     ///< who holds it; may be empty, see above
+    fencing_token token;   ///< of the term
     duration remaining{};  ///< until the store lets somebody else in, by the store's clock; > 0
 
     friend bool operator==(const lease_record&, const lease_record&) = default;

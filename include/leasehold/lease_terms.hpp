@@ -41,6 +41,7 @@ struct lease_terms {
         return nullptr;
     }
 
+    /// Whether they break no rule.
     [[nodiscard]] constexpr bool valid() const noexcept { return broken_rule() == nullptr; }
 
     friend constexpr bool operator==(const lease_terms&, const lease_terms&) = default;

@@ -4,6 +4,8 @@
 
 // All but the databases, which are <leasehold/odbc/odbc_store.hpp>.
 #include <leasehold/basic_lease.hpp>
+#include <leasehold/basic_static_lease.hpp>
+#include <leasehold/bounded_text.hpp>
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
@@ -21,13 +23,25 @@
 #include <leasehold/owner_id/host_process_thread_owner_id.hpp>
 #include <leasehold/owner_id/hostname_owner_id.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
+#include <leasehold/owner_id/static_owner_id.hpp>
+#include <leasehold/plain_error.hpp>
+#include <leasehold/release_all.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/static_lease_guard.hpp>
+#include <leasehold/static_lease_record.hpp>
+#include <leasehold/static_text_limits.hpp>
+#include <leasehold/store/basic_lockable.hpp>
+#include <leasehold/store/basic_static_memory_store.hpp>
 #include <leasehold/store/faulty_store.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/memory_store.hpp>
+#include <leasehold/store/plain_lease_store.hpp>
+#include <leasehold/store/sharded_store.hpp>
+#include <leasehold/store/spin_mutex.hpp>
+#include <leasehold/store/static_memory_store.hpp>
 #include <leasehold/store_diagnostics.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/version.hpp>

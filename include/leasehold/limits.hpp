@@ -63,6 +63,13 @@ inline void validate_owner(std::string_view owner)
         detail::raise_invalid(errc::invalid_owner, std::string{"the owner "} + rule);
 }
 
+/// The same name; where it can't be the name of a lease the program does not compile. `max_bytes` is for stores with less room.
+consteval std::string_view checked_name(std::string_view name, std::size_t max_bytes = max_name_bytes)
+{
+    if (const char* rule = detail::broken_text_rule(name, max_bytes)) detail::raise_invalid(errc::invalid_name, rule);
+    return name;
+}
+
 }  // namespace leasehold::inline v0
 
 #endif

@@ -11,10 +11,12 @@
 #include <atomic>
 #include <cctype>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -124,6 +126,38 @@ public:
         return true;
     }
 
+    [[nodiscard]] std::size_t batch_size() const noexcept { return 100; }
+
+    void renew_many(std::span<const lh::term_renewal> renewals, std::span<lh::batch_answer> answers, lh::duration,
+                    std::error_code& ec)
+    {
+        const auto one = [&](const lh::term_renewal& each, lh::fencing_token token) {
+            return renew(each.name, each.owner, token, is(defect::batch_has_the_first_ttl) ? renewals[0].ttl : each.ttl, ec);
+        };
+        for_each_of(renewals, answers, ec, one);
+    }
+
+    void release_many(std::span<const lh::term_release> releases, std::span<lh::batch_answer> answers, std::error_code& ec)
+    {
+        const auto one = [&](const lh::term_release& each, lh::fencing_token token) {
+            const bool before = is(defect::batch_of_releases_repeats_yes) &&
+                                std::ranges::any_of(std::span{releases.data(), &each}, [&](const lh::term_release& other) {
+                                    return other.name == each.name && other.token == each.token;
+                                });
+            return release(each.name, each.owner, token,
+                           is(defect::batch_of_releases_keeps_nothing_closed) ? lh::duration{} : each.keep_closed, ec) || before;
+        };
+        const auto held_by_owner = [&](const lh::term_release& each) {
+            const auto record = inspect(each.name, ec);
+            return record && record->owner == each.owner;
+        };
+        if (is(defect::batch_of_releases_is_all_or_nothing) && !std::ranges::all_of(releases, held_by_owner)) {
+            std::ranges::fill(answers, lh::batch_answer::no);
+            return;
+        }
+        for_each_of(releases, answers, ec, one);
+    }
+
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
     {
         if (failing(ec)) return {};
@@ -216,6 +250,25 @@ private:
         bool forced = false;
         bool closed = false;
     };
+
+    template <class Item, class One>
+    void for_each_of(std::span<const Item> items, std::span<lh::batch_answer> answers, std::error_code& ec, One one)
+    {
+        ec.clear();
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            bool yes = is(defect::batch_forgets_its_seventeenth) && i == 16;
+            if (!yes) yes = one(items[i], items[i].token);
+            if (!yes && is(defect::batch_takes_any_of_its_tokens))
+                for (const Item& other : items) yes = yes || one(items[i], other.token);
+            if (ec) return;
+            if (is(defect::batch_is_answered_with_yes)) yes = true;
+            answers[i] = yes ? lh::batch_answer::yes : lh::batch_answer::no;
+            if (is(defect::batch_is_answered_by_its_first)) answers[i] = answers[0];
+            if (!is(defect::batch_ends_at_the_first_no) || yes) continue;
+            std::ranges::fill(answers.subspan(i), lh::batch_answer::no);
+            return;
+        }
+    }
 
     bool failing(std::error_code& ec) const
     {

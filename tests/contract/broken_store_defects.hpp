@@ -66,6 +66,15 @@ enum class defect {
     deleted_name_stays_busy,
     every_tenth_release_is_forgotten,
     release_in_the_instant_of_the_grant_is_forgotten,
+    batch_is_answered_with_yes,
+    batch_is_answered_by_its_first,
+    batch_ends_at_the_first_no,
+    batch_has_the_first_ttl,
+    batch_forgets_its_seventeenth,
+    batch_takes_any_of_its_tokens,
+    batch_of_releases_is_all_or_nothing,
+    batch_of_releases_keeps_nothing_closed,
+    batch_of_releases_repeats_yes,
     count_  // how many there are
 };
 

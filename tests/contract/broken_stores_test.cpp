@@ -124,6 +124,23 @@ constexpr std::array catches{
               "threads_that_wait_for_a_name_take_turns_and_ask_one_at_a_time"},
     caught_by{defect::release_in_the_instant_of_the_grant_is_forgotten,
               "release_in_the_instant_of_the_grant_is_forgotten", "several_leases_are_taken_all_or_none"},
+    caught_by{defect::batch_is_answered_with_yes, "batch_is_answered_with_yes",
+              "each_of_many_renewals_is_answered_by_itself"},
+    caught_by{defect::batch_is_answered_by_its_first, "batch_is_answered_by_its_first",
+              "renewals_of_expired_terms_are_false_and_revive_nothing"},
+    caught_by{defect::batch_ends_at_the_first_no, "batch_ends_at_the_first_no",
+              "each_of_many_renewals_is_answered_by_itself"},
+    caught_by{defect::batch_has_the_first_ttl, "batch_has_the_first_ttl", "many_renewals_keep_their_own_ttls"},
+    caught_by{defect::batch_forgets_its_seventeenth, "batch_forgets_its_seventeenth",
+              "many_renewals_extend_each_term"},
+    caught_by{defect::batch_takes_any_of_its_tokens, "batch_takes_any_of_its_tokens",
+              "terms_and_owners_of_a_batch_are_not_mixed_up"},
+    caught_by{defect::batch_of_releases_is_all_or_nothing, "batch_of_releases_is_all_or_nothing",
+              "each_of_many_releases_is_answered_by_itself"},
+    caught_by{defect::batch_of_releases_keeps_nothing_closed, "batch_of_releases_keeps_nothing_closed",
+              "many_releases_can_keep_names_closed"},
+    caught_by{defect::batch_of_releases_repeats_yes, "batch_of_releases_repeats_yes",
+              "the_same_release_twice_is_true_once"},
 };
 static_assert(catches.size() == static_cast<std::size_t>(defect::count_) - 1, "every defect has a case that catches it");
 

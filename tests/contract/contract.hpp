@@ -25,6 +25,7 @@
 // Part of the suite: --run_test=my_store/races; what there is: --list_content. Where a case drew random numbers, its
 // failure names the seed, and LEASEHOLD_TEST_SEED=<seed> in the environment draws them again.
 
+#include <contract/batches.hpp>
 #include <contract/faults_underneath.hpp>
 #include <contract/grants.hpp>
 #include <contract/leases.hpp>
@@ -62,6 +63,7 @@ public:
         theme("closings", &add_closings<Fixture>);
         theme("names", &add_names<Fixture>);
         if constexpr (operable_store<store_of<Fixture>>) theme("operators", &add_operators<Fixture>);
+        if constexpr (batching_store<store_of<Fixture>>) theme("batches", &add_batches<Fixture>);
         theme("guards", &add_guards<Fixture>);
         theme("losses", &add_losses<Fixture>);
         theme("waiting", &add_waiting<Fixture>);

@@ -2,6 +2,7 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_query_plans.hpp>
 
 #include <support/mariadb_server.hpp>
 
@@ -72,6 +73,12 @@ leasehold_test::mariadb_server& server() { return mariadb_fixture::database().se
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
     leasehold_test::check_connection_strings(server().connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
+{
+    leasehold_test::check_plans(server().connection_string(), {"MySQL", "concat('job-', n)", "utc_timestamp() + interval 1 hour",
+                                                               "explain ", "analyze table plans", "range", " | ALL | "});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)

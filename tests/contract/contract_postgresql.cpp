@@ -2,6 +2,7 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_query_plans.hpp>
 
 #include <support/postgresql_server.hpp>
 
@@ -59,7 +60,7 @@ const lh::contract::suite<postgresql_fixture> contract{"postgresql"};
 const lh::contract::suite<serializable_fixture> contract_serializable{
     "postgresql_with_serializable_sessions", {"renewals", "races", "races_at_expiry", "contention", "transactions"}};
 const lh::contract::suite<generic_fixture> contract_generic{
-    "generic_dialect_on_postgresql", {"tokens", "renewals", "releases", "closings", "names", "operators", "races"}};
+    "generic_dialect_on_postgresql", {"tokens", "renewals", "releases", "closings", "names", "operators", "batches", "races"}};
 
 BOOST_AUTO_TEST_SUITE(postgresql_errors)
 
@@ -68,6 +69,12 @@ leasehold_test::postgresql_server& server() { return postgresql_fixture::databas
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
     leasehold_test::check_connection_strings(server().connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
+{
+    leasehold_test::check_plans(server().connection_string(), {"PostgreSQL", "'job-' || n", "now() + interval '1 hour'",
+                                                               "explain ", "set enable_seqscan = off", "Index", "Seq Scan"});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // needs: server, quiet
 // A real server is stopped (SIGSTOP) under a guard: both network drivers then block for ever in whatever call they are in.
+#include <contract/odbc_connection.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/environment.hpp>
@@ -13,10 +14,16 @@
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <list>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace lh = leasehold;
 using namespace leasehold_test;
@@ -27,6 +34,7 @@ namespace {
 
 constexpr auto call_timeout = 1s;
 constexpr lh::lease_terms terms{.ttl = 3s, .safety_margin = 500ms};
+constexpr lh::lease_terms short_terms{.ttl = 2200ms, .safety_margin = 500ms};
 // For the scheduling of a loaded machine, where the promise is "by the deadline": less than the margin, so that a signal
 // that came only when the store let others in would be seen.
 constexpr auto slack = 400ms;
@@ -103,6 +111,59 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_attempt_is_an_outage_within_the_call_timeout_an
     BOOST_TEST((ec == std::errc::timed_out));
     s.server.thaw();
     BOOST_TEST(eventually([&] { return static_cast<bool>(lease.try_acquire(ec)); }, 20s));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(many_losses_are_signalled_by_the_deadline_while_a_batch_of_renewals_hangs, Server, servers)
+{
+    scene<Server> s;
+    using lease_type = lh::basic_lease<lh::odbc_store>;
+    std::list<lease_type> leases;
+    std::vector<lease_type::guard_type> guards;
+    std::atomic<int> on_time = 0, late = 0;
+    for (int i = 0; i < 300; ++i) {
+        leases.emplace_back(s.store, "job " + std::to_string(i), short_terms);
+        guards.push_back(leases.back().try_acquire());
+    }
+    const auto all_held = [&] { return std::ranges::all_of(guards, &lease_type::guard_type::held); };
+    BOOST_REQUIRE(throughout(all_held, 1s));  // so they are renewed
+    s.server.freeze();
+    const auto frozen = now();
+    std::list<std::stop_callback<std::function<void()>>> notes;
+    for (const auto& guard : guards) {
+        const lh::time_point deadline = now() + guard.remaining();
+        notes.emplace_back(guard.stop_token(), [&, deadline] { ++(now() <= deadline + slack ? on_time : late); });
+    }
+    BOOST_TEST(eventually([&] { return on_time + late == 300; }, 10s));
+    BOOST_TEST((now() - frozen <= short_terms.ttl - short_terms.safety_margin + slack));
+    BOOST_TEST(late == 0);
+
+    const lh::time_point begun = now();
+    std::error_code ec;
+    BOOST_TEST(lh::release_all(guards, ec) == 0U);
+    BOOST_TEST((ec == lh::errc::store_timeout || ec == lh::errc::store_unavailable), ec.message());
+    BOOST_TEST((now() - begun <= call_timeout + slack), "one call that comes to nothing, not one for each");
+    s.server.thaw();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(row_that_somebody_has_locked_costs_the_other_terms_of_a_batch_nothing, Server, servers)
+{
+    scene<Server> s;
+    using lease_type = lh::basic_lease<lh::odbc_store>;
+    std::list<lease_type> leases;
+    std::vector<lease_type::guard_type> guards;
+    for (int i = 0; i < 300; ++i) {
+        leases.emplace_back(s.store, "job " + std::to_string(i), short_terms);
+        guards.push_back(leases.back().try_acquire());
+    }
+    odbc_connection application{s.server.connection_string()};
+    application.begin();
+    application.execute("select token from leasehold where name = 'job 150' for update");
+    const auto others_held = [&] {
+        return std::ranges::all_of(guards, [](const auto& g) { return g.held() || g.name() == "job 150"; });
+    };
+    BOOST_TEST(throughout(others_held, 3s));
+    application.roll_back();
+    BOOST_TEST(lh::release_all(guards) >= 299U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -111,25 +111,6 @@ private:
     std::vector<fiber*> waiting_;
 };
 
-class fiber_mutex {
-public:
-    void lock()
-    {
-        while (locked_) waiting_.wait();
-        locked_ = true;
-    }
-    bool try_lock() noexcept { return !std::exchange(locked_, true); }
-    void unlock()
-    {
-        locked_ = false;
-        waiting_.wake_one();
-    }
-
-private:
-    bool locked_ = false;
-    waiting_fibers waiting_;
-};
-
 class fiber_condition {
 public:
     template <class Lock>
@@ -152,7 +133,6 @@ template <>
 struct leasehold::renewal::threading<sim::clock> {
     using thread = sim::fiber_thread;
     using condition_variable = sim::fiber_condition;
-    using mutex_across_calls = sim::fiber_mutex;
 
     template <class Function>
     static thread start(Function&& function)

@@ -50,6 +50,9 @@ struct plan {
     std::int64_t jump = 0;          // of the server's clock, once
     bool trust_is_promised = true;  // false where the jump is beyond the margin
 
+    // Whether renewals go together. Not drawn, so that older seeds mean what they meant.
+    [[nodiscard]] bool batches() const noexcept { return names > 1 && call_timeout % 4 != 0; }
+
     [[nodiscard]] std::int64_t longest_ttl() const noexcept { return ttl * 3 / 2 * 3 / 2; }  // renew(ttl) included
     [[nodiscard]] std::int64_t longest_delay() const noexcept { return slow == 0 ? quick_delay : ttl * 2; }
 

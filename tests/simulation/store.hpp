@@ -15,9 +15,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -112,19 +114,47 @@ public:
                std::error_code& ec)
     {
         if (on_renew) on_renew(name, token);
-        world_.tell(of_, 'w', token.value(), [&] { return "sends a renewal of token " + std::to_string(token.value()); });
-        operation call = begin(name, owner, ttl.count());
-        bool renewed = false;
-        report(persevere(call,
-                         [&](bool) {
-                             if (world_.wishes.kind == store_kind::memory)
-                                 return ask_for(call, ask::renew, token.value(), ttl.count(), renewed);
-                             statement_channel channel = open(call, ttl.count());
-                             return flows::renew_flow(channel, token.value(), renewed);
-                         }),
-               ec);
-        if (renewed && !ec) judge_end(call, token.value(), ttl.count());
-        return renewed && !ec;
+        return renew(begin(name, owner, ttl.count()), token, ttl, ec);
+    }
+
+    // batching_store: sent at once, then one after the other within the time of one call, so that the engine's batches meet all
+    // the faults.
+    [[nodiscard]] std::size_t batch_size() const noexcept { return world_.wishes.batches() ? 8 : 1; }
+
+    void renew_many(std::span<const leasehold::term_renewal> renewals, std::span<leasehold::batch_answer> answers,
+                    leasehold::duration within, std::error_code& ec)
+    {
+        ec.clear();
+        const std::int64_t local = of_.clock.at(world_.time.now()) + std::min<std::int64_t>(world_.wishes.call_timeout, within.count());
+        const instant until = of_.clock.when(local);
+        if (on_renew)
+            for (const leasehold::term_renewal& each : renewals) on_renew(each.name, each.token);
+        for (std::size_t i = 0; i < renewals.size(); ++i) {
+            const leasehold::term_renewal& each = renewals[i];
+            operation call = begin(each.name, each.owner, each.ttl.count());
+            call.until = std::min(call.until, until);
+            std::error_code of_this;
+            const bool renewed = renew(call, each.token, each.ttl, of_this);
+            if (of_this)
+                ec = of_this;
+            else
+                answers[i] = renewed ? leasehold::batch_answer::yes : leasehold::batch_answer::no;
+        }
+        if (renewals.size() > 1) ++world_.faults.batches;
+    }
+
+    void release_many(std::span<const leasehold::term_release> releases, std::span<leasehold::batch_answer> answers,
+                      std::error_code& ec)
+    {
+        ec.clear();
+        for (std::size_t i = 0; i < releases.size(); ++i) {
+            std::error_code of_this;
+            const bool released = release(releases[i].name, releases[i].owner, releases[i].token, releases[i].keep_closed, of_this);
+            if (of_this)
+                ec = of_this;
+            else
+                answers[i] = released ? leasehold::batch_answer::yes : leasehold::batch_answer::no;
+        }
     }
 
     bool release(std::string_view name, std::string_view owner, leasehold::fencing_token token,
@@ -195,6 +225,22 @@ private:
         instant until;
         std::int64_t begun;  // by the server's clock
     };
+
+    bool renew(const operation& call, leasehold::fencing_token token, leasehold::duration ttl, std::error_code& ec)
+    {
+        world_.tell(of_, 'w', token.value(), [&] { return "sends a renewal of token " + std::to_string(token.value()); });
+        bool renewed = false;
+        report(persevere(call,
+                         [&](bool) {
+                             if (world_.wishes.kind == store_kind::memory)
+                                 return ask_for(call, ask::renew, token.value(), ttl.count(), renewed);
+                             statement_channel channel = open(call, ttl.count());
+                             return flows::renew_flow(channel, token.value(), renewed);
+                         }),
+               ec);
+        if (renewed && !ec) judge_end(call, token.value(), ttl.count());
+        return renewed && !ec;
+    }
 
     static int number_of(std::string_view name) { return name == lease_names[0] ? 0 : 1; }
 

@@ -11,7 +11,7 @@ struct tally {
     std::uint64_t lost_requests = 0, lost_replies = 0, duplicates = 0, slow_messages = 0, broken_connections = 0,
                   refusals = 0;
     std::uint64_t process_freezes = 0, crashes = 0, server_freezes = 0, server_restarts = 0, clock_jumps = 0;
-    std::uint64_t calls = 0, timeouts = 0, terms = 0, losses = 0, writes = 0, refused_writes = 0;
+    std::uint64_t calls = 0, timeouts = 0, terms = 0, losses = 0, writes = 0, refused_writes = 0, batches = 0;
 
     template <class Each>
     void each(Each&& tell) const
@@ -33,6 +33,7 @@ struct tally {
         tell("terms lost", losses);
         tell("fenced writes accepted", writes);
         tell("fenced writes refused", refused_writes);
+        tell("renewals of several terms in one call", batches);
     }
 
     void add(const tally& other)
@@ -54,6 +55,7 @@ struct tally {
         losses += other.losses;
         writes += other.writes;
         refused_writes += other.refused_writes;
+        batches += other.batches;
     }
 };
 

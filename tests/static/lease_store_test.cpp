@@ -2,7 +2,9 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store/memory_store.hpp>
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -28,8 +30,16 @@ struct diagnosing : archetype {
     lh::store_diagnostics diagnostics() const;
 };
 
+struct batching : archetype {
+    std::size_t batch_size() const noexcept;
+    void renew_many(std::span<const lh::term_renewal> renewals, std::span<lh::batch_answer> answers, lh::duration within, error ec);
+    void release_many(std::span<const lh::term_release> releases, std::span<lh::batch_answer> answers, error ec);
+};
+
 static_assert(lh::lease_store<archetype>);
 static_assert(!lh::diagnosing_store<archetype>);
+static_assert(!lh::batching_store<archetype>);
+static_assert(lh::batching_store<batching>);
 static_assert(lh::diagnosing_store<diagnosing>);
 static_assert(lh::lease_store<lh::memory_store>);
 
@@ -46,6 +56,21 @@ struct without_release : archetype {
 struct without_inspect : archetype {
     void inspect() = delete;
 };
+struct without_batch_size : batching {
+    void batch_size() = delete;
+};
+struct without_renew_many : batching {
+    void renew_many() = delete;
+};
+struct without_release_many : batching {
+    void release_many() = delete;
+};
+struct batch_size_that_may_throw : batching {
+    std::size_t batch_size() const;
+};
+static_assert(!lh::batching_store<without_batch_size> && lh::lease_store<without_batch_size>);
+static_assert(!lh::batching_store<without_renew_many> && !lh::batching_store<without_release_many>);
+static_assert(!lh::batching_store<batch_size_that_may_throw>);
 static_assert(!lh::lease_store<without_try_acquire>);
 static_assert(!lh::lease_store<without_renew>);
 static_assert(!lh::lease_store<without_release>);

@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -276,8 +276,9 @@ std::vector<pid_t> process_tree(pid_t root)
     for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
         const std::string name = entry.path().filename().string();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        std::ifstream file{entry.path() / "stat"};
-        const std::string stat{std::istreambuf_iterator<char>{file}, {}};
+        std::ostringstream text;  // does not throw for a process that ends meanwhile
+        text << std::ifstream{entry.path() / "stat"}.rdbuf();
+        const std::string stat = text.str();
         // "pid (command) state parent ...": the command may have blanks and brackets of its own.
         const std::size_t bracket = stat.rfind(')');
         if (bracket == std::string::npos || bracket + 4 > stat.size()) continue;

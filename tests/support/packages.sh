@@ -89,7 +89,16 @@ leasehold_clang_packages=(clang=command:clang++)
 leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
 leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
 leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp libboost-context-dev=header:boost/context/fiber.hpp
+    libcli11-dev=header:CLI/CLI.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
+    bash-completion=file:/usr/share/bash-completion/bash_completion
+    git=command:git pkg-config=command:pkg-config python3=command:python3
+    cmark-gfm=command:cmark-gfm doxygen=command:doxygen
     faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
+leasehold_documentation_packages=(cmark-gfm=command:cmark-gfm doxygen=command:doxygen python3=command:python3)
+# Headers and compiler only: the example links no library, and Debian's for all ARM processors take 2 GB.
+leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++
+    libstdc++-arm-none-eabi-dev=file:/usr/*/*/c++/*/arm-none-eabi libnewlib-dev=file:/usr/*/*/newlib.h
+    qemu-system-arm=command:qemu-system-arm)
 leasehold_server_packages=(
     postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
     odbc-postgresql="odbc-driver:PostgreSQL Unicode"
@@ -97,4 +106,6 @@ leasehold_server_packages=(
     odbc-mariadb="odbc-driver:MariaDB Unicode"
     galera-4=file:/usr/lib*/*/libgalera_smm.so
     rsync=command:rsync
+    redis-server=command:redis-server,command:redis-cli
+    libhiredis-dev=header:hiredis/hiredis.h
 )

@@ -61,7 +61,7 @@ private:
     int waiting_ = 0;
 };
 
-enum class operation : std::size_t { try_acquire, renew, release, inspect };
+enum class operation : std::size_t { try_acquire, renew, release, inspect, renew_many, release_many };
 
 /// What becomes of a statement.
 enum class fate {
@@ -164,19 +164,7 @@ public:
     /// What it is made of: for looking at, or changing, what is really held.
     leasehold::basic_memory_store<leasehold::manual_clock> leases;
 
-private:
-    struct script {
-        fate always = fate::carried_out;
-        std::deque<fate> next;
-        hook before;
-        hook after;
-        int sent = 0;
-        int answered = 0;
-    };
-
-    script& of(operation op) { return scripts_[static_cast<std::size_t>(op)]; }
-    [[nodiscard]] const script& of(operation op) const { return scripts_[static_cast<std::size_t>(op)]; }
-
+protected:
     template <class Result, class Statement>
     Result play(operation op, std::string_view name, std::error_code& ec, Result refusal, Statement statement)
     {
@@ -210,8 +198,21 @@ private:
         return ec ? refusal : result;
     }
 
+private:
+    struct script {
+        fate always = fate::carried_out;
+        std::deque<fate> next;
+        hook before;
+        hook after;
+        int sent = 0;
+        int answered = 0;
+    };
+
+    script& of(operation op) { return scripts_[static_cast<std::size_t>(op)]; }
+    [[nodiscard]] const script& of(operation op) const { return scripts_[static_cast<std::size_t>(op)]; }
+
     mutable std::mutex mutex_;
-    std::array<script, 4> scripts_;
+    std::array<script, 6> scripts_;
     leasehold::duration last_keep_closed_{};
 };
 

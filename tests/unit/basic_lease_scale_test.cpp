@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(leases_of_one_clock_share_their_threads_and_others_do_not)
     lh::manual_clock other;
     lh::basic_lease c{store, "c", {.ttl = 30s}, other};
     const auto guard_c = c.try_acquire();
-    BOOST_TEST(thread_count() > with_one);
+    BOOST_TEST((thread_count() > with_one || with_one == 0));  // 0: the system doesn't tell
     const auto stop_a = guard_a.stop_token(), stop_c = guard_c.stop_token();
     store.always(operation::renew, leasehold_test::fate::fails);
     other.advance(27s);

@@ -92,6 +92,13 @@ BOOST_AUTO_TEST_CASE(store_error_names_a_missing_sqlstate)
                std::string{"leasehold: renew: the store failed [SQLSTATE none, native 5: database is locked]"});
 }
 
+BOOST_AUTO_TEST_CASE(store_error_of_a_store_that_is_not_sql_speaks_of_no_sqlstate)
+{
+    const lh::store_error error{
+        lh::errc::store_failure, "renew", {.sqlstate = "", .native_error = 0, .advice = "", .server_message = "OOM"}};
+    BOOST_TEST(error.what() == std::string{"leasehold: renew: the store failed [OOM]"});
+}
+
 BOOST_AUTO_TEST_CASE(store_error_with_a_foreign_code_says_its_message)
 {
     const std::error_code foreign = std::make_error_code(std::errc::connection_refused);

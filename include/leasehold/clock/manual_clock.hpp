@@ -23,8 +23,10 @@ namespace leasehold::inline v0 {
 /// Thread safety: all functions from any thread.
 class manual_clock {
 public:
+    /// A time of its own, an hour after the epoch.
     manual_clock() : shared_{std::make_shared<shared>()} {}
 
+    /// See lease_clock.
     [[nodiscard]] time_point now() const noexcept
     {
         const std::lock_guard lock{shared_->mutex};
@@ -52,6 +54,7 @@ public:
             shared_->changed.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds{1});
     }
 
+    /// See waitable_clock.
     bool wait_until(waker& w, time_point t) const
     {
         {

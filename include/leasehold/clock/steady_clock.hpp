@@ -20,6 +20,7 @@ namespace leasehold::inline v0 {
 /// so a holder that wakes up would go on believing. Elsewhere it is std::chrono::steady_clock.
 class steady_clock {
 public:
+    /// See lease_clock.
     [[nodiscard]] time_point now() const noexcept
     {
 #if defined(__linux__)
@@ -31,6 +32,7 @@ public:
 #endif
     }
 
+    /// See waitable_clock.
     bool wait_until(waker& w, time_point t) const
     {
         if (t == time_point::max()) {
@@ -45,6 +47,7 @@ public:
 
     friend bool operator==(const steady_clock&, const steady_clock&) noexcept { return true; }
 
+    /// Longest sleep in one piece.
     static constexpr duration longest_sleep = std::chrono::milliseconds{500};
 };
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#if __has_include(<unistd.h>)
-#include <unistd.h>
-#elif __has_include(<process.h>)
+#if defined(_WIN32)
 #include <process.h>
+#elif __has_include(<unistd.h>)
+#include <unistd.h>
 #endif
 
 namespace leasehold::inline v0::detail {
@@ -20,22 +20,24 @@ namespace leasehold::inline v0::detail {
 // Empty where the host has no name or the platform no way to ask.
 inline std::string host_name()
 {
-#if __has_include(<unistd.h>)
+#if defined(_WIN32)
+    const char* name = std::getenv("COMPUTERNAME");
+    return name ? name : "";
+#elif __has_include(<unistd.h>)
     std::array<char, 256> name{};
     if (::gethostname(name.data(), name.size() - 1) == 0) return name.data();
     return {};
 #else
-    const char* name = std::getenv("COMPUTERNAME");
-    return name ? name : "";
+    return {};
 #endif
 }
 
 inline long process_id()
 {
-#if __has_include(<unistd.h>)
-    return static_cast<long>(::getpid());
-#elif __has_include(<process.h>)
+#if defined(_WIN32)
     return static_cast<long>(::_getpid());
+#elif __has_include(<unistd.h>)
+    return static_cast<long>(::getpid());
 #else
     return 0;
 #endif

@@ -17,17 +17,18 @@ namespace leasehold::inline v0 {
 inline constexpr std::size_t max_pool_size = 256;
 /// Shortest and longest call_timeout that are accepted.
 inline constexpr duration min_call_timeout = std::chrono::milliseconds{10};
+/// See min_call_timeout.
 inline constexpr duration max_call_timeout = std::chrono::hours{1};
 
 /// Names of the columns, for a table that is there already: the first three, and the expiry or, for stores that expire by
 /// observation, version and ttl.
 struct odbc_columns {
-    std::string name = "name";
-    std::string owner = "owner";
-    std::string token = "token";
-    std::string expires_at = "expires_at";
-    std::string version = "version";
-    std::string ttl = "ttl_us";
+    std::string name = "name";              ///< of the lease; the primary key
+    std::string owner = "owner";            ///< who holds
+    std::string token = "token";            ///< 64-bit integer
+    std::string expires_at = "expires_at";  ///< when the term is over, by the database's clock
+    std::string version = "version";        ///< counts the changes of the row
+    std::string ttl = "ttl_us";             ///< the holder's ttl in microseconds; 0: free
 };
 
 /// How an odbc_store uses its database. The defaults are meant to be left alone.
@@ -38,6 +39,7 @@ struct odbc_options {
     std::size_t pool_size = 4;
     /// Plain or "schema.table". Quoted in every statement, so it is case-sensitive where quoted names are.
     std::string table = "leasehold";
+    /// Names of the columns.
     odbc_columns columns{};
     /// How long a statement waits for a row that another transaction has locked; then a grant is busy. At most half of
     /// call_timeout is used (MariaDB rounds up to a second).

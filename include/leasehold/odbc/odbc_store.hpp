@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -45,8 +46,8 @@ struct fence_access;
 /// wants it next (expiry_by_observation); stores that differ in it need tables of their own.
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
-/// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store and notifying_store:
-/// where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases.
+/// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store and
+/// notifying_store: where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
@@ -101,6 +102,25 @@ public:
         return calls_->release(name, owner, token, keep_closed, on.failed);
     }
 
+    /// batching_store: how many terms go into one statement; 1 where the database can't, terms expire by observation, or
+    /// nothing has been asked of the database yet.
+    [[nodiscard]] std::size_t batch_size() const noexcept { return config_->batch_size(); }
+
+    /// batching_store: one statement for the terms of one ttl; where it doesn't answer for all, smaller ones, and in the end one
+    /// each.
+    void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
+    {
+        calling on{*this, ec};
+        calls_->renew_many(renewals, answers, within, on.failed);
+    }
+
+    /// batching_store: the same, each statement a transaction; those with session locks or keep_closed one by one.
+    void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
+    {
+        calling on{*this, ec};
+        calls_->release_many(releases, answers, on.failed);
+    }
+
     /// lease_store: what is held now; the owner is empty where a release still keeps the name closed.
     [[nodiscard]] std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
     {
@@ -130,7 +150,9 @@ public:
         }
         return call({operation::list, prefix, {}, 0, {}}, ec).records;
     }
+    /// The same, of all names.
     [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) { return list({}, ec); }
+    /// The same; throws store_error.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix = {})
     {
         std::error_code ec;
@@ -149,6 +171,7 @@ public:
         }
         return call({operation::force_release, name, {}, 0, {}}, ec).yes && !ec;
     }
+    /// The same; throws store_error, or std::system_error with errc::invalid_name.
     bool force_release(std::string_view name)
     {
         validate_name(name);
@@ -161,6 +184,7 @@ public:
     /// Creates the table if it is not there; safe from many processes at once. Does nothing, and so needs no right to
     /// create, where the table with its columns is there.
     void create_schema(std::error_code& ec) { call({operation::create_schema, {}, {}, 0, {}}, ec); }
+    /// The same; throws store_error.
     void create_schema()
     {
         std::error_code ec;
@@ -174,6 +198,7 @@ public:
         call({operation::connect, {}, {}, 0, {}}, ec);
         return ec ? std::vector<std::string>{} : config_->program_for({}, {})->schema();
     }
+    /// The same; throws store_error.
     [[nodiscard]] std::vector<std::string> schema_sql()
     {
         std::error_code ec;
@@ -188,7 +213,9 @@ public:
         return last_failure().of == this ? last_failure().details : store_diagnostics{};
     }
 
+    /// odbc_options::call_timeout.
     [[nodiscard]] duration call_timeout() const noexcept { return config_->options().call_timeout; }
+    /// The options it was made with.
     [[nodiscard]] const odbc_options& options() const noexcept { return config_->options(); }
     /// Calls given up so far because the driver did not return in time.
     [[nodiscard]] std::uint64_t abandoned_calls() const { return calls_->sessions().abandoned_calls(); }
@@ -259,7 +286,7 @@ using odbc_store = basic_odbc_store<dialect::detected>;
 /// The same, where no clock of a database is trusted; see expiry_by_observation.
 using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_observation>;
 
-static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store>);
+static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store>);
 
 }  // namespace leasehold::inline v0
 

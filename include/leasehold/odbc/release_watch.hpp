@@ -16,6 +16,7 @@ namespace leasehold::inline v0::odbc {
 /// what waits in the database; it takes at most 30 ms, and so leaves a wait behind only where the server doesn't answer.
 class release_watch {
 public:
+    /// Made by basic_odbc_store::watch_release().
     release_watch(detail::waiting_line& line, std::string_view name, waker& to_wake)
         : line_{line}, name_{name}, place_{line.enter(name, to_wake)}
     {

@@ -17,8 +17,10 @@ namespace leasehold::inline v0 {
 /// goes on with, who learns of that from its next renewal. Where that matters, wait a call_timeout before you start again.
 class fixed_owner_id {
 public:
+    /// The owner; basic_lease checks it.
     explicit fixed_owner_id(std::string owner) noexcept : owner_{std::move(owner)} {}
 
+    /// See owner_id.
     [[nodiscard]] const std::string& id() const noexcept { return owner_; }
 
 private:

@@ -17,6 +17,7 @@ namespace leasehold::inline v0 {
 /// For people who look for the process in a list. Not unique for ever: a process id comes round again, and in containers
 /// it is often 1, so give containers host names of their own, or use random_owner_id.
 struct host_process_thread_owner_id {
+    /// See owner_id.
     [[nodiscard]] std::string id() const
     {
         const std::size_t thread = std::hash<std::thread::id>{}(std::this_thread::get_id());

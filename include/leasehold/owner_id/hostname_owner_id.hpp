@@ -13,6 +13,7 @@ namespace leasehold::inline v0 {
 ///
 /// One owner per host: processes of one host do not exclude each other, and a restarted one goes on with its lease.
 struct hostname_owner_id {
+    /// See owner_id.
     [[nodiscard]] std::string id() const
     {
         const std::string host = detail::host_prefix();

@@ -13,6 +13,7 @@ namespace leasehold::inline v0 {
 ///
 /// May throw what std::random_device throws where there is no source of random numbers.
 struct random_owner_id {
+    /// See owner_id.
     [[nodiscard]] std::string id() const
     {
         const std::string host = detail::host_prefix();

@@ -18,6 +18,7 @@ namespace leasehold::inline v0 {
 /// that is 8 tries or more before the deadline.
 class renew_at_fraction {
 public:
+    /// With a third.
     constexpr renew_at_fraction() noexcept = default;
 
     /// Throws std::system_error with errc::invalid_terms unless 0 < numerator < denominator <= max_denominator.
@@ -27,6 +28,7 @@ public:
             detail::raise_invalid(errc::invalid_terms, "renew_at_fraction needs 0 < numerator < denominator <= 1000");
     }
 
+    /// See renew_policy.
     [[nodiscard]] constexpr std::optional<duration> next(renewal_state state) const noexcept
     {
         // Divided first: a ttl of years times the numerator would overflow.
@@ -39,6 +41,7 @@ public:
         return due;
     }
 
+    /// Largest denominator.
     static constexpr std::int64_t max_denominator = 1000;
 
 private:

@@ -21,6 +21,7 @@ public:
         if (max < duration::zero()) detail::raise_invalid(errc::invalid_terms, "renew_until needs a duration that is not negative");
     }
 
+    /// See renew_policy.
     [[nodiscard]] constexpr std::optional<duration> next(renewal_state state) const noexcept
     {
         const std::optional<duration> due = when_.next(state);

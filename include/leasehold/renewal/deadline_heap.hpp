@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_RENEWAL_DEADLINE_HEAP_HPP
 #define LEASEHOLD_RENEWAL_DEADLINE_HEAP_HPP
 
+#include <leasehold/duration.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 
@@ -26,8 +27,8 @@ public:
         if (terms > heap_.capacity()) heap_.reserve(std::max(terms, 2 * heap_.capacity()));
     }
 
-    /// Queues `term` for `at`, or moves it there.
-    void put(std::shared_ptr<watched_term> term, time_point at)
+    /// Queues `term` for `at`, or moves it there. From `early_from` on each_early() has it.
+    void put(std::shared_ptr<watched_term> term, time_point at, time_point early_from = time_point::max())
     {
         if (term->heap_index_ == watched_term::not_queued) {
             heap_.push_back({at, std::move(term)});
@@ -36,10 +37,33 @@ public:
         const std::size_t i = term ? term->heap_index_ : heap_.size() - 1;
         heap_[i].at = at;
         heap_[i].term->wakes_at_.store(at, std::memory_order_relaxed);
+        heap_[i].term->early_from_ = early_from;
         sift_down(sift_up(i));
     }
 
     std::shared_ptr<watched_term> take_first() { return take(0); }
+
+    /// How much sooner than its instant the first could have gone; zero where it couldn't.
+    [[nodiscard]] duration first_lead() const noexcept
+    {
+        if (heap_.empty() || heap_.front().term->early_from_ >= heap_.front().at) return duration::zero();
+        return heap_.front().at - heap_.front().term->early_from_;
+    }
+
+    /// Calls take(term) for up to `most` terms with an instant up to `until` that may go early since `now` or before; they stay
+    /// where they are, and come no more until they are put again. Looks at what lies before `until` only: O(that).
+    template <class Take>
+    void each_early(time_point now, time_point until, std::size_t most, Take take)
+    {
+        const auto within = [&](std::size_t i) { return i < heap_.size() && heap_[i].at <= until; };
+        for (std::size_t i = 0; within(i) && most != 0; i = next_of_top(i, within)) {
+            const std::shared_ptr<watched_term>& term = heap_[i].term;
+            if (term->early_from_ > now) continue;
+            term->early_from_ = time_point::max();
+            take(term);
+            --most;
+        }
+    }
 
     void erase(const watched_term& term)
     {
@@ -51,6 +75,17 @@ private:
         time_point at;
         std::shared_ptr<watched_term> term;
     };
+
+    // The part of a heap up to some instant is a tree that begins at its top: this walks it in preorder.
+    template <class Within>
+    std::size_t next_of_top(std::size_t i, Within within) const
+    {
+        if (within(2 * i + 1)) return 2 * i + 1;
+        if (within(2 * i + 2)) return 2 * i + 2;
+        for (; i != 0; i = (i - 1) / 2)
+            if (i % 2 == 1 && within(i + 1)) return i + 1;
+        return heap_.size();
+    }
 
     std::shared_ptr<watched_term> take(std::size_t i)
     {

@@ -5,22 +5,27 @@
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/guarded.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/renewal/deadline_heap.hpp>
+#include <leasehold/renewal/gathering.hpp>
 #include <leasehold/renewal/job_queue.hpp>
 #include <leasehold/renewal/threading.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace leasehold::inline v0::renewal {
 
-/// The threads behind all guards of one store: a watchdog, which never does I/O, and workers, which do the renewals.
+/// The threads behind all guards of one store: a watchdog, which never does I/O, and workers, which do the renewals; of a
+/// batching_store those together that are due together, or soon (see gathering.hpp).
 ///
 /// The watchdog alone signals losses, so they come on time also while every worker hangs in a call. Stop callbacks run
 /// on it: they must be short.
@@ -58,8 +63,9 @@ public:
         --shared_->enrolled;
     }
 
-    /// Has term->step() called at `at` or earlier. To be called under the lock that step() takes.
-    void schedule(std::shared_ptr<watched_term> term, time_point at) noexcept
+    /// Has term->step() called at `at` or earlier; and term->step_early(), when others renew between `early_from` and `at`. To be
+    /// called under the lock that these take.
+    void schedule(std::shared_ptr<watched_term> term, time_point at, time_point early_from = time_point::max()) noexcept
     {
         // A wake that comes too early costs little: step() looks at the clock and schedules the next. So a lease that is
         // taken and released in a loop touches the shared queue once in a while only.
@@ -68,7 +74,7 @@ public:
         {
             const std::lock_guard lock{shared_->mutex};
             first = at < shared_->queue.first_at();
-            shared_->queue.put(std::move(term), at);
+            shared_->queue.put(std::move(term), at, early_from);
         }
         if (first) shared_->watchdog_waker.wake();
     }
@@ -131,34 +137,89 @@ private:
 
         void watch()
         {
+            gathering gathered;
             for (;;) {
                 time_point next;
                 std::shared_ptr<watched_term> due;
+                duration lead{};
                 {
                     const std::lock_guard lock{mutex};
                     if (stopping) return;
                     next = queue.first_at();
-                    if (next <= clock.now()) due = queue.take_first();
+                    if (next <= clock.now()) {
+                        lead = queue.first_lead();
+                        due = queue.take_first();
+                    }
                 }
-                if (!due)
+                if (due) {
+                    if (due->step()) hand_over(std::move(due), lead, gathered);
+                }
+                else if (gathered.terms != 0) {
+                    gather_early(gathered);
+                    tell_workers(gathered);
+                }
+                else {
                     clock.wait_until(watchdog_waker, next);
-                else if (due->step())
-                    hand_to_worker(std::move(due));
+                }
             }
         }
 
-        void hand_to_worker(std::shared_ptr<watched_term> term)
+        // What has been handed over since the workers were told: they wait for all that is due, to send it together.
+        struct gathering {
+            std::size_t terms = 0;
+            std::size_t most = 1;
+            duration lead{};
+            std::vector<std::shared_ptr<watched_term>> early;
+        };
+
+        void hand_over(std::shared_ptr<watched_term> term, duration lead, gathering& gathered)
+        {
+            gathered.most = term->batch_kind() ? term->batch_size() : 1;
+            gathered.lead = std::max(gathered.lead, lead);
+            push(std::move(term), gathered);
+            if (gathered.terms >= gathered.most) tell_workers(gathered);
+        }
+
+        void push(std::shared_ptr<watched_term> term, gathering& gathered)
+        {
+            const std::lock_guard lock{mutex};
+            batch_limit = gathered.most;
+            jobs.push(std::move(term));
+            ++gathered.terms;
+        }
+
+        // Those that are due soon go along.
+        void gather_early(gathering& gathered)
+        {
+            std::error_code without;
+            const std::size_t room = most_together(company::many, gathered.most) - std::min(gathered.most, gathered.terms);
+            detail::guarded(without, [&] { gathered.early.reserve(room); });
+            if (without || gathered.lead == duration::zero()) return;
+            {
+                const std::lock_guard lock{mutex};
+                const time_point now = clock.now();
+                queue.each_early(now, now + gathered.lead, room, [&](const auto& term) { gathered.early.push_back(term); });
+            }
+            for (auto& term : gathered.early)
+                if (term->step_early()) push(std::move(term), gathered);
+            gathered.early.clear();
+        }
+
+        void tell_workers(gathering& gathered)
         {
             {
                 const std::lock_guard lock{mutex};
-                jobs.push(std::move(term));
                 add_worker_unless_one_is_idle();
             }
             work_there.notify_one();
+            gathered.terms = 0;
+            gathered.lead = duration::zero();
         }
 
         void work()
         {
+            std::vector<std::shared_ptr<watched_term>> together;
+            std::size_t room = 1;
             std::unique_lock lock{mutex};
             while (!stopping) {
                 if (jobs.empty()) {
@@ -167,14 +228,43 @@ private:
                     --idle_workers;
                     continue;
                 }
-                std::shared_ptr<watched_term> term = jobs.pop();
+                if (room < batch_limit) {
+                    room = batch_limit;
+                    lock.unlock();
+                    std::error_code without;  // then in smaller batches, or one by one
+                    detail::guarded(without, [&] { together.reserve(most_together(company::many, room)); });
+                    lock.lock();
+                    continue;
+                }
+                std::shared_ptr<watched_term> first = jobs.pop();
+                take_along(*first, together);
                 // A worker counts as idle until it runs, so a second job may have been left to this one too.
                 if (!jobs.empty()) add_worker_unless_one_is_idle();
                 lock.unlock();
-                term->renew();
-                term.reset();
+                renew(std::move(first), together);
                 lock.lock();
             }
+        }
+
+        // Those that wait next to it for the same store, as far as they may go together; one place is kept for `first`.
+        void take_along(const watched_term& first, std::vector<std::shared_ptr<watched_term>>& others)
+        {
+            const void* const kind = first.batch_kind();
+            const std::size_t most = kind ? std::min(most_together(first.may_go_with(), batch_limit), others.capacity()) : 1;
+            while (others.size() + 1 < most && !jobs.empty() && jobs.first()->batch_kind() == kind &&
+                   jobs.first()->may_go_with() >= first.may_go_with())
+                others.push_back(jobs.pop());
+        }
+
+        static void renew(std::shared_ptr<watched_term> first, std::vector<std::shared_ptr<watched_term>>& others)
+        {
+            if (others.empty()) return first->renew();
+            others.push_back(std::move(first));
+            std::error_code without;  // memory: nothing has been sent then
+            detail::guarded(without, [&] { others.back()->renew_together(others); });
+            if (without)
+                for (const auto& each : others) each->renew();
+            others.clear();
         }
 
         void add_worker_unless_one_is_idle() noexcept
@@ -197,6 +287,7 @@ private:
         typename background::condition_variable work_there;
         deadline_heap queue;
         job_queue jobs;
+        std::size_t batch_limit = 1;  // of the store, as it said last
         std::size_t enrolled = 0;
         std::size_t idle_workers = 0;
         std::size_t worker_count = 0;

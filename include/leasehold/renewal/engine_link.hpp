@@ -26,9 +26,9 @@ public:
         engine_ = std::move(serving);
     }
 
-    void schedule(std::shared_ptr<watched_term> term, time_point at) const noexcept
+    void schedule(std::shared_ptr<watched_term> term, time_point at, time_point early_from) const noexcept
     {
-        if (engine_) engine_->schedule(std::move(term), at);
+        if (engine_) engine_->schedule(std::move(term), at, early_from);
     }
 
     /// May wait for the engine's threads, when this was the last link.
@@ -51,7 +51,7 @@ class engine_link<Clock> {
 public:
     [[nodiscard]] bool connected() const noexcept { return true; }
     void connect(const void*, const Clock&) noexcept {}
-    void schedule(const std::shared_ptr<watched_term>&, time_point) const noexcept {}
+    void schedule(const std::shared_ptr<watched_term>&, time_point, time_point) const noexcept {}
     void disconnect(const watched_term&) noexcept {}
 };
 

@@ -14,6 +14,9 @@ class job_queue {
 public:
     [[nodiscard]] bool empty() const noexcept { return !first_; }
 
+    /// Null when empty.
+    [[nodiscard]] const watched_term* first() const noexcept { return first_.get(); }
+
     void push(std::shared_ptr<watched_term> term) noexcept
     {
         if (std::exchange(term->awaits_worker_, true)) return;

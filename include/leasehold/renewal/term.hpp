@@ -9,6 +9,7 @@
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renewal/batch.hpp>
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/term_machine.hpp>
@@ -19,10 +20,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -97,22 +100,24 @@ public:
     /// Ends the term here, whatever the store answers, and in the store. Does I/O.
     release_outcome end(std::error_code& ec) noexcept
     {
-        duration keep_closed{};
-        {
-            const std::lock_guard lock{mutex_};
-            ++generation_;
-            machine_.ended();
-            deadline_.store(over, std::memory_order_release);
-            stop_.reset();
-            if (refused_) {
-                ec.clear();
-                return release_outcome::lost;
-            }
-            keep_closed = std::max(closed_until_ - clock_.now(), duration::zero());
-        }
+        const std::optional<term_release> what = end_here();
+        ec.clear();
+        if (!what) return release_outcome::lost;
         bool ours = false;
-        detail::guarded(ec, [&] { ours = store_.release(name_, owner_, token_, keep_closed, ec); });
+        detail::guarded(ec, [&] { ours = store_.release(name_, owner_, what->token, what->keep_closed, ec); });
         return !ec && ours ? release_outcome::released : release_outcome::lost;
+    }
+
+    /// The part of end() before the call: what to release; nothing where the store has said that the term is over.
+    std::optional<term_release> end_here() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        ++generation_;
+        machine_.ended();
+        deadline_.store(over, std::memory_order_release);
+        stop_.reset();
+        if (refused_) return std::nullopt;
+        return term_release{name_, owner_, token_, std::max(closed_until_ - clock_.now(), duration::zero())};
     }
 
     /// Why the term could not go on with this ttl, or nullptr.
@@ -164,10 +169,21 @@ public:
     bool step() override
     {
         std::unique_lock lock{mutex_};
-        const term_step next = machine_.step(clock_.now());
-        engine_.schedule(this->shared_from_this(), next.at);
+        const time_point now = clock_.now();
+        const term_step next = machine_.step(now);
+        if (next.action == term_action::renew) this->set_may_go_with(machine_.may_go_with(now));
+        engine_.schedule(this->shared_from_this(), next.at, early_from());
         if (next.action == term_action::signal_loss) signal_loss(lock);
         return next.action == term_action::renew;
+    }
+
+    bool step_early() override
+    {
+        const std::lock_guard lock{mutex_};
+        const time_point now = clock_.now();
+        if (!machine_.step_early(now)) return false;
+        this->set_may_go_with(machine_.may_go_with(now));
+        return true;
     }
 
     void renew() override
@@ -176,38 +192,88 @@ public:
         exchange(std::nullopt, caller::engine, ec);
     }
 
+    [[nodiscard]] const void* batch_kind() const noexcept override
+    {
+        static constexpr char this_type = 0;
+        return batching_store<Store> ? &this_type : nullptr;
+    }
+
+    [[nodiscard]] std::size_t batch_size() const noexcept override
+    {
+        if constexpr (batching_store<Store>)
+            return store_.batch_size();
+        else
+            return 1;
+    }
+
+    void renew_together(std::span<const std::shared_ptr<watched_term>> terms) override
+    {
+        if constexpr (batching_store<Store>) renew_as_batch(store_, clock_, terms);
+    }
+
+    std::optional<duration> begin_renewal(time_point sent, term_renewal& what, sent_renewal& on_its_way) override
+    {
+        std::unique_lock lock{mutex_};
+        if (exchanging_) {
+            postpone();
+            return std::nullopt;
+        }
+        if (!begin(std::nullopt, caller::engine, sent, on_its_way)) return std::nullopt;
+        what = {name_, owner_, on_its_way.token, on_its_way.ttl};
+        return machine_.deadline() - sent;
+    }
+
+    void end_renewal(const sent_renewal& of, batch_answer said, std::error_code ec) override
+    {
+        if (said != batch_answer::unknown)
+            ec.clear();
+        else if (!ec)
+            ec = errc::store_failure;
+        std::unique_lock lock{mutex_};
+        finish(lock, of, caller::engine, said == batch_answer::yes, ec);
+    }
+
 private:
     enum class caller : std::uint8_t { holder, engine };
 
-    // One renewal of a term at a time, so that their answers come in the order of their statements.
     bool exchange(std::optional<duration> new_ttl, caller by, std::error_code& ec) noexcept
     {
-        std::unique_lock one_at_a_time{exchange_mutex_, std::defer_lock};
-        if (by == caller::holder)
-            one_at_a_time.lock();
-        else if (!one_at_a_time.try_lock())
-            return postpone();
         std::unique_lock lock{mutex_};
-        const time_point sent = clock_.now();
-        if (machine_.phase() != term_phase::held || sent >= machine_.deadline()) return false;
-        if (by == caller::engine && !machine_.renewing()) return false;
-        const duration ttl = new_ttl.value_or(machine_.ttl());
-        const fencing_token token = token_;
-        const std::uint64_t generation = generation_;
+        if (exchanging_ && by == caller::engine) return postpone();
+        while (exchanging_) exchange_over_.wait(lock);
+        sent_renewal out;
+        if (!begin(new_ttl, by, clock_.now(), out)) return false;
         lock.unlock();
 
         bool extended = false;
-        detail::guarded(ec, [&] { extended = store_.renew(name_, owner_, token, ttl, ec); });
+        detail::guarded(ec, [&] { extended = store_.renew(name_, owner_, out.token, out.ttl, ec); });
 
         lock.lock();
-        if (generation != generation_) return false;
+        return finish(lock, out, by, extended, ec);
+    }
+
+    // One renewal of a term at a time, so that their answers come in the order of their statements. Under the mutex.
+    bool begin(std::optional<duration> new_ttl, caller by, time_point sent, sent_renewal& out) noexcept
+    {
+        if (machine_.phase() != term_phase::held || sent >= machine_.deadline()) return false;
+        if (by == caller::engine && !machine_.renewing()) return false;
+        out = {sent, new_ttl.value_or(machine_.ttl()), token_, generation_};
+        exchanging_ = true;
+        return true;
+    }
+
+    bool finish(std::unique_lock<std::mutex>& lock, const sent_renewal& out, caller by, bool extended, std::error_code ec) noexcept
+    {
+        exchanging_ = false;
+        exchange_over_.notify_all();
+        if (out.generation != generation_) return false;
         last_error_ = ec;
         if (ec) {
             if (by == caller::engine) machine_.renewal_failed(clock_.now(), policy_);
         }
         else if (extended) {
             time_point published = machine_.deadline();
-            extended = machine_.renewed(sent, clock_.now(), ttl, policy_);
+            extended = machine_.renewed(out.sent, clock_.now(), out.ttl, policy_);
             if (extended && !deadline_.compare_exchange_strong(published, machine_.deadline())) {
                 if (machine_.refused()) signal_loss(lock);
                 return false;
@@ -225,7 +291,6 @@ private:
     // Another renewal of this object is under way and may hang: a worker that waited for it would be one less for others.
     bool postpone() noexcept
     {
-        const std::lock_guard lock{mutex_};
         if (machine_.phase() == term_phase::held && machine_.renewing()) {
             machine_.renewal_failed(clock_.now(), policy_);
             schedule();
@@ -233,9 +298,14 @@ private:
         return false;
     }
 
+    [[nodiscard]] time_point early_from() const noexcept
+    {
+        return batching_store<Store> ? machine_.early_from() : time_point::max();
+    }
+
     void schedule() noexcept
     {
-        engine_.schedule(this->shared_from_this(), machine_.wakes_at());
+        engine_.schedule(this->shared_from_this(), machine_.wakes_at(), early_from());
     }
 
     // The callbacks run without the lock: they may ask the guard.
@@ -256,8 +326,9 @@ private:
 
     static constexpr time_point over = time_point::min();
     mutable std::atomic<time_point> deadline_{over};
-    typename threading<Clock>::mutex_across_calls exchange_mutex_;  // held across I/O; taken before mutex_
     mutable std::mutex mutex_;  // guards what follows; never held across I/O
+    bool exchanging_ = false;   // a renewal is at the store
+    typename threading<Clock>::condition_variable exchange_over_;
     term_machine machine_;
     fencing_token token_;
     std::uint64_t generation_ = 0;  // tells an answer to an earlier term's renewal

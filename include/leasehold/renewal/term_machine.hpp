@@ -4,6 +4,7 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renewal/gathering.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
@@ -57,6 +58,25 @@ public:
         return {term_action::renew, deadline_};
     }
 
+    /// Whether a renewal may be sent now because others are, and then as if step() had asked for it.
+    [[nodiscard]] bool step_early(time_point now) noexcept
+    {
+        if (phase_ != term_phase::held || now < early_from() || now >= deadline_) return false;
+        renewing_ = true;
+        return true;
+    }
+
+    /// From when on step_early() may be true; max: not before the next change.
+    [[nodiscard]] time_point early_from() const noexcept
+    {
+        if (phase_ != term_phase::held || renewing_ || renew_at_ == time_point::max()) return time_point::max();
+        const duration pause = renew_at_ - planned_;
+        return renew_at_ - (attempt_ == 0 ? lead_of_first(pause) : lead_of_retry(pause));
+    }
+
+    /// How much company a renewal that is sent now may have.
+    [[nodiscard]] company may_go_with(time_point now) const noexcept { return company_of(deadline_ - now, planned_left_); }
+
     /// Whether the deadline passed just now: the part of step() that needs no engine. True once per term.
     [[nodiscard]] bool overrun(time_point now) noexcept
     {
@@ -84,6 +104,7 @@ public:
         plan(policy);
         // A policy that doesn't look at the attempt would have a store that fails at once asked without a pause.
         renew_at_ = std::max(renew_at_, now + ttl_ / shortest_pause_divisor);
+        planned_ = now;
     }
 
     /// The store says that the term is over. True when the holder has yet to be told.
@@ -124,6 +145,8 @@ private:
         deadline_ = sent + ttl - margin_;
         attempt_ = 0;
         plan(policy);
+        planned_ = sent;
+        planned_left_ = deadline_ - std::min(renew_at_, deadline_);
     }
 
     template <renew_policy Policy>
@@ -145,6 +168,8 @@ private:
     time_point extended_{};
     time_point deadline_{};
     time_point renew_at_ = time_point::max();  // max: no more
+    time_point planned_{};                     // when renew_at_ was
+    duration planned_left_{};                  // from the first renew_at_ to the deadline
 };
 
 }  // namespace leasehold::inline v0::renewal

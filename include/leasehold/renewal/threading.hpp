@@ -5,7 +5,6 @@
 #include <leasehold/detail/quiet_thread.hpp>
 
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -17,7 +16,6 @@ template <class Clock>
 struct threading {
     using thread = std::thread;
     using condition_variable = std::condition_variable;
-    using mutex_across_calls = std::mutex;  ///< one that is held while the store is called
 
     template <class Function>
     static thread start(Function&& function)

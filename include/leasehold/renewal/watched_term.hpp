@@ -2,13 +2,29 @@
 #ifndef LEASEHOLD_RENEWAL_WATCHED_TERM_HPP
 #define LEASEHOLD_RENEWAL_WATCHED_TERM_HPP
 
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/renewal/gathering.hpp>
+#include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <system_error>
 
 namespace leasehold::inline v0::renewal {
+
+/// A renewal on its way to the store.
+struct sent_renewal {
+    time_point sent{};
+    duration ttl{};
+    fencing_token token{};
+    std::uint64_t generation = 0;  ///< of the term, which may have been followed by another when the answer comes
+};
 
 /// What an engine knows of a term: whose store, clock and policy it has is the term's own affair.
 class watched_term {
@@ -24,8 +40,33 @@ public:
     /// Sends the renewal that step() asked for. Does I/O.
     virtual void renew() = 0;
 
+    /// For terms whose store takes many renewals in one call; the defaults are for all others.
+    ///
+    /// Terms go together whose kind is the same, and not null.
+    [[nodiscard]] virtual const void* batch_kind() const noexcept { return nullptr; }
+    /// How many renewals the store takes in one call.
+    [[nodiscard]] virtual std::size_t batch_size() const noexcept { return 1; }
+    /// As step(), for a renewal that others could take along although it isn't due yet; changes nothing where it is false.
+    virtual bool step_early() { return false; }
+    /// Sends the renewals of all these, of its own kind and itself among them, in one call. Does I/O.
+    virtual void renew_together(std::span<const std::shared_ptr<watched_term>> terms)
+    {
+        for (const auto& each : terms) each->renew();
+    }
+    /// The part of renew() before the call: what to send, and how long the term has got left; nothing: it isn't to be renewed.
+    /// What it names stays there as long as the term does.
+    virtual std::optional<duration> begin_renewal(time_point, term_renewal&, sent_renewal&) { return std::nullopt; }
+    /// The part of renew() after the call; due for whatever has begun.
+    virtual void end_renewal(const sent_renewal&, batch_answer, std::error_code) {}
+
     /// When the engine will call step() next, as far as is known without its mutex.
     [[nodiscard]] time_point wakes_at() const noexcept { return wakes_at_.load(std::memory_order_relaxed); }
+
+    /// In how much company the renewal that was asked for last may be sent.
+    [[nodiscard]] company may_go_with() const noexcept { return may_go_with_.load(std::memory_order_relaxed); }
+
+protected:
+    void set_may_go_with(company others) noexcept { may_go_with_.store(others, std::memory_order_relaxed); }
 
 private:
     friend class deadline_heap;
@@ -33,11 +74,13 @@ private:
 
     static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
 
-    // All guarded by the engine's mutex, but that wakes_at() reads without it.
+    // All guarded by the engine's mutex, but that the two atomics are read without it.
     std::size_t heap_index_ = not_queued;
     std::atomic<time_point> wakes_at_{time_point::max()};
-    bool awaits_worker_ = false;
+    time_point early_from_ = time_point::max();
     std::shared_ptr<watched_term> next_for_worker_;
+    bool awaits_worker_ = false;
+    std::atomic<company> may_go_with_{company::none};
 };
 
 }  // namespace leasehold::inline v0::renewal

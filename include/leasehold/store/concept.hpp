@@ -9,8 +9,10 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -18,15 +20,41 @@ namespace leasehold::inline v0 {
 
 class waker;
 
+/// The two answers to an attempt.
 enum class acquire_status : std::uint8_t { granted, busy };
 
 /// A store's answer to an attempt. When an error is reported it means nothing.
 struct acquire_result {
+    /// The answer.
     acquire_status status = acquire_status::busy;
     fencing_token token{};  ///< granted: of the caller's term; busy: of the holder's, or 0 where it isn't known
-    duration remaining{};   ///< busy: until the holder's time runs out by the store's clock, or 0 where it isn't known
+    duration remaining{};   ///< busy: until the holder's time runs out by the store's clock; 0 only where it isn't known
 
+    /// Whether the lease was granted.
     [[nodiscard]] constexpr bool granted() const noexcept { return status == acquire_status::granted; }
+};
+
+/// One of many renewals: what renew() takes.
+struct term_renewal {
+    std::string_view name;   ///< of the lease
+    std::string_view owner;  ///< who holds it
+    fencing_token token{};   ///< of the term
+    duration ttl{};          ///< see renew()
+};
+
+/// One of many releases: what release() takes.
+struct term_release {
+    std::string_view name;   ///< of the lease
+    std::string_view owner;  ///< who holds it
+    fencing_token token{};   ///< of the term
+    duration keep_closed{};  ///< see release()
+};
+
+/// What renew() or release() would have returned for one of many, where that is known.
+enum class batch_answer : std::uint8_t {
+    unknown,  ///< it may have been carried out or not, or may still be
+    yes,      ///< true
+    no        ///< false: the term is over
 };
 
 namespace detail {
@@ -54,6 +82,23 @@ concept store_can_inspect = requires(S& s, std::string_view name, std::error_cod
     { s.inspect(name, ec) } -> std::same_as<std::optional<lease_record>>;
 };
 
+template <class S>
+concept store_can_tell_batch_size = requires(const S& s) {
+    { s.batch_size() } noexcept -> std::same_as<std::size_t>;
+};
+
+template <class S>
+concept store_can_renew_many =
+    requires(S& s, std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec) {
+        { s.renew_many(renewals, answers, within, ec) } -> std::same_as<void>;
+    };
+
+template <class S>
+concept store_can_release_many =
+    requires(S& s, std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec) {
+        { s.release_many(releases, answers, ec) } -> std::same_as<void>;
+    };
+
 }  // namespace detail
 
 /// Where leases live; it alone decides who holds.
@@ -75,6 +120,7 @@ concept store_can_inspect = requires(S& s, std::string_view name, std::error_cod
 /// is never reported as busy or false. None throws for a failure of the store (std::bad_alloc is the exception).
 /// Thread safety: all four may be called at once from any number of threads.
 /// Time: each should return within a bound of the store's own (its call timeout); guards' destructors wait that long at most.
+/// A store whose clock is coarser than a duration rounds up: a term may last a little longer than asked, never less.
 ///
 /// The minimal model is examples/own_store.cpp; tests/contract is what a model must pass.
 template <class S>
@@ -83,8 +129,8 @@ concept lease_store = detail::store_can_try_acquire<S> && detail::store_can_rene
 
 /// How long a waiter sleeps between two attempts where nobody wakes it: from the shortest, growing, to the longest.
 struct poll_pauses {
-    duration shortest = std::chrono::milliseconds{10};
-    duration longest = std::chrono::milliseconds{500};
+    duration shortest = std::chrono::milliseconds{10};  ///< the first pause
+    duration longest = std::chrono::milliseconds{500};  ///< the last, and all after it
 };
 
 /// A store that knows how often it may be asked by a waiter; without it the defaults of poll_pauses hold.
@@ -102,14 +148,35 @@ concept polled_store = lease_store<S> && requires(const S& s) {
 /// | expression | returns | does |
 /// |---|---|---|
 /// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, also if it is free already. A hint: it may wake for no reason, or not at all. While it lives, attempts at `name` are a waiter's, whom the store may put in a queue. Reports no errors; may throw std::bad_alloc |
-/// | watch.live() | bool | false where no wake can be expected any more, so that the waiter has to ask again from time to time |
+/// | watch.live() | bool | asked after each busy answer, the first time at the latest to begin to watch: false where no wake can be expected (any more), so that the waiter has to ask again from time to time |
 ///
+/// A live watch is all a waiter relies on whose busy answer had no `remaining`: it must then wake also when the time runs out.
+/// A release that keeps the name closed should wake too: it may open before the time that waiters were told.
 /// `watch` need be neither movable nor copyable; its destructor takes at most 30 ms; `w` outlives it. No more than one watch of
-/// a name is alive in a process at a time.
+/// a name is alive in a process at a time, unless two decorators wrap one store.
 template <class S>
 concept notifying_store = lease_store<S> && requires(S& s, std::string_view name, waker& w) {
     { s.watch_release(name, w).live() } -> std::same_as<bool>;
 };
+
+/// A store to which many renewals or releases in one call cost much less than as many calls.
+///
+/// `renewals` is a std::span<const term_renewal>, `releases` a std::span<const term_release>; `answers` a
+/// std::span<batch_answer> of the same length, all `unknown` when the call is made; `within` a duration.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.batch_size() | std::size_t | how many are worth one call, as far as is known now; up to 1: one by one is as good. Must not throw or wait |
+/// | s.renew_many(renewals, answers, within, ec) | void | to each what renew() does to it, in any order, and notes in answers[i] what renew() would have returned for renewals[i]. Returns within the store's own bound, and within `within` where that is sooner |
+/// | s.release_many(releases, answers, ec) | void | the same with release() |
+///
+/// Each item is judged by itself: that the term of one is over changes nothing for the others, and the same item twice is as
+/// two calls. Longer lists than batch_size() are carried out all the same.
+/// Errors: `ec` is cleared when every item has an answer, and set when one is left `unknown`; what has been answered by then
+/// counts all the same. The rest as for lease_store.
+template <class S>
+concept batching_store = lease_store<S> && detail::store_can_tell_batch_size<S> && detail::store_can_renew_many<S> &&
+                         detail::store_can_release_many<S>;
 
 /// A store that can say more about its last failure.
 ///

@@ -32,24 +32,29 @@ template <lease_store Store, class Plan>
     requires std::is_invocable_r_v<store_fault, Plan&, const store_call&>
 class faulty_store {
 public:
+    /// Asks `plan` before each call of `store`.
     faulty_store(Store& store, Plan plan) : store_{store}, plan_{std::move(plan)} {}
 
+    /// See lease_store.
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
         return planned({store_operation::try_acquire, name, owner, {}, ttl}, ec, [&] { return store_.try_acquire(name, owner, ttl, ec); });
     }
 
+    /// See lease_store.
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
     {
         return planned({store_operation::renew, name, owner, token, ttl}, ec, [&] { return store_.renew(name, owner, token, ttl, ec); });
     }
 
+    /// See lease_store.
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
     {
         return planned({store_operation::release, name, owner, token, keep_closed}, ec,
                        [&] { return store_.release(name, owner, token, keep_closed, ec); });
     }
 
+    /// See lease_store.
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
     {
         return planned({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); });
@@ -58,12 +63,14 @@ public:
     /// What it decorates.
     [[nodiscard]] Store& underlying() const noexcept { return store_; }
 
+    /// See polled_store.
     [[nodiscard]] poll_pauses pauses() const noexcept
         requires polled_store<Store>
     {
         return store_.pauses();
     }
 
+    /// See notifying_store.
     [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
         requires notifying_store<Store>
     {

@@ -17,9 +17,9 @@ namespace leasehold::inline v0 {
 
 /// A finished call: how it went and how long it took, on std::chrono::steady_clock.
 struct store_call_report {
-    std::error_code error;
+    std::error_code error;  ///< what it failed with; none: it did not
     bool positive = false;  ///< granted, renewed, released, or held (inspect); meaningless where error is set
-    duration took{};
+    duration took{};        ///< from call to return
 };
 
 /// A store that tells a hook of every call, for logs and metrics.
@@ -32,26 +32,31 @@ struct store_call_report {
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
 class hooked_store {
 public:
+    /// Tells `hook` of each call of `store`.
     hooked_store(Store& store, Hook hook) : store_{store}, hook_{std::move(hook)} {}
 
+    /// See lease_store.
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
         return reported({store_operation::try_acquire, name, owner, {}, ttl}, ec, [&] { return store_.try_acquire(name, owner, ttl, ec); },
                         &acquire_result::granted);
     }
 
+    /// See lease_store.
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
     {
         return reported({store_operation::renew, name, owner, token, ttl}, ec, [&] { return store_.renew(name, owner, token, ttl, ec); },
                         std::identity{});
     }
 
+    /// See lease_store.
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
     {
         return reported({store_operation::release, name, owner, token, keep_closed}, ec,
                         [&] { return store_.release(name, owner, token, keep_closed, ec); }, std::identity{});
     }
 
+    /// See lease_store.
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
     {
         return reported({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); },
@@ -61,18 +66,21 @@ public:
     /// What it decorates.
     [[nodiscard]] Store& underlying() const noexcept { return store_; }
 
+    /// See polled_store.
     [[nodiscard]] poll_pauses pauses() const noexcept
         requires polled_store<Store>
     {
         return store_.pauses();
     }
 
+    /// See notifying_store.
     [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
         requires notifying_store<Store>
     {
         return store_.watch_release(name, to_wake);
     }
 
+    /// See diagnosing_store.
     [[nodiscard]] store_diagnostics diagnostics() const
         requires diagnosing_store<Store>
     {

@@ -34,13 +34,17 @@ class basic_memory_store {
     struct shard;
 
 public:
+    /// Into how many mutexes the names are spread.
     static constexpr std::size_t shards = 64;
 
+    /// On a clock made by default.
     basic_memory_store() : basic_memory_store{Clock{}} {}
+    /// On this clock, which judges when terms are over.
     explicit basic_memory_store(Clock clock) : clock_{std::move(clock)} {}
     basic_memory_store(const basic_memory_store&) = delete;
     basic_memory_store& operator=(const basic_memory_store&) = delete;
 
+    /// See lease_store.
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
         ec.clear();
@@ -63,11 +67,13 @@ public:
         return {acquire_status::granted, fencing_token{e.token}, duration::zero()};
     }
 
+    /// See lease_store.
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
     {
         return change_term(name, owner, token, ec, [ttl](shard&, entry& e, time_point now) { e.ends = std::max(e.ends, now + ttl); });
     }
 
+    /// See lease_store.
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
     {
         return change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
@@ -77,6 +83,7 @@ public:
         });
     }
 
+    /// See lease_store.
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const
     {
         ec.clear();
@@ -103,6 +110,7 @@ public:
         return records;
     }
 
+    /// The same, reported in `ec`.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec) const noexcept
     {
         std::vector<lease_record> records;
@@ -111,6 +119,7 @@ public:
         return records;
     }
 
+    /// The same, of all names.
     [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) const noexcept { return list({}, ec); }
 
     /// Ends whatever term the name has; its token stays used. True when there was one. The holder learns of it at its
@@ -130,6 +139,7 @@ public:
         return true;
     }
 
+    /// The same, reported in `ec`.
     bool force_release(std::string_view name, std::error_code& ec) noexcept
     {
         ec.clear();
@@ -156,6 +166,7 @@ public:
             if (found == shard_.entries.end() || found->second.owner.empty()) shard_.released(name_);
         }
 
+        /// See notifying_store.
         [[nodiscard]] bool live() const noexcept { return true; }
 
     private:
@@ -175,6 +186,7 @@ public:
         waker& waker_;
     };
 
+    /// See notifying_store.
     [[nodiscard]] release_watch watch_release(std::string_view name, waker& to_wake) { return {shard_of(key{name}), name, to_wake, clock_.now()}; }
 
 private:
@@ -254,6 +266,7 @@ private:
     mutable std::array<shard, shards> shards_;
 };
 
+/// On the system's clock.
 using memory_store = basic_memory_store<steady_clock>;
 
 }  // namespace leasehold::inline v0

@@ -2,7 +2,6 @@
 #include "field.hpp"
 
 #include <leasehold/odbc/odbc_store.hpp>
-#include <leasehold/store/hooked_store.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -20,20 +19,13 @@ namespace {
 constexpr std::string_view role = "--taker";
 constexpr const char* myself = "/proc/self/exe";
 
-// Of its own, as a process would have: waiters of one store object queue in the process.
-void take_part_in_memory(record& run, std::size_t index, lh::memory_store& store, const way& how)
-{
-    lh::hooked_store own{store, [](const lh::store_call&, const lh::store_call_report&) {}};
-    take_part(run, index, own, how);
-}
-
 }  // namespace
 
 field::field(const std::string& connection_string, std::size_t takers, const way& how)
 {
     for (std::size_t i = 0; i < takers; ++i) {
         if (connection_string.empty())
-            threads_.emplace_back([this, i, how] { take_part_in_memory(run(), i, memory_, how); });
+            threads_.emplace_back([this, i, how] { take_part(run(), i, memory_, how); });
         else
             processes_.emplace_back(std::vector<std::string>{
                 myself, std::string{role}, folder_.path() / "record", std::to_string(i), std::to_string(static_cast<int>(how.work)),

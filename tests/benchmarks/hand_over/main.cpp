@@ -4,6 +4,7 @@
 //
 // Each waiter is a process of its own; in the memory store, a thread. A hand-over is measured from the instant before the
 // release to the instant after the next holder's acquire() returned.
+#include "../results.hpp"
 #include "field.hpp"
 #include "record.hpp"
 #include "taker.hpp"
@@ -37,7 +38,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto contention = 10s;
+constexpr auto contention = 10s;       // of eight
+constexpr auto short_contention = 4s;  // of others
 // A session of PostgreSQL that idles tells what it has done up to ten seconds late.
 constexpr auto settling_time = 11s;
 constexpr auto idle_time = 5s;
@@ -72,6 +74,7 @@ struct subject {
     const char* label;
     std::string connection_string{};                ///< empty: the memory store
     std::function<std::int64_t()> statements = {};  ///< that the server has carried out so far
+    results& raw;
 };
 
 statistics turns(const subject& s, std::size_t waiters, std::int64_t times, bool polling)
@@ -91,6 +94,10 @@ void measure_turns(const subject& s)
         std::printf("%-11s %zu waiter%s  median %7.3f ms  p99 %7.3f ms   50 ms poll: median %6.2f ms  p99 %6.2f ms   ratio %.0f\n",
                     s.label, waiters, waiters == 1 ? " " : "s", own.median, own.p99, poll.median, poll.p99, poll.median / own.median);
         std::fflush(stdout);
+        const std::string with = ", " + std::to_string(waiters) + (waiters == 1 ? " waiter" : " waiters");
+        s.raw.add(s.label, "hand-over" + with, own.median);
+        s.raw.add(s.label, "hand-over, p99" + with, own.p99);
+        s.raw.add(s.label, "hand-over, 50 ms poll" + with, poll.median);
     }
 }
 
@@ -98,8 +105,9 @@ void contend(const subject& s, std::size_t processes, bool polling)
 {
     field takers{s.connection_string, processes, {work::contend, polling}};
     const auto before = s.statements ? s.statements() : 0;
+    const std::chrono::seconds length = processes == contenders ? contention : short_contention;
     takers.begin();
-    std::this_thread::sleep_for(contention);
+    std::this_thread::sleep_for(length);
     takers.end();
     std::vector<std::int64_t> grants;
     std::int64_t all = 0;
@@ -111,13 +119,20 @@ void contend(const subject& s, std::size_t processes, bool polling)
         longest = std::max(longest, each.longest_wait.load());
     }
     const auto [least, most] = std::ranges::minmax(grants);
-    const double seconds = std::chrono::duration<double>{contention}.count();
+    const double seconds = std::chrono::duration<double>{length}.count();
     const double turn = seconds * 1e3 / static_cast<double>(all) * static_cast<double>(processes);
     std::printf("%-11s %2zu contenders, %-4s %6.0f grants/s   most/least %.2f (%lld, %lld)   longest wait %.1f ms, %.2f of the mean turn",
                 s.label, processes, polling ? "poll" : "wait", static_cast<double>(all) / seconds,
                 least > 0 ? static_cast<double>(most) / static_cast<double>(least) : 0.0, static_cast<long long>(most),
                 static_cast<long long>(least), ms(longest), ms(longest) / turn);
-    if (s.statements) std::printf("   statements/grant %.2f", static_cast<double>(s.statements() - before) / static_cast<double>(all));
+    const std::string with = (polling ? ", 50 ms poll, " : ", ") + std::to_string(processes) + " processes";
+    s.raw.add(s.label, "grants a second" + with, static_cast<double>(all) / seconds);
+    s.raw.add(s.label, "longest wait in mean turns" + with, ms(longest) / turn);
+    if (s.statements) {
+        const double each = static_cast<double>(s.statements() - before) / static_cast<double>(all);
+        std::printf("   statements/grant %.2f", each);
+        s.raw.add(s.label, "statements a grant" + with, each);
+    }
     std::printf("\n");
     std::fflush(stdout);
 }
@@ -140,6 +155,7 @@ void measure_idleness(const subject& s)
     std::printf("%-11s %zu waiters, nothing happens: %.2f statements a second and waiter\n", s.label, contenders,
                 static_cast<double>(asked) / seconds / static_cast<double>(contenders));
     std::fflush(stdout);
+    s.raw.add(s.label, "statements a second of an idle waiter", static_cast<double>(asked) / seconds / static_cast<double>(contenders));
     holder.end();
     takers.run().stop = true;
     takers.end();
@@ -175,16 +191,17 @@ void measure_crash(const subject& s)
     std::printf("%-11s holder killed, ttl 2 s, %zu waiters: next holder %.2f ms after the expiry at the median, %.2f at worst (%d kills)\n",
                 s.label, contenders, all.median, all.most, kills);
     std::fflush(stdout);
+    s.raw.add(s.label, "after the expiry, holder killed", all.median);
+    s.raw.add(s.label, "after the expiry, holder killed, worst", all.most);
 }
 
 void measure(const subject& s)
 {
     if (!s.connection_string.empty()) lh::odbc_store{s.connection_string}.create_schema();
     measure_turns(s);
-    contend(s, contenders, false);
+    for (const std::size_t processes : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) contend(s, processes, false);
     contend(s, contenders, true);
     if (s.connection_string.empty()) return;
-    contend(s, max_takers, false);
     measure_idleness(s);
     measure_crash(s);
 }
@@ -195,7 +212,7 @@ std::int64_t number_in(std::string text)
     return digits == text.npos ? 0 : std::stoll(text.substr(digits));
 }
 
-void measure_postgresql()
+void measure_postgresql(results& raw)
 {
     postgresql_server server;
     // Sessions report what they did a while later.
@@ -203,22 +220,23 @@ void measure_postgresql()
         std::this_thread::sleep_for(2s);
         return number_in(server.execute_sql("select xact_commit + xact_rollback from pg_stat_database where datname = 'leasehold'"));
     };
-    measure({"PostgreSQL", server.connection_string(), statements});
+    measure({"PostgreSQL", server.connection_string(), statements, raw});
 }
 
-void measure_mariadb()
+void measure_mariadb(results& raw)
 {
     mariadb_server server;
     const auto statements = [&server] {
         return number_in(server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
     };
-    measure({"MariaDB", server.connection_string(), statements});
+    measure({"MariaDB", server.connection_string(), statements, raw});
 }
 
 void usage(std::FILE* to)
 {
-    std::fputs("Usage: hand_over [memory | sqlite | postgresql | mariadb]\n"
-               "Measures waiting on all of them, or on one, with private servers; takes about seven minutes.\n",
+    std::fputs("Usage: hand_over [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
+               "Measures waiting on all of them, or on one, with private servers; takes about eight minutes.\n"
+               "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
 }
 
@@ -227,20 +245,28 @@ void usage(std::FILE* to)
 int main(int argc, char** argv)
 try {
     if (const auto code = serve_as_taker(argc, argv)) return *code;
-    const std::string only = argc > 1 ? argv[1] : "";
-    if (only == "--help") {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (words == std::vector<std::string>{"--help"}) {
         usage(stdout);
         return EXIT_SUCCESS;
     }
-    if (argc > 2 || (!only.empty() && only != "memory" && only != "sqlite" && only != "postgresql" && only != "mariadb")) {
+    std::string file;
+    if (words.size() >= 2 && words[0] == "--results") {
+        file = words[1];
+        words.erase(words.begin(), words.begin() + 2);
+    }
+    const std::string only = words.empty() ? "" : words[0];
+    if (words.size() > 1 || (!only.empty() && only != "memory" && only != "sqlite" && only != "postgresql" && only != "mariadb")) {
         usage(stderr);
         return 2;
     }
+    results raw{"hand_over", file};
     const temporary_directory folder;
-    if (only.empty() || only == "memory") measure({"memory"});
-    if (only.empty() || only == "sqlite") measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db")});
-    if (only.empty() || only == "postgresql") measure_postgresql();
-    if (only.empty() || only == "mariadb") measure_mariadb();
+    const auto wanted = [&only](const char* store) { return only.empty() || only == store; };
+    if (wanted("memory")) measure({"memory", {}, {}, raw});
+    if (wanted("sqlite")) measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw});
+    if (wanted("postgresql")) measure_postgresql(raw);
+    if (wanted("mariadb")) measure_mariadb(raw);
     return EXIT_SUCCESS;
 }
 catch (const std::exception& e) {

@@ -145,4 +145,62 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_sorted_map_over_random_operations)
     }
 }
 
+BOOST_AUTO_TEST_CASE(early_ones_are_shown_once_and_stay)
+{
+    terms some{4};
+    lh::renewal::deadline_heap heap;
+    heap.put(some.all[0], at(10), at(5));
+    heap.put(some.all[1], at(11), at(9));
+    heap.put(some.all[2], at(12));
+    heap.put(some.all[3], at(40), at(5));
+    std::vector<std::shared_ptr<lh::renewal::watched_term>> early;
+    const auto take = [&](const auto& term) { early.push_back(term); };
+    heap.each_early(at(6), at(30), 100, take);
+    BOOST_TEST((early == std::vector<std::shared_ptr<lh::renewal::watched_term>>{some.all[0]}), "no more, no less");
+    heap.each_early(at(9), at(30), 100, take);
+    BOOST_TEST((early.size() == 2U && early.back() == some.all[1]));
+    heap.each_early(at(50), at(30), 100, take);
+    BOOST_TEST(early.size() == 2U);
+    BOOST_TEST((heap.take_first() == some.all[0]));
+    heap.put(some.all[0], at(20), at(15));
+    heap.each_early(at(15), at(30), 100, take);
+    BOOST_TEST((early.back() == some.all[0]), "put again");
+}
+
+BOOST_AUTO_TEST_CASE(lead_of_the_first_is_how_much_sooner_it_could_go)
+{
+    terms some{2};
+    lh::renewal::deadline_heap heap;
+    BOOST_TEST((heap.first_lead() == 0s));
+    heap.put(some.all[0], at(10), at(7));
+    BOOST_TEST((heap.first_lead() == 3s));
+    heap.put(some.all[1], at(5));
+    BOOST_TEST((heap.first_lead() == 0s));
+}
+
+BOOST_AUTO_TEST_CASE(early_ones_of_random_heaps_are_those_of_a_plain_search)
+{
+    constexpr unsigned seed = 815;
+    std::mt19937 random{seed};
+    BOOST_TEST_CONTEXT("seed " << seed)
+    for (int round = 0; round < 2000; ++round) {
+        terms some{1 + random() % 60};
+        lh::renewal::deadline_heap heap;
+        const auto now = at(20), until = at(20 + static_cast<int>(random() % 40));
+        std::vector<std::shared_ptr<lh::renewal::watched_term>> expected, found;
+        for (const auto& each : some.all) {
+            const auto when = at(20 + static_cast<int>(random() % 60)), early = at(static_cast<int>(random() % 40));
+            heap.put(each, when, early);
+            if (when <= until && early <= now) expected.push_back(each);
+        }
+        const std::size_t most = random() % 2 == 0 ? 1000 : random() % 10;
+        heap.each_early(now, until, most, [&](const auto& term) { found.push_back(term); });
+        BOOST_TEST_REQUIRE(found.size() == std::min(expected.size(), most));
+        std::ranges::sort(expected);
+        std::ranges::sort(found);
+        BOOST_TEST_REQUIRE(std::ranges::includes(expected, found));
+        BOOST_TEST_REQUIRE((std::ranges::adjacent_find(found) == found.end()));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

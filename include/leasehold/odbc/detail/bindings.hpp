@@ -88,6 +88,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::lock_name: return text(in.lock_name);
     case parameter::expiry: return timestamp(in.expiry, in.expiry_length);
     case parameter::released: return timestamp(in.released, in.released_length);
+    default: break;  // those of batches have buffers of their own
     }
     return SQL_ERROR;
 }

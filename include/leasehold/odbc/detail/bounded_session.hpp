@@ -139,9 +139,12 @@ private:
     {
         const auto patience = spin_.next();
         if (patience == patience.zero()) return false;
-        const auto until = std::chrono::steady_clock::now() + patience;
+        auto now = std::chrono::steady_clock::now();
+        const auto until = now + patience;
         while (state_ != state::done) {
-            if (std::chrono::steady_clock::now() >= until) {
+            const auto before = std::exchange(now, std::chrono::steady_clock::now());
+            // Whoever sleeps is preferred to whoever gives way: where processors are wanted, sleeping is quicker.
+            if (now >= until || now - before > spin_patience::undisturbed) {
                 spin_.was_in_vain();
                 return false;
             }

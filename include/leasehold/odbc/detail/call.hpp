@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_CALL_HPP
 
 #include <leasehold/lease_record.hpp>
+#include <leasehold/odbc/detail/batch.hpp>
 #include <leasehold/odbc/detail/fault.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
 #include <leasehold/odbc/detail/unfinished_releases.hpp>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,8 @@ enum class operation : std::uint8_t {
     connect,
     lock,     // wait for the session lock, as long as it takes
     unlock,
+    renew_many,  // what is in `many`
+    release_many,
     end_wait  // end the wait of the session `token` for a lock
 };
 
@@ -39,6 +43,7 @@ struct request {
     std::int64_t token = 0;      // acquire: a hint, or 0
     duration time{};             // ttl, or keep_closed
     unfinished_release first{};  // acquire: to be repeated before, if its token isn't 0
+    std::shared_ptr<batch> many{};
 };
 
 // What came out. Belongs to the session, so that it has somewhere to go when the caller has left.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -84,6 +85,15 @@ public:
         if (program_) return program_->description().in_process;
         return connection_string_.find("SQLite") != std::string::npos || connection_string_.find("sqlite") != std::string::npos;
     }
+    // How many terms are worth one call, as far as is known.
+    [[nodiscard]] std::size_t batch_size() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return program_ && program_->batches().available() && !batches_failed_ ? program_->batches().most : 1;
+    }
+    // A database that the statements for many terms are too much for.
+    void give_up_batches() const noexcept { batches_failed_ = true; }
+    [[nodiscard]] bool gave_up_batches() const noexcept { return batches_failed_; }
     // They don't: a node or a product that hasn't got them, or a missing right.
     void give_up_session_locks() const noexcept { locks_failed_ = true; }
     [[nodiscard]] bool gave_up_session_locks() const noexcept { return locks_failed_; }
@@ -97,6 +107,7 @@ private:
     mutable std::mutex mutex_;
     mutable std::shared_ptr<const program> program_;
     mutable std::atomic<bool> locks_failed_ = false;
+    mutable std::atomic<bool> batches_failed_ = false;
     mutable reconnection turns_{std::random_device{}()};
 };
 

@@ -2,6 +2,8 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_CONNECTION_HPP
 #define LEASEHOLD_ODBC_DETAIL_CONNECTION_HPP
 
+#include <leasehold/odbc/detail/batch_flow.hpp>
+#include <leasehold/odbc/detail/batch_statements.hpp>
 #include <leasehold/odbc/detail/bindings.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,6 +79,13 @@ public:
     // Runs a statement once.
     fault run_text(const std::string& sql);
 
+    // For many terms at once: whether there are such statements, and to run one.
+    [[nodiscard]] bool batches() const noexcept;
+    void give_up_batches() const noexcept { config_->give_up_batches(); }
+    fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
+    fault begin_transaction();
+    fault end_transaction(bool commit);
+
     // Of the last run: rows that an UPDATE or INSERT counted, whether there was a row, and what is in it.
     [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
     [[nodiscard]] bool found() const noexcept { return found_; }
@@ -103,6 +113,8 @@ private:
     fault prepare(statement which);
     fault prepare_and_execute(statement which);
     fault forget(statement which, SQLSMALLINT type, SQLHANDLE of);
+    fault prepare_batch(std::size_t which);
+    fault forget_batch(std::size_t which);
     fault learn_granularity(statement which);
     SQLRETURN widen_granularity(SQLHANDLE of, SQLUSMALLINT column_number) noexcept;
     fault fetch(statement which);
@@ -118,6 +130,7 @@ private:
     environment_handle environment_;  // one each: freeing a shared one blocks while another connection hangs in it
     connection_handle connection_;
     std::array<statement_handle, statement_count> statements_;
+    batch_statements batches_;
     bool connected_ = false;
     time_point deadline_ = time_point::max();
     std::int64_t ttl_us_ = 0;
@@ -189,6 +202,7 @@ inline fault connection::set_up()
 inline void connection::disconnect() noexcept
 {
     for (statement_handle& each : statements_) each.reset();
+    batches_.reset();
     if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
     connection_.reset();
     environment_.reset();

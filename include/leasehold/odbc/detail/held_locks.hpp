@@ -58,6 +58,14 @@ public:
         if (const auto found = entries_.find(name); found != entries_.end()) found->second.token = token;
     }
 
+    [[nodiscard]] bool has(std::string_view name, std::int64_t token) const
+    {
+        if (count_ == 0) return false;
+        const std::lock_guard lock{mutex_};
+        const auto found = entries_.find(name);
+        return found != entries_.end() && found->second.token == token;
+    }
+
     // The lock of that term, to be given back by whoever takes it.
     std::optional<entry> take(std::string_view name, std::int64_t token)
     {

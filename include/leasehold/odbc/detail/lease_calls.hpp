@@ -4,6 +4,7 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/batch.hpp>
 #include <leasehold/odbc/detail/call.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/held_locks.hpp>
@@ -17,13 +18,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace leasehold::inline v0::odbc::detail {
 
@@ -82,6 +87,43 @@ public:
         return released;
     }
 
+    // batching_store: each group in one call of a session; what has no answer by `within` stays unknown.
+    void renew_many(std::span<const term_renewal> what, std::span<batch_answer> answers, duration within, failure& why)
+    {
+        const time_point until = deadline(within);
+        const std::vector<item_number> all = numbers_of(what.size());
+        for (const auto& group : batch_groups(what, all, &term_renewal::ttl, config_->batch_size())) {
+            call_for_many(operation::renew_many, what, group, what[group.front()].ttl, answers, until, why);
+            for (const item_number i : group)
+                if (answers[i] == batch_answer::no)
+                    give_back(what[i].name, held_.take(what[i].name, what[i].token.value()), until);
+        }
+    }
+
+    // A term with a session lock is released by the session that has it.
+    void release_many(std::span<const term_release> what, std::span<batch_answer> answers, failure& why)
+    {
+        const time_point until = deadline();
+        std::vector<item_number> plain;
+        for (const item_number i : numbers_of(what.size())) {
+            const term_release& each = what[i];
+            if (each.keep_closed <= duration::zero() && !held_.has(each.name, each.token.value())) {
+                plain.push_back(i);
+                continue;
+            }
+            if (why) continue;
+            const bool released = release(each.name, each.owner, each.token, each.keep_closed, why);
+            if (!why) answers[i] = released ? batch_answer::yes : batch_answer::no;
+        }
+        for (const auto& group : batch_groups(what, plain, &term_release::keep_closed, config_->batch_size())) {
+            call_for_many(operation::release_many, what, group, {}, answers, until, why);
+            for (const item_number i : group) {
+                if (answers[i] == batch_answer::yes) hints_.put(what[i].name, what[i].token.value());
+                if (answers[i] == batch_answer::unknown) unfinished_.put(what[i].name, what[i].owner, {what[i].token.value(), {}});
+            }
+        }
+    }
+
     // Anything else; rethrows what was thrown underneath.
     answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
 
@@ -99,10 +141,34 @@ private:
         time_point until;  // of all that has to be done for it
     };
 
-    [[nodiscard]] time_point deadline() const
+    [[nodiscard]] time_point deadline(duration within = duration::max()) const
     {
-        return std::chrono::steady_clock::now() +
-               std::chrono::duration_cast<std::chrono::steady_clock::duration>(config_->options().call_timeout);
+        return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                      std::min(within, config_->options().call_timeout));
+    }
+
+    static std::vector<item_number> numbers_of(std::size_t count)
+    {
+        std::vector<item_number> numbers(count);
+        std::iota(numbers.begin(), numbers.end(), item_number{0});
+        return numbers;
+    }
+
+    // The first failure is the one that is reported.
+    template <class Item>
+    void call_for_many(operation what, std::span<const Item> items, const std::vector<item_number>& group, duration time,
+                       std::span<batch_answer> answers, time_point until, failure& why)
+    {
+        if (std::chrono::steady_clock::now() >= until) {
+            if (!why) why = {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}};
+            return;
+        }
+        auto many = std::make_shared<batch>(group.size());
+        for (const item_number i : group) many->add(items[i].name, items[i].owner, items[i].token.value());
+        failure of_this;
+        call({what, {}, {}, 0, time, {}, many}, until, of_this);
+        for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
+        if (of_this && !why) why = std::move(of_this);
     }
 
     session_lock_key key_of(std::string_view name) const noexcept { return {config_->options().table, name}; }
@@ -135,8 +201,10 @@ private:
         const answer result = call(asked, what.until, why, order, own);
         if (why) return {};
         if (unfinished) unfinished_.erase(what.name, what.owner);
-        if (!result.grant.result.granted())
+        if (!result.grant.result.granted()) {
+            hints_.put(what.name, busy_last_time);
             give_back(what.name, held_.take_older(what.name, result.grant.result.token.value()), what.until);
+        }
         return result.grant;
     }
 

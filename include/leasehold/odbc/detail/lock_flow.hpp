@@ -63,8 +63,11 @@ fault locking_grant_flow(Database& db, std::int64_t hint, grant_answer& answer, 
 {
     if (db.single_statement_grant()) {
         bool answered = false;
-        if (hint != 0)
+        if (hint == busy_last_time) {
+            if (const fault failed = look_first(db, answer, answered); failed != fault::none || answered) return failed;
+        } else if (hint != 0) {
             if (const fault failed = retake_with_lock(db, hint, answer, answered, locked); answered) return failed;
+        }
         return locking_grant_in_one_statement(db, statement::locking_grant, answer, locked);
     }
     const fault failed = grant_by_compare_and_set(db, hint, answer, statement::locking_insert, statement::locking_take);

@@ -11,6 +11,8 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -25,6 +27,13 @@ struct report {
 };
 
 inline report own_report(fault kind, const char* advice) { return {kind, {{}, 0, advice, {}}}; }
+
+// Through iODBC libsqliteodbc's words come without the "[SQLite]" that tells whose they are, but with the native code at the
+// end, which no other driver has there.
+inline bool is_unmarked_sqlite_text(std::string_view words, int native)
+{
+    return !words.starts_with('[') && words.ends_with(" (" + std::to_string(native) + ")");
+}
 
 // Reads what the driver has to say about its last call on that handle. Never contains a password of `secrets`.
 inline report driver_report(SQLSMALLINT type, SQLHANDLE of, const std::vector<std::string>& secrets)
@@ -43,6 +52,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, const std::vector<st
         if (record == 1) {
             result.details.sqlstate = reinterpret_cast<const char*>(state.data());
             result.details.native_error = static_cast<int>(native);
+            if (is_unmarked_sqlite_text(words, result.details.native_error)) words.insert(0, "[SQLite]");
             result.details.server_message = std::move(words);
         } else if (!words.empty()) {
             result.details.server_message.append("; ").append(words);

@@ -2,34 +2,31 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_HPP
 
+#include <leasehold/odbc/detail/batch_execution.hpp>
 #include <leasehold/odbc/detail/call.hpp>
 #include <leasehold/odbc/detail/connection.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
 #include <leasehold/odbc/detail/lock_flow.hpp>
 #include <leasehold/odbc/detail/lock_order.hpp>
+#include <leasehold/odbc/detail/name_range.hpp>
 #include <leasehold/odbc/detail/observing_flow.hpp>
+#include <leasehold/odbc/detail/retry_pause.hpp>
 #include <leasehold/odbc/detail/schema_flow.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
 
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
-// Pauses between tries after a conflict: the first and the longest, each with jitter.
-inline constexpr std::chrono::microseconds first_pause{500};
-inline constexpr std::chrono::microseconds longest_pause{50'000};
 
 // One connection that carries out one request at a time, with retries and reconnection within the request's time. Without
 // threads: whoever calls perform() may block in the driver. Not thread-safe.
@@ -40,7 +37,7 @@ public:
     explicit session(std::shared_ptr<const configuration> config)
         : patience_{config->options().call_timeout}, lock_patience_{config->lock_timeout()}, turns_{config->turns()},
           seen_{config->seen()}, db_{std::move(config)},
-          random_{static_cast<std::minstd_rand::result_type>(reinterpret_cast<std::uintptr_t>(this) >> 4U)}
+          pause_{reinterpret_cast<std::uintptr_t>(this) >> 4U}
     {
     }
 
@@ -51,6 +48,7 @@ public:
         token_ = asked.token;
         time_ = asked.time;
         first_ = asked.first;
+        many_ = asked.many;
         order_ = {};
         lock_cancelled_ = false;
         deadline_ = deadline;
@@ -150,7 +148,7 @@ private:
                 if (reconnects++ < max_reconnects) continue;
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;
-                if (what_ != operation::connect && pause(tries)) continue;
+                if (what_ != operation::connect && pause_.before_next(tries, deadline_)) continue;
             } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
             }
@@ -177,18 +175,6 @@ private:
         return false;
     }
 
-    // Before the next try; false where it would begin after the deadline.
-    bool pause(int tries)
-    {
-        const auto limit = std::min<std::chrono::microseconds>(first_pause * (1 << std::min(tries, 7)), longest_pause);
-        const std::chrono::microseconds chosen{
-            std::uniform_int_distribution<std::int64_t>{limit.count() / 4, limit.count()}(random_)};
-        const auto now = std::chrono::steady_clock::now();
-        if (deadline_ - now <= chosen) return false;
-        std::this_thread::sleep_for(chosen);
-        return true;
-    }
-
     fault step(bool repeated)
     {
         switch (what_) {
@@ -205,6 +191,8 @@ private:
         case operation::create_schema: return schema_flow(db_);
         case operation::connect: return fault::none;
         case operation::lock: return lock();
+        case operation::renew_many: return many(batch_kind::renewals, repeated);
+        case operation::release_many: return many(batch_kind::releases, repeated);
         case operation::unlock: return has_lock() ? db_.run(statement::unlock) : fault::none;
         case operation::end_wait: {
             if (!db_.locks()) return fault::none;
@@ -240,6 +228,19 @@ private:
         if (db_.observes())
             return observing_release_flow(db_, seen_, name(), token_, keep_closed, repeated, &observations::now, answer_.yes);
         return release_flow(db_, token_, keep_closed, repeated, answer_.yes);
+    }
+
+    fault many(batch_kind kind, bool repeated)
+    {
+        db_.set_time_to_live(time_);
+        return batch_flow(db_, kind, *many_, [&](std::string_view name, std::string_view owner, std::int64_t token, bool& yes) {
+            db_.in().name.assign(name);
+            db_.in().owner.assign(owner);
+            token_ = token;
+            const fault failed = kind == batch_kind::renewals ? renew() : release(repeated);
+            yes = failed == fault::none && answer_.yes;
+            return failed;
+        });
     }
 
     fault acquire()
@@ -359,14 +360,10 @@ private:
         return failed;
     }
 
-    // The range ends with the greatest text that begins with the prefix and fits; what a foreign collation lets through
-    // beside it is dropped here, and the order of bytes made.
+    // What a foreign collation lets through besides is dropped here, and the order of bytes made.
     fault list()
     {
-        constexpr std::string_view last_character = "\xF4\x8F\xBF\xBF";
-        std::string upper{name()};
-        while (upper.size() + last_character.size() <= max_name_bytes) upper += last_character;
-        db_.in().upper.assign(upper);
+        db_.in().upper.assign(last_with_prefix(name()));
         answer_.records.clear();
         const fault failed = db_.run_each(statement::list, [this](const connection& row) {
             if (row.text(column::name).starts_with(name())) answer_.records.push_back(record(row.text(column::name)));
@@ -381,11 +378,12 @@ private:
     reconnection& turns_;  // of the configuration, which the connection keeps alive
     observations& seen_;   // likewise
     connection db_;
-    std::minstd_rand random_;
+    retry_pause pause_;
     operation what_ = operation::connect;
     std::int64_t token_ = 0;
     duration time_{};
     unfinished_release first_{};
+    std::shared_ptr<batch> many_;
     time_point deadline_ = time_point::max();
     lock_order order_;
     std::uint64_t connection_number_ = 0;

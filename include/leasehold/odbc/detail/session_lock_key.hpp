@@ -2,6 +2,8 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_LOCK_KEY_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_LOCK_KEY_HPP
 
+#include <leasehold/detail/stable_hash.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +20,8 @@ public:
 
     session_lock_key() = default;
     session_lock_key(std::string_view table, std::string_view name) noexcept
-        : number_{hash(0x6C65617365686F6CULL, table, name)}, other_{hash(0x64207761697465ULL, table, name)}
+        : number_{leasehold::detail::stable_hash(0x6C65617365686F6CULL, table, name)},
+          other_{leasehold::detail::stable_hash(0x64207761697465ULL, table, name)}
     {
     }
 
@@ -35,20 +38,6 @@ public:
     }
 
 private:
-    // FNV-1a, and then David Stafford's mixer: the bits of names that differ in the last letter are spread over all.
-    static std::uint64_t hash(std::uint64_t value, std::string_view table, std::string_view name) noexcept
-    {
-        const auto add = [&value](std::string_view text) {
-            for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-            value = (value ^ 0x100U) * 0x100000001B3ULL;  // no byte: where one ends and the other begins matters
-        };
-        add(table);
-        add(name);
-        value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-        value = (value ^ (value >> 27U)) * 0x94D049BB133111EBULL;
-        return value ^ (value >> 31U);
-    }
-
     std::uint64_t number_ = 0;
     std::uint64_t other_ = 0;
 };

@@ -13,6 +13,8 @@ namespace leasehold::inline v0::odbc::detail {
 class spin_patience {
 public:
     static constexpr std::chrono::microseconds longest{500};
+    // Longer than this between two looks: somebody else wanted the processor.
+    static constexpr std::chrono::microseconds undisturbed{20};
     // Waits looked at out of how many, once it has been in vain again and again.
     static constexpr unsigned most_seldom = 64;
 

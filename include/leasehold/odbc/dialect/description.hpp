@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DIALECT_DESCRIPTION_HPP
 
 #include <leasehold/duration.hpp>
+#include <leasehold/odbc/dialect/batch_sql.hpp>
 #include <leasehold/odbc/dialect/fence_sql.hpp>
 #include <leasehold/odbc/dialect/session_lock_sql.hpp>
 
@@ -18,8 +19,8 @@ struct circumstances {
     std::string_view dbms_name;     ///< SQL_DBMS_NAME; empty before the first connection
     std::string_view dbms_version;  ///< SQL_DBMS_VER
     std::string_view now;           ///< odbc_options::now
-    duration lock_timeout;
-    duration call_timeout;
+    duration lock_timeout;  ///< odbc_options::lock_timeout
+    duration call_timeout;  ///< odbc_options::call_timeout
 };
 
 /// All that the store needs to know of one database: its SQL, and how it is to be used.
@@ -29,7 +30,7 @@ struct circumstances {
 /// names), :version (see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that very statement.
 struct description {
     std::string_view name;  ///< of the dialect
-    char quote = '"';
+    char quote = '"';  ///< around the names of table and columns
     bool in_process = false;              ///< a call can't hang on a network, and so needs no thread to be given up
     bool single_statement_grant = false;  ///< `grant` decides; otherwise `read`, then `insert`, `take` or `renew`
     bool client_arithmetic = false;       ///< the client adds ttls to the database's clock; changes the columns of reads
@@ -40,7 +41,7 @@ struct description {
     std::vector<std::pair<std::string_view, std::string>> pieces;
 
     std::string_view connection_keyword{};  ///< added to connection strings that don't have it, with connection_value
-    std::string_view connection_value{};
+    std::string_view connection_value{};  ///< see connection_keyword
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
 
@@ -58,6 +59,7 @@ struct description {
     std::string list;  ///< token, remaining us, owner, name of live rows; client_arithmetic: token, expiry, now, owner, name
     std::string force_release;  ///< as release, whoever holds
 
+    batch_sql batches;       ///< for many terms at once; without them it is one after the other
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
     fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
 };

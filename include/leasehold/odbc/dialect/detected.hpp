@@ -14,8 +14,10 @@ namespace leasehold::inline v0::dialect {
 
 /// The dialect that fits what the driver says it is connected to.
 struct detected {
+    /// See odbc_dialect.
     static constexpr bool in_process = false;  // not known yet
 
+    /// See odbc_dialect.
     [[nodiscard]] static description describe(const circumstances& at)
     {
         const auto is = [&at](std::string_view name) { return at.dbms_name.find(name) != std::string_view::npos; };

@@ -14,8 +14,10 @@ namespace leasehold::inline v0::dialect {
 /// database compares with the same clock, odbc_options::now. Let that be in UTC: where it is local time, the hour that
 /// comes twice in autumn is ambiguous. A clock or a column without fractions is made up for with one unit more of ttl.
 struct generic {
+    /// See odbc_dialect.
     static constexpr bool in_process = false;
 
+    /// See odbc_dialect.
     [[nodiscard]] static description describe(const circumstances& at)
     {
         description d{};

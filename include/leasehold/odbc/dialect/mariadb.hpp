@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace leasehold::inline v0::dialect {
 
@@ -14,8 +15,10 @@ namespace leasehold::inline v0::dialect {
 /// Compare and set on the token: INSERT ... ON DUPLICATE KEY UPDATE that loses certification leaves a prepared statement's
 /// client waiting for ever on Galera, and deciding on the new value of a column instead of the old row breaks exclusion.
 struct mariadb {
+    /// See odbc_dialect.
     static constexpr bool in_process = false;
 
+    /// See odbc_dialect.
     [[nodiscard]] static description describe(const circumstances& at)
     {
         description d{};
@@ -26,6 +29,8 @@ struct mariadb {
             {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
             // Compared as bytes also where a table that was there before has a collation that ignores case or spaces.
             {"{ours}", "cast(convert({owner} using utf8mb4) as binary) = cast(:owner as binary)"},
+            {"{term}", "cast(concat({token}, ' ', length(convert({name} using utf8mb4)), ' ', convert({name} using utf8mb4),"
+                       " convert({owner} using utf8mb4)) as binary)"},
             {"{expiry columns}", "{expires_at} datetime(6) not null"},
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "{long ago}"},
@@ -51,6 +56,7 @@ struct mariadb {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
+        d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
         d.locks = locks();
         d.fence = fence();
         return d;
@@ -90,6 +96,20 @@ private:
                  " lock in share mode";
         f.write = "update {table} set {expires_at} = {expires_at} + interval 1 microsecond where {this live term}";
         return f;
+    }
+
+    // Names find the rows by the primary key, whatever its collation; what a term is made of is compared as bytes. A list of
+    // constants is searched by halves, where a derived table would have a collation of its own and no index. A row that
+    // somebody has locked is not waited for with all the others, where that can be said for one statement.
+    static batch_sql batches(bool can_set_for_statement)
+    {
+        const std::string patience = can_set_for_statement ? "set statement innodb_lock_wait_timeout = 0 for " : "";
+        const std::string terms = " where {name} in (:each_name) and {term} in (:each_term) and {live}";
+        batch_sql b;
+        b.most = 256;
+        b.renew = patience + "update {table} set {expires_at} = greatest({expires_at}, {later})" + terms;
+        b.release = patience + "update {table} set {expires_at} = {long ago}" + terms;
+        return b;
     }
 
     // The lock is tried, and given back, once per row that the WHERE lets through; the value written doesn't depend on it.

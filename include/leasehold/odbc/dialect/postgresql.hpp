@@ -14,8 +14,10 @@ namespace leasehold::inline v0::dialect {
 ///
 /// clock_timestamp() throughout: CURRENT_TIMESTAMP is the transaction's start, which lies before a wait for a lock.
 struct postgresql {
+    /// See odbc_dialect.
     static constexpr bool in_process = false;
 
+    /// See odbc_dialect.
     [[nodiscard]] static description describe(const circumstances& at)
     {
         description d{};
@@ -120,10 +122,12 @@ private:
         return sql;
     }
 
-    // Arrays, so that there is one statement for any number of terms, with three parameters.
+    // Arrays, so that there is one statement for any number of terms, with three parameters. A row that somebody has locked is
+    // not waited for with all the others: lock_timeout is looked at when a wait begins, and set to what it was afterwards.
     static batch_sql batches()
     {
-        const std::string terms = " from unnest(cast(:all_names as text[]), cast(:all_owners as text[]),"
+        const std::string terms = " from (select set_config('lock_timeout', '100', true)) as patience,"
+                                  " unnest(cast(:all_names as text[]), cast(:all_owners as text[]),"
                                   " cast(:all_tokens as bigint[])) as v (name, owner, token)"
                                   " where t.{name} = v.name and t.{owner} = v.owner and t.{token} = v.token and t.{live}";
         batch_sql b;

@@ -29,6 +29,7 @@ struct session_lock_sql {
     std::string backend;            ///< the number by which others can end what this session is at
     std::string end_wait;           ///< ends the wait of the session :token, which goes on; no error where it doesn't wait
 
+    /// Whether the database has such locks.
     [[nodiscard]] bool available() const noexcept { return !lock.empty(); }
 };
 

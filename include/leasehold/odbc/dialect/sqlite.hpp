@@ -14,8 +14,10 @@ namespace leasehold::inline v0::dialect {
 /// clock of SQLite has no finer unit, so a ttl is rounded up and one millisecond is added for the part of one that the
 /// clock has cut off. Statements see the clock after they have the write lock.
 struct sqlite {
+    /// See odbc_dialect.
     static constexpr bool in_process = true;
 
+    /// See odbc_dialect.
     [[nodiscard]] static description describe(const circumstances&)
     {
         description d{};
@@ -59,9 +61,22 @@ struct sqlite {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = 0 where {name} = :name and {live}";
+        d.batches = batches();
         // The write lock of the whole database.
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         return d;
+    }
+
+private:
+    static batch_sql batches()
+    {
+        const std::string terms = " where {name} in (:each_name) and {token} || ' ' || length(cast({name} as blob)) || ' ' ||"
+                                  " {name} || {owner} in (:each_term) and {live}";
+        batch_sql b;
+        b.most = 256;
+        b.renew = "update {table} set {expires_at} = max({expires_at}, {later})" + terms;
+        b.release = "update {table} set {expires_at} = 0" + terms;
+        return b;
     }
 };
 

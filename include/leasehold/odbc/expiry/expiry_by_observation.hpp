@@ -21,12 +21,14 @@ namespace leasehold::inline v0 {
 /// The table has a version and a ttl instead of the expiry. The SQL is the same for all databases; what differs comes from
 /// the dialect: quotes, types, and how owners are compared.
 struct expiry_by_observation {
+    /// See odbc_expiry.
     [[nodiscard]] static dialect::description applied_to(dialect::description d)
     {
         d.observes = true;
         d.single_statement_grant = false;
         d.client_arithmetic = false;
         d.locks = {};
+        d.batches = {};  // each row has to be read to be judged
         set_piece(d, "{ours}", "{owner} = :owner", false);
         set_piece(d, "{live}", "{ttl} > 0");
         set_piece(d, "{remaining}", "{ttl}");

@@ -94,6 +94,33 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_first_tries_the_term_it_remembers)
     BOOST_TEST(broken.asked.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(grant_of_what_was_busy_the_last_time_looks_first)
+{
+    grant_answer answer;
+    scripted_database still{shows_row(8, another, live, 1500)};
+    still.one_statement = true;
+    BOOST_TEST(od::grant_flow(still, od::busy_last_time, answer) == fault::none);
+    check_busy(answer, 8, 1500us);
+    BOOST_TEST((still.asked == statements{statement::read}));
+
+    for (const reply& seen : {no_row(), shows_row(8, another, over, -5), shows_row(8, us, live, 100)}) {
+        scripted_database changed{seen, shows_grant(true, 9, 0, true)};
+        changed.one_statement = true;
+        BOOST_TEST(od::grant_flow(changed, od::busy_last_time, answer) == fault::none);
+        check_granted(answer, 9, true);
+        BOOST_TEST((changed.asked == statements{statement::read, statement::grant}));
+    }
+
+    scripted_database broken{fails(fault::connection_lost)};
+    broken.one_statement = true;
+    BOOST_TEST(od::grant_flow(broken, od::busy_last_time, answer) == fault::connection_lost);
+
+    scripted_database by_steps{shows_row(8, another, live, 1500)};
+    BOOST_TEST(od::grant_flow(by_steps, od::busy_last_time, answer) == fault::none);
+    check_busy(answer, 8, 1500us);
+    BOOST_TEST((by_steps.asked == statements{statement::read}));
+}
+
 BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_met_another_in_the_same_instant_reads_who_it_was)
 {
     for (const reply& met : {no_row(), fails(fault::lock_timeout)}) {

@@ -104,6 +104,22 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_first_tries_the_term_it_remembers)
     BOOST_TEST(broken.asked.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(grant_of_what_was_busy_the_last_time_looks_first_and_leaves_the_lock)
+{
+    auto still = in_one({shows_row(8, another, live, 700)});
+    const outcome busy = locking_grant(still, od::busy_last_time);
+    BOOST_TEST(!busy.answer.result.granted());
+    BOOST_TEST(busy.answer.result.remaining == 700us);
+    BOOST_TEST(!busy.locked);
+    BOOST_TEST((still.asked == statements{statement::read}));
+
+    auto free = in_one({shows_row(8, another, over, -5), shows_grant(true, 9, 0, true, true)});
+    const outcome granted = locking_grant(free, od::busy_last_time);
+    BOOST_TEST(granted.answer.result.granted());
+    BOOST_TEST(granted.locked);
+    BOOST_TEST((free.asked == statements{statement::read, statement::locking_grant}));
+}
+
 BOOST_AUTO_TEST_CASE(lock_that_may_have_been_got_is_said_to_be_got)
 {
     auto waited = in_one({fails(fault::lock_timeout), shows_row(3, another, live, 10)});

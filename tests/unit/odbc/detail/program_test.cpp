@@ -72,6 +72,35 @@ BOOST_AUTO_TEST_CASE(parameters_whose_names_begin_alike_are_told_apart)
     BOOST_TEST(compiled[statement::lock].sql == "select get_lock(?), ?, ?, ?, ?");
 }
 
+BOOST_AUTO_TEST_CASE(list_of_a_statement_for_many_is_as_long_as_the_dialect_says)
+{
+    auto d = plain();
+    d.batches.most = 20;
+    d.batches.renew = "update {table} set x = :us where {name} in (:each_name) and y in (cast(:each_term))";
+    d.batches.release = "delete where {name} in (:each_name)";
+    const program compiled{d, {}};
+    const compiled_batches& batches = compiled.batches();
+    BOOST_TEST(!batches.arrays);
+    BOOST_TEST(std::ranges::count(batches.statements[batches.which(true, 17)].sql, '?') == 41);
+    BOOST_TEST(std::ranges::count(batches.statements[batches.which(true, 16)].sql, '?') == 33);
+    BOOST_TEST(std::ranges::count(batches.statements[batches.which(false, 20)].sql, '?') == 20);
+    const compiled_statement& few = batches.statements[batches.which(false, 2)];
+    BOOST_TEST(few.sql.starts_with("delete where `name` in (?, ?, "));
+    BOOST_TEST((few.parameters == std::vector(16, parameter::each_name)));
+}
+
+BOOST_AUTO_TEST_CASE(statement_with_arrays_is_the_same_for_any_number)
+{
+    auto d = plain();
+    d.batches.most = 1000;
+    d.batches.renew = "update {table} from unnest(:all_names, :all_owners, :all_tokens) where x > :us";
+    const program compiled{d, {}};
+    BOOST_TEST(compiled.batches().arrays);
+    BOOST_TEST(compiled.batches().which(true, 2) == compiled.batches().which(true, 1000));
+    const std::vector expected{parameter::all_names, parameter::all_owners, parameter::all_tokens, parameter::us};
+    BOOST_TEST((compiled.batches().statements[0].parameters == expected));
+}
+
 BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
 {
     const program compiled{plain(), {}};
@@ -89,6 +118,12 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
             BOOST_TEST(each.sql.find('{') == std::string::npos, each.sql);
             BOOST_TEST(each.sql.find(" :") == std::string::npos, each.sql);
             BOOST_TEST(static_cast<std::size_t>(std::ranges::count(each.sql, '?')) == each.parameters.size(), each.sql);
+        }
+        for (const compiled_statement& each : compiled.batches().statements) {
+            BOOST_TEST(each.sql.find('{') == std::string::npos, each.sql.substr(0, 200));
+            BOOST_TEST(each.sql.find("(:") == std::string::npos, each.sql.substr(0, 200));
+            BOOST_TEST(static_cast<std::size_t>(std::ranges::count(each.sql, '?')) == each.parameters.size(), each.sql);
+            BOOST_TEST(each.sql.empty() != compiled.batches().available());
         }
         BOOST_TEST(!compiled[statement::renew].sql.empty());
         BOOST_TEST(!compiled.schema().empty());

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "checkup.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace tool {
+
+namespace {
+
+using leasehold::duration;
+using namespace std::chrono_literals;
+using enum finding::kind;
+
+constexpr duration slow_round_trip = 250ms;
+constexpr duration notable_clock_difference = 1s;
+
+std::string short_time(duration time)
+{
+    std::array<char, 32> text{};
+    const double count = static_cast<double>(time.count());
+    if (time < 100us)
+        std::snprintf(text.data(), text.size(), "%.1f us", count / 1e3);
+    else
+        std::snprintf(text.data(), text.size(), time < 10ms ? "%.2f ms" : "%.0f ms", count / 1e6);
+    return text.data();
+}
+
+void judge_time(const checkup& found, std::vector<finding>& says)
+{
+    const std::string took = "a round trip takes " + short_time(found.round_trip) + " (median)";
+    if (found.round_trip > slow_round_trip)
+        says.push_back({warning, took + ": let --ttl be at least a minute, or use a database that is nearer"});
+    else
+        says.push_back({good, took});
+    if (!found.clock_ahead) {
+        if (product_of(found.facts) == product::sqlite)
+            says.push_back({note, "the clock that counts is this host's; a step forward can end leases early"});
+        return;
+    }
+    const bool behind = *found.clock_ahead < 0ns;
+    const duration off = behind ? -*found.clock_ahead : *found.clock_ahead;
+    if (off < 1ms)
+        says.push_back({good, "the database's clock agrees with this host's within 1 ms"});
+    else
+        says.push_back({off > notable_clock_difference ? note : good,
+                        "the database's clock is " + short_time(off) + (behind ? " behind" : " ahead of") +
+                            " this host's, which leases don't mind: only the database's counts"});
+}
+
+void judge_waiting(const checkup& found, std::vector<finding>& says)
+{
+    const std::string took = found.hand_over ? "; a hand-over took " + short_time(*found.hand_over) : "";
+    const product of = product_of(found.facts);
+    if (found.woken)
+        says.push_back({good, "who waits is woken by the release, first come, first served (session locks)" + took});
+    else if (of == product::postgresql || of == product::mariadb)
+        says.push_back({warning, "who waits has to poll, although this database has session locks" + took +
+                                     ": is there a pooler in transaction mode, or a limit on connections?"});
+    else
+        says.push_back({good, "who waits polls: this database can't wake anybody" + took});
+}
+
+void judge_settings(const checkup& found, std::vector<finding>& says)
+{
+    const auto is = [&found](const char* setting, const char* value) {
+        const auto at = found.settings.find(setting);
+        return at != found.settings.end() && at->second == value;
+    };
+    if (is("fsync", "off"))
+        says.push_back({warning, "fsync is off: a crash of the server's host can forget who holds what; switch it on"});
+    if (is("innodb_flush_log_at_trx_commit", "0") || is("innodb_flush_log_at_trx_commit", "2"))
+        says.push_back({warning, "innodb_flush_log_at_trx_commit is " + found.settings.at("innodb_flush_log_at_trx_commit") +
+                                     ": a crash can forget the last second's leases; set it to 1"});
+    if (is("binlog_format", "STATEMENT"))
+        says.push_back({warning, "binlog_format is STATEMENT, with which leases can't be written; set it to MIXED or ROW"});
+    if (is("wsrep_on", "1"))
+        says.push_back({note, "this is a Galera node: who waits on another node than the holder's polls"});
+    if (product_of(found.facts) == product::sqlite) {
+        says.push_back({note, "an SQLite file is for processes of one host"});
+        if (!is("journal_mode", "wal"))
+            says.push_back({warning, "the journal mode is not WAL: 'leasehold init' sets it, on a local file system"});
+    }
+}
+
+}  // namespace
+
+product product_of(const connection_facts& facts)
+{
+    const auto is = [&facts](const char* name) { return facts.database.find(name) != std::string::npos; };
+    if (is("PostgreSQL")) return product::postgresql;
+    if (is("MariaDB") || is("MySQL")) return product::mariadb;
+    return is("SQLite") ? product::sqlite : product::other;
+}
+
+const std::map<std::string, std::string>& settings_to_ask(product of)
+{
+    static const std::map<std::string, std::string> none, postgresql{{"fsync", "show fsync"}},
+        sqlite{{"journal_mode", "pragma journal_mode"}},
+        mariadb{{"innodb_flush_log_at_trx_commit", "select @@innodb_flush_log_at_trx_commit"},
+                {"binlog_format", "select @@binlog_format"},
+                {"wsrep_on", "select @@wsrep_on"}};
+    switch (of) {
+    case product::postgresql: return postgresql;
+    case product::mariadb: return mariadb;
+    case product::sqlite: return sqlite;
+    case product::other: return none;
+    }
+    return none;
+}
+
+std::string clock_query(product of)
+{
+    if (of == product::postgresql) return "select extract(epoch from clock_timestamp())";
+    return of == product::mariadb ? "select unix_timestamp(now(6))" : "";
+}
+
+std::vector<finding> judge(const checkup& found)
+{
+    std::vector<finding> says{{good, found.facts.database + " " + found.facts.database_version + ", through " +
+                                         found.facts.driver + " " + found.facts.driver_version}};
+    judge_time(found, says);
+    judge_waiting(found, says);
+    judge_settings(found, says);
+    return says;
+}
+
+}  // namespace tool

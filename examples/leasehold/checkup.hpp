@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_CHECKUP_HPP
+#define LEASEHOLD_EXAMPLES_LEASEHOLD_CHECKUP_HPP
+
+#include "odbc_connection.hpp"
+
+#include <leasehold/duration.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+/// What was measured of a database.
+struct checkup {
+    connection_facts facts;
+    std::map<std::string, std::string> settings{};  ///< those of settings_to_ask() that were answered
+    leasehold::duration round_trip{};               ///< median
+    std::optional<leasehold::duration>
+        clock_ahead{};  ///< of the database before the host; nothing: not known, or the same clock
+    std::optional<leasehold::duration> hand_over{};  ///< from a release to the next holder
+    bool woken = false;                              ///< waiters are woken, rather than polling
+};
+
+struct finding {
+    enum class kind : std::uint8_t { good, note, warning };
+    kind how;
+    std::string text;
+};
+
+/// The products that more is known of.
+enum class product : std::uint8_t { postgresql, mariadb, sqlite, other };
+[[nodiscard]] product product_of(const connection_facts& facts);
+
+/// Name and query of the settings that matter for leases.
+[[nodiscard]] const std::map<std::string, std::string>& settings_to_ask(product of);
+/// Seconds of the Unix epoch by the database's clock; empty: it is the host's clock, or there is no known way to ask.
+[[nodiscard]] std::string clock_query(product of);
+
+/// What to tell of it. Pure.
+[[nodiscard]] std::vector<finding> judge(const checkup& found);
+
+}  // namespace tool
+
+#endif

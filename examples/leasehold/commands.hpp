@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_COMMANDS_HPP
+#define LEASEHOLD_EXAMPLES_LEASEHOLD_COMMANDS_HPP
+
+#include "exit_code.hpp"
+#include "restart_machine.hpp"
+#include "store_choice.hpp"
+#include "terms_choice.hpp"
+
+#include <leasehold/duration.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+/// What is the same for a command that is run once and one that is run for ever.
+struct command_options {
+    std::string name;
+    std::string owner;  ///< to be seen by people; see owner_text()
+    asked_terms terms;
+    std::vector<std::string> command;
+};
+
+struct run_options : command_options {
+    std::optional<leasehold::duration> wait;  ///< nothing: for ever; 0: one attempt
+    int busy_status = exit_code::busy;
+};
+
+struct elect_options : command_options {
+    restart_policy restart = restart_policy::always;
+    leasehold::duration pause = std::chrono::seconds{1};  ///< after the command's end; longer each time that it ends soon
+};
+
+struct list_options {
+    std::string prefix;
+    bool json = false;
+};
+
+struct wait_options {
+    std::string name;
+    bool held = false;  ///< until it is held; else until it is free
+    std::optional<leasehold::duration> timeout;
+};
+
+struct watch_options {
+    std::string prefix;
+    leasehold::duration interval = std::chrono::milliseconds{500};
+};
+
+// Each is one subcommand and returns the tool's exit status. All throw failure, leasehold::store_error and std::system_error.
+int run(const run_options& options, const asked_store& store);
+int elect(const elect_options& options, const asked_store& store);
+int show(const std::string& name, bool json, const asked_store& store);
+int list(const list_options& options, const asked_store& store);
+int release(const std::string& name, bool force, const asked_store& store);
+int init(bool print, const asked_store& store);
+int wait(const wait_options& options, const asked_store& store);
+int watch(const watch_options& options, const asked_store& store);
+int doctor(const asked_store& store);
+
+/// The owner: unique to this process whatever `label` is, so that two with one label exclude each other. In front of a random
+/// part the label, or the host's name. Throws failure (exit_code::usage) for a label that is too long.
+[[nodiscard]] std::string owner_text(const std::string& label);
+
+}  // namespace tool
+
+#endif

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSL-1.0
+# Completion of leasehold(1) for bash, with bash-completion.
+
+# Names of what is held now. With the store that is on the line, so that they are those the command would see.
+_leasehold_names()
+{
+    local i store=()
+    for ((i = 1; i < ${#words[@]} - 1; ++i)); do
+        case ${words[i]} in
+        --) break ;;
+        --store | --store-file | --table) store+=("${words[i]}" "${words[i + 1]//[\'\"]/}") ;;
+        esac
+    done
+    timeout 2 "${words[0]}" list --json --quiet "${store[@]}" 2>/dev/null | sed -n 's/^.\{0,1\}{"name": "\([^"\\]*\)".*/\1/p'
+}
+
+_leasehold()
+{
+    local cur prev words cword i subcommand= name=
+    _init_completion -n = || return
+
+    for ((i = 1; i < cword; ++i)); do
+        case ${words[i]} in
+        --)
+            _command_offset $((i + 1))
+            return
+            ;;
+        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --wait | -w | --busy-status | -E | \
+            --restart | --pause | --interval | --timeout) ((++i)) ;;
+        -*) ;;
+        *) if [ -z "$subcommand" ]; then subcommand=${words[i]}; else name=${words[i]}; fi ;;
+        esac
+    done
+
+    case $prev in
+    --restart)
+        COMPREPLY=($(compgen -W "always on-failure never" -- "$cur"))
+        return
+        ;;
+    --store-file)
+        _filedir
+        return
+        ;;
+    --store)
+        COMPREPLY=($(compgen -W "$(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')" -- "$cur"))
+        return
+        ;;
+    --ttl | --margin | --kill-after | --min-hold | --wait | -w | --pause | --interval | --timeout)
+        COMPREPLY=($(compgen -W "500ms 1s 5s 10s 30s 1m 5m 1h" -- "$cur"))
+        return
+        ;;
+    --owner | --busy-status | -E | --table) return ;;
+    esac
+
+    local common="--store --store-file --table --quiet --verbose --help"
+    local command="--ttl --margin --kill-after --owner"
+    local options
+    case $subcommand in
+    "") options="--help --version" ;;
+    run) options="--wait --nowait --min-hold --busy-status $command $common" ;;
+    elect) options="--restart --pause $command $common" ;;
+    show | list) options="--json $common" ;;
+    watch) options="--interval $common" ;;
+    wait) options="--free --held --timeout $common" ;;
+    release) options="--force $common" ;;
+    init) options="--print $common" ;;
+    *) options=$common ;;
+    esac
+
+    if [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$cur"))
+    elif [ -z "$subcommand" ]; then
+        COMPREPLY=($(compgen -W "run elect show list watch wait release init doctor" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|elect|show|list|watch|wait|release)$ ]]; then
+        local IFS=$'\n'
+        COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
+    elif [[ $subcommand =~ ^(run|elect)$ ]]; then
+        COMPREPLY=(--)
+    fi
+} &&
+    complete -F _leasehold leasehold

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "command_path.hpp"
+#include "commands.hpp"
+#include "duration_text.hpp"
+#include "keeper.hpp"
+#include "message.hpp"
+#include "opened_store.hpp"
+#include "signal_inbox.hpp"
+#include "supervise.hpp"
+#include "wording.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+using named_lease = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::fixed_owner_id>;
+using election = lh::leader_election<named_lease>;
+
+/// One host's part in an election: what it does as leader, and after it.
+class candidate {
+public:
+    candidate(named_lease& lease, const elect_options& options, const keeper& command, signal_inbox& signals)
+        : lease_{lease}, options_{options}, command_{command}, signals_{signals}, restarts_{options.restart, options.pause}
+    {
+    }
+
+    int run()
+    {
+        const std::stop_callback end_with_signal{signals_.asked_to_end(), [this] { over_.request_stop(); }};
+        election of{
+            lease_,
+            {.on_elected =
+                 [this](lh::fencing_token token) {
+                     explain(name() + " is ours, with token " + std::to_string(token.value()));
+                 },
+             .on_stepped_down = [this](lh::step_down_reason) { pause(); },
+             .on_leader_observed = [this](const lh::lease_record& other) { explain(name() + " is " + held_by(other)); },
+             .on_error = [this](std::error_code ec) { report_outage(ec); },
+             .pause_after_term = {}}};
+        of.run(over_.get_token(), [this](election::term_type& term) { lead(term); });
+        if (status_) return *status_;
+        // To be asked to end is how it ends.
+        return signals_.ended_by() == SIGTERM ? exit_code::success : exit_code::signalled + signals_.ended_by();
+    }
+
+private:
+    [[nodiscard]] std::string name() const { return "'" + printable(options_.name) + "'"; }
+
+    void lead(election::term_type& term)
+    {
+        outage_told_ = false;
+        next_ = {};
+        if (signals_.ended_by() != 0) return;
+        const auto begun = lh::steady_clock{}.now();
+        // The guard's stop token, not the term's: a signal is for the command, which ends in its own time.
+        const command_end end =
+            supervise(command_, signals_,
+                      {term.token(), term.guard().stop_token(), [&term] { return term.remaining(); },
+                       [&term, this] { complain(describe_loss(name(), term.guard().renewal_error())); }});
+        switch (end.how) {
+        case command_end::kind::not_started:
+            complain(describe_not_started(options_.command.front(), end));
+            return finish(end.shell_status());
+        case command_end::kind::keeper_gone:
+            complain("the process that keeps the command was killed, and the command with it");
+            return finish(exit_code::internal);
+        case command_end::kind::ended: break;
+        }
+        if (end.lost()) {
+            if ((end.notes & had_to_be_killed) != 0) complain("the command did not end in time, and was killed");
+            next_ = restarts_.lease_lost();
+            return;
+        }
+        if ((end.notes & leaves_others) != 0)
+            complain("the command has left processes running, which go on without the lease " + name());
+        if (signals_.ended_by() != 0) return;
+        next_ = restarts_.command_ended(end.shell_status(), lh::steady_clock{}.now() - begun);
+        if (!next_.again) return finish(end.shell_status());
+        complain("the command has ended with status " + std::to_string(end.shell_status()) + "; " + name() +
+                 " is free for the next");
+    }
+
+    void finish(int status)
+    {
+        status_ = status;
+        over_.request_stop();
+    }
+
+    // After the release, so that others have their turn.
+    void pause()
+    {
+        if (next_.pause <= lh::duration::zero() || over_.stop_requested()) return;
+        explain("standing for election again in " + to_text(next_.pause));
+        lh::waker wake;
+        const std::stop_callback when_over{over_.get_token(), [&wake] { wake.wake(); }};
+        const lh::steady_clock clock;
+        const lh::time_point until = clock.now() + next_.pause;
+        while (!over_.stop_requested() && clock.now() < until) clock.wait_until(wake, until);
+    }
+
+    // Once for each outage: it may last for hours.
+    void report_outage(std::error_code ec)
+    {
+        const std::string said = name() + " can't be had now, and is tried for again: " + ec.message();
+        if (outage_told_)
+            explain(said);
+        else
+            complain(said);
+        outage_told_ = true;
+    }
+
+    named_lease& lease_;
+    const elect_options& options_;
+    const keeper& command_;
+    signal_inbox& signals_;
+    restart_machine restarts_;
+    restart_machine::step next_{};
+    std::stop_source over_;
+    std::optional<int> status_;
+    bool outage_told_ = false;
+};
+
+}  // namespace
+
+int elect(const elect_options& options, const asked_store& store)
+{
+    lh::validate_name(options.name);
+    const std::string owner = owner_text(options.owner);
+    const chosen_terms terms = choose_terms(options.terms);
+    if (const int status = check_command(options.command.front()); status != 0)
+        return report_bad_command(options.command.front(), status);
+    const chosen_store chosen = choose_store(store);
+
+    // In this order: signals are blocked in every thread, and the keeper inherits neither threads nor connections.
+    const blocked_signals blocked;
+    const keeper command{{options.command, options.name, owner, terms.kill_after, blocked.before()}};
+    // Without a terminal SIGHUP is for the command: "read your configuration again".
+    signal_inbox signals{blocked, ::isatty(STDIN_FILENO) != 0};
+    opened_store opened{chosen, terms.call_timeout};
+    named_lease lease{*opened, options.name, terms.lease, {}, lh::fixed_owner_id{owner}};
+    return candidate{lease, options, command, signals}.run();
+}
+
+}  // namespace tool

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_HELP_HPP
+#define LEASEHOLD_EXAMPLES_LEASEHOLD_HELP_HPP
+
+/// What --help says, apart from the options. The manual page, docs/command.md and the completions go with it.
+namespace tool::help {
+
+inline constexpr const char* about =
+    "Runs commands on one of several hosts at a time: a lease in a database that they share says on which.";
+
+inline constexpr const char* footer =
+    "Five minutes to a cron job on three hosts, by any database that they all reach. On each host:\n"
+    "  (umask 077; echo 'Driver=PostgreSQL Unicode;Server=db;Database=ops;UID=ops;PWD=...' > /etc/leasehold.store)\n"
+    "  export LEASEHOLD_STORE_FILE=/etc/leasehold.store\n"
+    "  leasehold init; leasehold doctor\n"
+    "and in its crontab:\n"
+    "  LEASEHOLD_STORE_FILE=/etc/leasehold.store\n"
+    "  0 3 * * * /usr/local/bin/leasehold run nightly-report --nowait --min-hold 1m -- /opt/report\n"
+    "\n"
+    "Without --store or LEASEHOLD_STORE: an SQLite file of yours, so between processes of one host.\n"
+    "leasehold SUBCOMMAND --help has options and examples of each; man leasehold has all of it.";
+
+inline constexpr const char* store = "The database: an ODBC connection string or the name of a data source "
+                                     "[LEASEHOLD_STORE, or ~/.local/state/leasehold/leases.db]";
+inline constexpr const char* store_file = "A file with the connection string, for its password [LEASEHOLD_STORE_FILE]";
+inline constexpr const char* table = "The table with the leases [LEASEHOLD_TABLE, or leasehold]";
+
+inline constexpr const char* run =
+    "Examples:\n"
+    "  leasehold run backup -- /usr/local/bin/backup --full      wait for the lease, then run\n"
+    "  leasehold run backup --nowait -- /usr/local/bin/backup    75 if another host is at it\n"
+    "  leasehold run report -n --min-hold 1m -- ./report         once, though the hosts' clocks differ by seconds\n"
+    "  leasehold run deploy -w 10m --kill-after 20s --ttl 1m -- make deploy\n"
+    "\n"
+    "The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment. When the lease is lost, its\n"
+    "whole process group gets SIGTERM, and SIGKILL before another host can get the lease.\n"
+    "Exit status: the command's; 75 busy, 76 lost, 69 the database failed, 64 usage, 126 and 127 as in a shell.";
+
+inline constexpr const char* elect =
+    "Examples:\n"
+    "  leasehold elect scheduler -- /opt/scheduler --foreground  on every host; it runs on one of them\n"
+    "  leasehold elect consumer --restart on-failure -- ./drain  until it has ended with 0\n"
+    "  leasehold elect leader --ttl 10s --pause 5s -- ./serve    the next host takes over within 10s of a crash\n"
+    "\n"
+    "While the database can't be reached it goes on trying. SIGTERM ends the command, then the lease, then leasehold with "
+    "0.";
+
+inline constexpr const char* show = "Examples:\n"
+                                    "  leasehold show nightly-report\n"
+                                    "  leasehold show nightly-report --json | jq -r .owner\n"
+                                    "Exit status: 0 it is held, 1 it is free.";
+
+inline constexpr const char* list = "Examples:\n"
+                                    "  leasehold list\n"
+                                    "  leasehold list shard- --json";
+
+inline constexpr const char* watch = "Examples:\n"
+                                     "  leasehold watch                a live table; q or Ctrl-C ends it\n"
+                                     "  leasehold watch shard- | tee   a line for each change";
+
+inline constexpr const char* wait = "Examples:\n"
+                                    "  leasehold wait migration --free && ./start\n"
+                                    "  leasehold wait scheduler --held --timeout 30s || echo 'nobody schedules' >&2\n"
+                                    "Exit status: 0, or 75 when the time is over.";
+
+inline constexpr const char* release = "Example:\n"
+                                       "  leasehold release nightly-report --force\n"
+                                       "Its token is not used again. Exit status: 0, or 1 when it was free.";
+
+inline constexpr const char* init =
+    "Examples:\n"
+    "  leasehold init\n"
+    "  leasehold init --print | psql ops      for those who may not create tables themselves";
+
+inline constexpr const char* doctor =
+    "Acquires and releases a lease of its own, named leasehold-doctor. Exit status: 0 all is well, 1 something could be\n"
+    "better, 69 leases can't be had from this database.";
+
+}  // namespace tool::help
+
+#endif

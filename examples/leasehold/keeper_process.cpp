@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// The keeper's side: one thread, no database, nothing that can wait but for what it is there for.
+#include "keeper.hpp"
+#include "keeper_machine.hpp"
+#include "message.hpp"
+
+#include <leasehold/clock/steady_clock.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+
+#include <fcntl.h>
+#include <sys/select.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+namespace tool {
+
+namespace {
+
+using leasehold::duration;
+using leasehold::time_point;
+
+time_point now() noexcept { return leasehold::steady_clock{}.now(); }
+
+void wake_up(int) {}
+
+// Reads of the terminal are for whoever it is given to; see job_control.hpp.
+void take_terminal_for_own_group()
+{
+    const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal < 0) return;
+    ::tcsetpgrp(terminal, ::getpgrp());  // SIGTTOU is blocked still
+    ::close(terminal);
+}
+
+class command_keeper {
+public:
+    command_keeper(int socket, const command_plan& plan) : socket_{socket}, plan_{plan}, machine_{plan.kill_after}
+    {
+        for (const std::string& each : plan.command) arguments_.push_back(const_cast<char*>(each.c_str()));
+        arguments_.push_back(nullptr);
+        ::pthread_sigmask(SIG_BLOCK, nullptr, &while_waiting_);
+        ::sigdelset(&while_waiting_, SIGCHLD);
+    }
+
+    void run()
+    {
+        for (;;) {
+            reap();
+            act(machine_.next(now(), [this] { return group_is_empty(); }));
+            if (tool_gone_ && !machine_.running()) return;
+            if (wait_for_message()) hear(receive(socket_));
+        }
+    }
+
+private:
+    [[nodiscard]] bool group_is_empty() const noexcept { return ::kill(-group_, 0) != 0 && errno == ESRCH; }
+
+    void signal_group(int number) const noexcept
+    {
+        if (machine_.running()) ::kill(-group_, number);
+    }
+
+    void act(keeper_action action)
+    {
+        switch (action) {
+        case keeper_action::nothing: return;
+        case keeper_action::terminate:
+            signal_group(SIGTERM);
+            signal_group(SIGCONT);
+            note_ |= made_to_end;
+            return;
+        case keeper_action::kill:
+            signal_group(SIGKILL);
+            note_ |= had_to_be_killed;
+            return;
+        case keeper_action::report:
+            if (!group_is_empty()) note_ |= leaves_others;
+            send(socket_, {word::ended, status_, note_});
+            return;
+        }
+    }
+
+    // SIGCHLD comes in only while waiting, so that no end of a child is missed.
+    bool wait_for_message()
+    {
+        const time_point at = now();
+        const duration rest = std::max(std::min(machine_.look_again(at) - at, longest_wait), duration::zero());
+        const auto whole = std::chrono::duration_cast<std::chrono::seconds>(rest);
+        const std::timespec time{static_cast<std::time_t>(whole.count()), static_cast<long>((rest - whole).count())};
+        fd_set readable;
+        FD_ZERO(&readable);
+        if (!tool_gone_) FD_SET(socket_, &readable);
+        return ::pselect(socket_ + 1, &readable, nullptr, nullptr, &time, &while_waiting_) > 0;
+    }
+
+    void hear(const std::optional<wire_message>& message)
+    {
+        if (!message) {
+            tool_gone_ = true;
+            if (machine_.running() && !machine_.told_to_end())
+                complain("'" + printable(plan_.name) + "': the process that renews the lease is gone: the command is ended");
+            act(machine_.end(now()));
+            return;
+        }
+        switch (message->what) {
+        case word::until:
+            deadline_ = time_point{duration{message->value}};
+            machine_.extend(deadline_);
+            return;
+        case word::start: return start(message->value, message->number != 0);
+        case word::signal: return signal_group(message->number);
+        case word::end: return act(machine_.end(now()));
+        default: return;
+        }
+    }
+
+    void start(std::int64_t token, bool with_terminal)
+    {
+        std::array<int, 2> report{};
+        if (::pipe(report.data()) != 0) return refuse(errno);
+        for (const int end : report) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+        const pid_t parent = ::getpid();
+        const pid_t child = ::fork();
+        if (child == 0) become_command(parent, token, with_terminal, report[1]);
+        int error = child < 0 ? errno : 0;
+        ::close(report[1]);
+        if (child > 0) {
+            ::setpgid(child, child);  // both do it, so that it is done whoever comes first
+            while (::read(report[0], &error, sizeof error) < 0 && errno == EINTR) {}
+        }
+        ::close(report[0]);
+        if (error != 0) {
+            if (child > 0) ::waitpid(child, nullptr, 0);
+            return refuse(error);
+        }
+        group_ = child;
+        note_ = of_its_own;
+        machine_.started(deadline_);
+        send(socket_, {word::started, static_cast<std::int32_t>(child)});
+    }
+
+    void refuse(int error) const noexcept { send(socket_, {word::not_started, error}); }
+
+    [[noreturn]] void become_command(pid_t parent, std::int64_t token, bool with_terminal, int report) const
+    {
+        ::setpgid(0, 0);
+        if (with_terminal) take_terminal_for_own_group();
+#if defined(__linux__)
+        // Should the keeper itself be killed. The tool then ends the rest of the group.
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+        if (::getppid() != parent) ::_exit(127);
+        ::setenv("LEASEHOLD_NAME", plan_.name.c_str(), 1);
+        ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
+        ::setenv("LEASEHOLD_TOKEN", std::to_string(token).c_str(), 1);
+        ::signal(SIGCHLD, SIG_DFL);
+        ::pthread_sigmask(SIG_SETMASK, &plan_.signals_before, nullptr);
+        ::execvp(arguments_.front(), arguments_.data());
+        const int error = errno;
+        [[maybe_unused]] const auto written = ::write(report, &error, sizeof error);
+        ::_exit(127);
+    }
+
+    // Others than the leader are the command's orphans, which come to us where the system has subreapers.
+    void reap()
+    {
+        int status = 0;
+        for (pid_t child; (child = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+            if (child != group_ || !machine_.running()) continue;
+            if (WIFSTOPPED(status)) {
+                send(socket_, {word::stopped, WSTOPSIG(status)});
+                continue;
+            }
+            status_ = status;
+            machine_.leader_ended();
+        }
+    }
+
+    static constexpr duration longest_wait = std::chrono::minutes{1};
+
+    int socket_;
+    const command_plan& plan_;
+    keeper_machine machine_;
+    std::vector<char*> arguments_;
+    sigset_t while_waiting_{};
+    time_point deadline_{};
+    pid_t group_ = 0;
+    int status_ = 0;
+    std::int64_t note_ = of_its_own;
+    bool tool_gone_ = false;
+};
+
+}  // namespace
+
+void keep(int socket, const command_plan& plan)
+{
+    ::setpgid(0, 0);  // out of reach of what is sent to the tool's group
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    struct sigaction noticed {};
+    noticed.sa_handler = wake_up;
+    ::sigaction(SIGCHLD, &noticed, nullptr);
+#if defined(__linux__)
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::prctl(PR_SET_NAME, "leasehold-keep");
+#endif
+    command_keeper{socket, plan}.run();
+}
+
+}  // namespace tool

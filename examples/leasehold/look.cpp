@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// The subcommands that look into the store, or mend it.
+#include "commands.hpp"
+#include "message.hpp"
+#include "opened_store.hpp"
+#include "records.hpp"
+#include "wording.hpp"
+
+#include "failure.hpp"
+
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/clock/steady_clock.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <thread>
+
+namespace tool {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::optional<lh::lease_record> inspect(opened_store& store, const std::string& name)
+{
+    return lh::basic_lease{*store, name}.inspect();
+}
+
+}  // namespace
+
+int show(const std::string& name, bool json, const asked_store& asked)
+{
+    lh::validate_name(name);
+    opened_store store{choose_store(asked)};
+    const auto record = inspect(store, name);
+    if (json)
+        std::cout << (record ? to_json(*record) : "null") << '\n';
+    else if (record)
+        std::cout << to_table({*record});
+    else
+        std::cout << printable(name) << " is free\n";
+    return record ? exit_code::success : exit_code::no;
+}
+
+int list(const list_options& options, const asked_store& asked)
+{
+    opened_store store{choose_store(asked)};
+    const auto records = store->list(options.prefix);
+    std::cout << (options.json ? to_json(records) : to_table(records));
+    if (records.empty() && !options.json)
+        tell("nothing is held" + (options.prefix.empty() ? "" : " of names that begin with " + printable(options.prefix)));
+    return exit_code::success;
+}
+
+int release(const std::string& name, bool force, const asked_store& asked)
+{
+    lh::validate_name(name);
+    if (!force)
+        throw failure{
+            exit_code::usage,
+            "release ends somebody else's lease; its command is killed on its next renewal, until which it goes on beside"
+            " whoever comes next. If that is what you want, say --force"};
+    opened_store store{choose_store(asked)};
+    const auto record = inspect(store, name);
+    const bool ended = store->force_release(name);
+    if (ended)
+        std::cout << printable(name) << " was " << (record ? held_by(*record) : "held") << "; it is free now\n";
+    else
+        std::cout << printable(name) << " was free already\n";
+    return ended ? exit_code::success : exit_code::no;
+}
+
+int init(bool print, const asked_store& asked)
+{
+    const chosen_store chosen = choose_store(asked);
+    lh::odbc_store store{chosen.connection_string, lh::odbc_options{.table = chosen.table}};
+    if (print) {
+        for (const std::string& statement : store.schema_sql()) std::cout << statement << ";\n";
+        return exit_code::success;
+    }
+    store.create_schema();
+    explain("the table '" + chosen.table + "' is there");
+    return exit_code::success;
+}
+
+// Asks, rather than stands in line: who waits for a lease that it doesn't want would only keep others waiting.
+int wait(const wait_options& options, const asked_store& asked)
+{
+    lh::validate_name(options.name);
+    constexpr lh::duration between_looks = 250ms;
+    opened_store store{choose_store(asked)};
+    const lh::steady_clock clock;
+    const lh::time_point begun = clock.now();
+    for (;;) {
+        const auto record = inspect(store, options.name);
+        if (record.has_value() == options.held) return exit_code::success;
+        lh::duration pause = between_looks;
+        if (record) pause = std::min(pause, record->remaining + 1ms);
+        if (options.timeout) {
+            const lh::duration left = *options.timeout - (clock.now() - begun);
+            if (left <= lh::duration::zero()) {
+                tell("'" + printable(options.name) + "' is " + (record ? held_by(*record) : "still free"));
+                return exit_code::busy;
+            }
+            pause = std::min(pause, left);
+        }
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+}  // namespace tool

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// leasehold, the command: runs commands on one of several hosts at a time. `leasehold --help` and docs/command.md.
+#include "command_line.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "message.hpp"
+
+#include <leasehold/error.hpp>
+
+#include <exception>
+#include <iostream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+int report(const leasehold::store_error& error)
+{
+    if (error.code() == leasehold::errc::schema_missing)
+        tool::complain("the table for the leases, or a column of it, isn't there: create it with 'leasehold init', or name "
+                       "another with --table"
+                       " [SQLSTATE " +
+                       std::string{error.sqlstate()} + ": " + std::string{error.server_message()} + "]");
+    else
+        tool::complain(error.what());
+    return tool::exit_code::store;
+}
+
+int report(const std::system_error& error)
+{
+    tool::complain(error.what());
+    return error.code() == std::errc::invalid_argument ? tool::exit_code::usage : tool::exit_code::internal;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        const auto asked = tool::understand({argv + 1, argv + argc});
+        tool::hide_passwords(argc, argv);
+        const int status = asked();
+        if (!std::cout.flush()) throw tool::failure{tool::exit_code::internal, "can't write to standard output"};
+        return status;
+    } catch (const tool::failure& error) {
+        tool::complain(error.what());
+        return error.status();
+    } catch (const leasehold::store_error& error) {
+        return report(error);
+    } catch (const std::system_error& error) {
+        return report(error);
+    } catch (const std::exception& error) {
+        tool::complain(error.what());
+        return tool::exit_code::internal;
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "odbc_connection.hpp"
+
+#include "exit_code.hpp"
+#include "failure.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <sqlext.h>
+
+namespace tool {
+
+namespace {
+
+SQLCHAR* odbc_text(const std::string& text) { return reinterpret_cast<SQLCHAR*>(const_cast<char*>(text.c_str())); }
+
+SQLHENV new_environment()
+{
+    SQLHENV made = SQL_NULL_HENV;
+    if (!SQL_SUCCEEDED(::SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &made))) return SQL_NULL_HENV;
+    ::SQLSetEnvAttr(made, SQL_ATTR_ODBC_VERSION, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
+    return made;
+}
+
+bool same_ignoring_case(std::string_view a, std::string_view lower)
+{
+    if (a.size() != lower.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if ((a[i] >= 'A' && a[i] <= 'Z' ? a[i] - 'A' + 'a' : a[i]) != lower[i]) return false;
+    return true;
+}
+
+}  // namespace
+
+std::string installed_sqlite_driver()
+{
+    const SQLHENV environment = new_environment();
+    if (environment == SQL_NULL_HENV) return {};
+    std::string found;
+    std::array<SQLCHAR, 256> name{};
+    std::array<SQLCHAR, 1024> attributes{};
+    SQLSMALLINT ignored = 0;
+    for (SQLUSMALLINT which = SQL_FETCH_FIRST; found.empty(); which = SQL_FETCH_NEXT) {
+        if (!SQL_SUCCEEDED(::SQLDrivers(environment, which, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
+                                        attributes.data(), static_cast<SQLSMALLINT>(attributes.size()), &ignored)))
+            break;
+        const std::string_view driver{reinterpret_cast<const char*>(name.data())};
+        if (same_ignoring_case(driver, "sqlite3")) found = driver;
+    }
+    ::SQLFreeHandle(SQL_HANDLE_ENV, environment);
+    return found;
+}
+
+odbc_connection::odbc_connection(const std::string& connection_string) : environment_{new_environment()}
+{
+    const bool made =
+        environment_ != SQL_NULL_HENV && SQL_SUCCEEDED(::SQLAllocHandle(SQL_HANDLE_DBC, environment_, &connection_));
+    if (made) {
+        ::SQLSetConnectAttr(connection_, SQL_ATTR_LOGIN_TIMEOUT,
+                            reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(5)), SQL_IS_UINTEGER);
+        if (SQL_SUCCEEDED(::SQLDriverConnect(connection_, nullptr, odbc_text(connection_string), SQL_NTS, nullptr, 0,
+                                             nullptr, SQL_DRIVER_NOPROMPT)))
+            return;
+        ::SQLFreeHandle(SQL_HANDLE_DBC, connection_);
+    }
+    if (environment_ != SQL_NULL_HENV) ::SQLFreeHandle(SQL_HANDLE_ENV, environment_);
+    throw failure{exit_code::store, "can't connect to the database"};
+}
+
+odbc_connection::~odbc_connection()
+{
+    ::SQLDisconnect(connection_);
+    ::SQLFreeHandle(SQL_HANDLE_DBC, connection_);
+    ::SQLFreeHandle(SQL_HANDLE_ENV, environment_);
+}
+
+connection_facts odbc_connection::facts() const
+{
+    const auto info = [this](SQLUSMALLINT what) {
+        std::array<char, 256> text{};
+        SQLSMALLINT length = 0;
+        ::SQLGetInfo(connection_, what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
+        return std::string{text.data()};
+    };
+    return {info(SQL_DRIVER_NAME), info(SQL_DRIVER_VER), info(SQL_DBMS_NAME), info(SQL_DBMS_VER)};
+}
+
+std::optional<std::string> odbc_connection::ask(const std::string& query) const
+{
+    SQLHSTMT statement = SQL_NULL_HSTMT;
+    if (!SQL_SUCCEEDED(::SQLAllocHandle(SQL_HANDLE_STMT, connection_, &statement))) return std::nullopt;
+    std::optional<std::string> answer;
+    std::array<char, 512> text{};
+    SQLLEN length = 0;
+    if (SQL_SUCCEEDED(::SQLExecDirect(statement, odbc_text(query), SQL_NTS)) && SQL_SUCCEEDED(::SQLFetch(statement)) &&
+        SQL_SUCCEEDED(::SQLGetData(statement, 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)) &&
+        length != SQL_NULL_DATA)
+        answer = text.data();
+    ::SQLFreeHandle(SQL_HANDLE_STMT, statement);
+    return answer;
+}
+
+}  // namespace tool

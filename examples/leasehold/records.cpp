@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "records.hpp"
+
+#include "duration_text.hpp"
+#include "message.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace tool {
+
+namespace {
+
+bool continues_character(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::string quoted(std::string_view text)
+{
+    std::string result{"\""};
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            result.append({'\\', c});
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+            std::array<char, 8> escape{};
+            std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+            result += escape.data();
+        } else {
+            result += c;
+        }
+    }
+    return result + '"';
+}
+
+}  // namespace
+
+std::size_t columns_of(std::string_view text) noexcept
+{
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+}
+
+std::string fitted(std::string_view text, std::size_t width)
+{
+    const std::size_t columns = columns_of(text);
+    if (columns <= width) return std::string{text}.append(width - columns, ' ');
+    if (width == 0) return {};
+    std::size_t end = 0;
+    for (std::size_t column = 0; column < width; ++end)
+        if (!continues_character(text[end]) && ++column == width) break;
+    return std::string{text.substr(0, end)}.append("…");
+}
+
+std::string short_owner(std::string_view owner)
+{
+    constexpr std::size_t random_digits = 32;
+    constexpr std::size_t digits_shown = 8;
+    const std::size_t random = owner.rfind('/') + 1;  // npos + 1 is 0
+    const bool is_random =
+        owner.size() - random == random_digits && owner.find_first_not_of("0123456789abcdef", random) == owner.npos;
+    return is_random ? printable(owner.substr(0, random + digits_shown)) + "…" : printable(owner);
+}
+
+std::string to_table(const std::vector<leasehold::lease_record>& records)
+{
+    if (records.empty()) return {};
+    std::vector<std::array<std::string, 4>> rows{{"NAME", "OWNER", "TOKEN", "REMAINING"}};
+    for (const auto& each : records)
+        rows.push_back({printable(each.name), each.owner.empty() ? "(kept closed)" : printable(each.owner),
+                        std::to_string(each.token.value()), to_short_text(each.remaining)});
+    std::array<std::size_t, 4> widths{};
+    for (const auto& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) text += fitted(row[i], widths[i]) + "  ";
+        text += row.back() + "\n";
+    }
+    return text;
+}
+
+std::string to_json(const leasehold::lease_record& record)
+{
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(record.remaining).count();
+    return "{\"name\": " + quoted(record.name) + ", \"owner\": " + (record.owner.empty() ? "null" : quoted(record.owner)) +
+           ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) + "}";
+}
+
+std::string to_json(const std::vector<leasehold::lease_record>& records)
+{
+    std::string text{"["};
+    for (const auto& each : records) text += (text.size() > 1 ? ",\n " : "") + to_json(each);
+    return text + "]\n";
+}
+
+}  // namespace tool

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_RECORDS_HPP
+#define LEASEHOLD_EXAMPLES_LEASEHOLD_RECORDS_HPP
+
+#include <leasehold/lease_record.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+/// Columns a text takes on a terminal, one for each character of UTF-8.
+[[nodiscard]] std::size_t columns_of(std::string_view text) noexcept;
+/// `text` in `width` columns: filled with blanks, or cut, which shows as an ellipsis at the end.
+[[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
+
+/// An owner for people: of a random part, as random_owner_id makes it, only so much as tells owners apart.
+[[nodiscard]] std::string short_owner(std::string_view owner);
+
+/// A table with a heading, its columns as wide as they need to be. Empty where there are no records.
+[[nodiscard]] std::string to_table(const std::vector<leasehold::lease_record>& records);
+
+/// {"name": ..., "owner": ..., "token": ..., "remaining_ms": ...}; the owner is null where the name is only kept closed.
+[[nodiscard]] std::string to_json(const leasehold::lease_record& record);
+[[nodiscard]] std::string to_json(const std::vector<leasehold::lease_record>& records);
+
+}  // namespace tool
+
+#endif

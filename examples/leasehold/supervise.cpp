@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "supervise.hpp"
+
+#include "exit_code.hpp"
+#include "job_control.hpp"
+
+#include <leasehold/clock/steady_clock.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include <poll.h>
+#include <sys/wait.h>
+
+namespace tool {
+
+namespace {
+
+using leasehold::duration;
+using namespace std::chrono_literals;
+
+class supervisor {
+public:
+    supervisor(const keeper& by, signal_inbox& signals, const running_term& term)
+        : keeper_{by}, signals_{signals}, term_{term}
+    {
+    }
+
+    command_end run()
+    {
+        while (signals_.take()) {}  // of a time when there was no command
+        signals_.passing_on(true);
+        const std::stop_callback wake_when_lost{term_.lost, [this]() noexcept { signals_.wake(); }};
+        tell_deadline();
+        keeper_.tell({word::start, terminal_.give_at_start(), term_.token.value()});
+        if (signals_.ended_by() != 0) keeper_.tell({word::signal, signals_.ended_by()});
+        while (!end_) {
+            wait();
+            tell_deadline();
+            take_signals();
+        }
+        terminal_.take_back(group_);
+        signals_.passing_on(false);
+        return *end_;
+    }
+
+private:
+    void tell_deadline()
+    {
+        const duration remaining = term_.remaining();
+        again_after_ = tell_again_after(remaining);
+        if (term_.lost.stop_requested() || remaining <= duration::zero()) {
+            keeper_.tell({word::end});
+            lost();
+            again_after_ = longest_sleep;
+            return;
+        }
+        // A clock that is read twice is not a renewal.
+        const leasehold::time_point deadline = leasehold::steady_clock{}.now() + remaining;
+        if (deadline < told_ + 1ms) return;
+        told_ = deadline;
+        keeper_.tell({word::until, 0, deadline.time_since_epoch().count()});
+    }
+
+    void lost()
+    {
+        if (!std::exchange(lost_, true)) term_.on_lost();
+    }
+
+    void wait()
+    {
+        std::array<pollfd, 2> watched{{{keeper_.descriptor(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}}};
+        const auto time = std::chrono::ceil<std::chrono::milliseconds>(again_after_).count();
+        if (::poll(watched.data(), watched.size(), static_cast<int>(time)) > 0 && watched[0].revents != 0)
+            hear(keeper_.receive());
+    }
+
+    void take_signals()
+    {
+        while (const auto signal = signals_.take())
+            if (*signal != 0) keeper_.tell({word::signal, *signal});
+    }
+
+    void hear(const std::optional<wire_message>& message)
+    {
+        if (!message) {
+            // Nobody is left to be the command's parent. It dies with the keeper where the system offers that; the rest of
+            // its group doesn't.
+            if (group_ > 0) ::kill(-group_, SIGKILL);
+            end_ = command_end{.how = command_end::kind::keeper_gone};
+            return;
+        }
+        switch (message->what) {
+        case word::started: group_ = message->number; return;
+        case word::not_started: end_ = command_end{.how = command_end::kind::not_started, .error = message->number}; return;
+        case word::stopped: return command_stopped(message->number);
+        case word::ended: return ended(*message);
+        default: return;
+        }
+    }
+
+    void ended(const wire_message& message)
+    {
+        end_ = command_end{.status = message.number, .notes = message.value};
+        if (end_->lost()) lost();
+        // Ctrl-C is sent to those who have the terminal; it is meant for both.
+        const int signal = end_->signal();
+        if ((signal == SIGINT || signal == SIGQUIT) && terminal_.given_to(group_)) signals_.end(signal);
+    }
+
+    void command_stopped(int signal)
+    {
+        switch (decide_on_stop(signal, terminal_.terminal_is_ours())) {
+        case on_stop::nothing: return;
+        case on_stop::give_terminal:
+            terminal_.give(group_);
+            keeper_.tell({word::signal, SIGCONT});
+            return;
+        case on_stop::stop_too: {
+            const bool had_terminal = terminal_.given_to(group_);
+            terminal_.take_back(group_);
+            // The lease isn't renewed meanwhile: whoever stays away for too long finds the command ended by the keeper.
+            ::raise(SIGSTOP);
+            if (terminal_.terminal_is_ours() && (had_terminal || signal != SIGTSTP)) terminal_.give(group_);
+            keeper_.tell({word::signal, SIGCONT});
+            return;
+        }
+        }
+    }
+
+    static constexpr duration longest_sleep = 500ms;
+
+    const keeper& keeper_;
+    signal_inbox& signals_;
+    const running_term& term_;
+    const job_control terminal_;
+    pid_t group_ = 0;
+    leasehold::time_point told_{};
+    duration again_after_{};
+    bool lost_ = false;
+    std::optional<command_end> end_;
+};
+
+}  // namespace
+
+int command_end::signal() const noexcept { return how == kind::ended && WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+
+int command_end::shell_status() const noexcept
+{
+    switch (how) {
+    case kind::ended: return WIFSIGNALED(status) ? exit_code::signalled + WTERMSIG(status) : WEXITSTATUS(status);
+    case kind::not_started: return error == ENOENT || error == ENOTDIR ? exit_code::not_found : exit_code::not_executable;
+    case kind::keeper_gone: return exit_code::internal;
+    }
+    return exit_code::internal;
+}
+
+duration tell_again_after(duration remaining) noexcept { return std::clamp<duration>(remaining / 4, 5ms, 500ms); }
+
+command_end supervise(const keeper& by, signal_inbox& signals, const running_term& term)
+{
+    return supervisor{by, signals, term}.run();
+}
+
+}  // namespace tool

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_SUPERVISE_HPP
+#define LEASEHOLD_EXAMPLES_LEASEHOLD_SUPERVISE_HPP
+
+#include "keeper.hpp"
+#include "signal_inbox.hpp"
+
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+namespace tool {
+
+/// How a command came to its end.
+struct command_end {
+    enum class kind : std::uint8_t { ended, not_started, keeper_gone };
+    kind how = kind::ended;
+    int status = 0;                   ///< ended: as waitpid() gives it
+    int error = 0;                    ///< not_started: errno
+    std::int64_t notes = of_its_own;  ///< ended: see end_note
+
+    [[nodiscard]] bool lost() const noexcept { return (notes & made_to_end) != 0; }
+    /// Its own status as a shell tells it: 128 and the signal for one that was killed, 127 or 126 for one that isn't there
+    /// or can't be run.
+    [[nodiscard]] int shell_status() const noexcept;
+    /// The signal that killed it, or 0.
+    [[nodiscard]] int signal() const noexcept;
+};
+
+/// The term a command runs in.
+struct running_term {
+    leasehold::fencing_token token;
+    std::stop_token lost;
+    std::function<leasehold::duration()> remaining;  ///< to the deadline
+    std::function<void()> on_lost;                   ///< told once, before the command has ended
+};
+
+/// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.
+[[nodiscard]] leasehold::duration tell_again_after(leasehold::duration remaining) noexcept;
+
+/// Starts the keeper's command and stays with it to its end: passes signals on, tells the keeper how long the lease lasts,
+/// and of its loss.
+[[nodiscard]] command_end supervise(const keeper& by, signal_inbox& signals, const running_term& term);
+
+}  // namespace tool
+
+#endif

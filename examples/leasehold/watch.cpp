@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "commands.hpp"
+#include "failure.hpp"
+#include "message.hpp"
+#include "opened_store.hpp"
+#include "screen.hpp"
+#include "signal_inbox.hpp"
+#include "watch_model.hpp"
+#include "watch_view.hpp"
+
+#include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/error.hpp>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <deque>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string time_of_day()
+{
+    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    std::tm local{};
+    ::localtime_r(&now, &local);
+    std::array<char, 16> text{};
+    std::strftime(text.data(), text.size(), "%H:%M:%S", &local);
+    return text.data();
+}
+
+/// Looks at the store from time to time. An outage is shown, and looked past.
+class watcher {
+public:
+    watcher(opened_store& store, const watch_options& options) : store_{store}, options_{options} {}
+
+    /// Throws store_error where the first look fails: somebody has mistyped something.
+    std::vector<std::string> look()
+    {
+        std::error_code ec;
+        const auto held = store_->list(options_.prefix, ec);
+        const auto now = clock_.now();
+        next_ = now + options_.interval;
+        if (ec && !looked_) throw lh::store_error{ec, "list", store_->diagnostics()};
+        looked_ = true;
+        trouble_ = ec ? "the database does not answer: " + ec.message() : "";
+        std::vector<std::string> lines;
+        if (!ec)
+            for (const lease_change& each : model_.look(held, now)) lines.push_back(time_of_day() + "  " + to_line(each));
+        return lines;
+    }
+
+    [[nodiscard]] bool due() const noexcept { return clock_.now() >= next_; }
+    [[nodiscard]] lh::duration until_next() const noexcept { return std::max(next_ - clock_.now(), lh::duration::zero()); }
+    [[nodiscard]] const watch_model& model() const noexcept { return model_; }
+    [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+
+private:
+    opened_store& store_;
+    const watch_options& options_;
+    lh::steady_clock clock_;
+    watch_model model_;
+    lh::time_point next_{};
+    std::string trouble_;
+    bool looked_ = false;
+};
+
+/// Whether something came before the time was over.
+bool wait_for(signal_inbox& signals, bool keys, lh::duration time, bool& key)
+{
+    std::array<pollfd, 2> watched{{{signals.descriptor(), POLLIN, 0}, {keys ? STDIN_FILENO : -1, POLLIN, 0}}};
+    const int found =
+        ::poll(watched.data(), watched.size(), static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
+    key = found > 0 && watched[1].revents != 0;
+    return found > 0 && watched[0].revents != 0;
+}
+
+int watch_as_lines(watcher& over, signal_inbox& signals)
+{
+    std::string trouble;
+    while (!signals.asked_to_end().stop_requested()) {
+        for (const std::string& line : over.look()) std::cout << line << '\n';
+        if (over.trouble() != trouble && !over.trouble().empty()) complain(over.trouble());
+        trouble = over.trouble();
+        if (!std::cout.flush()) return exit_code::success;  // its reader has seen enough
+        bool ignored = false;
+        while (!over.due() && !signals.asked_to_end().stop_requested()) {
+            if (wait_for(signals, false, over.until_next(), ignored))
+                while (signals.take()) {}
+        }
+    }
+    return exit_code::success;  // to be ended is how it ends
+}
+
+class live_table {
+public:
+    live_table(watcher& over, signal_inbox& signals, std::string title)
+        : over_{over}, signals_{signals}, title_{std::move(title)}
+    {
+        const char* no_colour = std::getenv("NO_COLOR");
+        colour_ = !(no_colour && *no_colour);
+        collect();  // a failure of the first look is told on the user's own screen
+    }
+
+    int run()
+    {
+        signals_.passing_on(true);
+        screen on;
+        while (!done_ && !signals_.asked_to_end().stop_requested()) {
+            if (over_.due()) collect();
+            draw_on(on);
+            bool key = false;
+            if (wait_for(signals_, true, std::min<lh::duration>(over_.until_next(), between_frames), key)) take_signals(on);
+            if (key) take_key();
+        }
+        return exit_code::success;
+    }
+
+private:
+    void collect()
+    {
+        for (std::string& line : over_.look()) events_.push_back(std::move(line));
+        while (events_.size() > most_events) events_.pop_front();
+    }
+
+    void draw_on(const screen& on) const
+    {
+        const auto size = on.size();
+        on.show(draw({over_.model(), events_, title_, over_.trouble(), size.width, size.height, colour_},
+                     lh::steady_clock{}.now()));
+    }
+
+    // SIGWINCH needs no more than the next frame.
+    void take_signals(screen& on)
+    {
+        while (const auto signal = signals_.take()) {
+            if (*signal != SIGTSTP) continue;
+            on.leave();
+            ::raise(SIGSTOP);
+            on.enter();
+        }
+    }
+
+    void take_key()
+    {
+        char key = 0;
+        if (::read(STDIN_FILENO, &key, 1) != 1 || key == 'q') done_ = true;
+    }
+
+    static constexpr lh::duration between_frames = 100ms;
+    static constexpr std::size_t most_events = 200;
+
+    watcher& over_;
+    signal_inbox& signals_;
+    std::string title_;
+    std::deque<std::string> events_;
+    bool colour_ = true;
+    bool done_ = false;
+};
+
+}  // namespace
+
+int watch(const watch_options& options, const asked_store& asked)
+{
+    if (options.interval < 10ms) throw failure{exit_code::usage, "--interval must be at least 10ms"};
+    const chosen_store chosen = choose_store(asked);
+    const blocked_signals blocked;
+    signal_inbox signals{blocked, true};
+    opened_store store{chosen};
+    watcher over{store, options};
+    if (!::isatty(STDOUT_FILENO)) return watch_as_lines(over, signals);
+    return live_table{over, signals,
+                      "leasehold watch " + printable(options.prefix) + "   " + shown(chosen.connection_string)}
+        .run();
+}
+
+}  // namespace tool

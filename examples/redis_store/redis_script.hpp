@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_REDIS_STORE_REDIS_SCRIPT_HPP
+#define LEASEHOLD_EXAMPLES_REDIS_STORE_REDIS_SCRIPT_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace redis_leases {
+
+/// The operations, each of which is one script: Redis runs a script alone, and by its own clock.
+enum class redis_script : std::uint8_t { acquire, renew, release, inspect, count_ };
+
+inline constexpr std::size_t redis_script_count = static_cast<std::size_t>(redis_script::count_);
+
+namespace detail {
+
+// KEYS: the lease, the counter of its tokens. ARGV[1]: the channel on which ends are told.
+//
+// The lease's key is "held <token> <owner>" for as long as the term lasts, or "closed <token> " for as long as nobody may have
+// it, and else isn't there. One command changes all of it, for a script that fails half-way is not rolled back.
+inline const std::string look = R"lua(
+local function look()
+    local value = redis.call('GET', KEYS[1])
+    if not value then return 'free' end
+    local state, token, whose = string.match(value, '^(%l+) (%d+) (.*)$')
+    if state ~= 'held' and state ~= 'closed' then error(KEYS[1] .. ' is no lease') end
+    return state, token, whose, redis.call('PTTL', KEYS[1])
+end
+
+local function finish(token, keep_closed)
+    if tonumber(keep_closed) > 0 then
+        redis.call('SET', KEYS[1], 'closed ' .. token .. ' ', 'PX', keep_closed)
+    else
+        redis.call('DEL', KEYS[1])
+    end
+    redis.call('PUBLISH', ARGV[1], '')
+end
+)lua";
+
+// ARGV: channel, owner, ttl; and of a release whose outcome isn't known: token or '', keep_closed.
+//
+// A counter that Redis has lost (a fail-over, a restart without its data) goes on at the milliseconds since 1970, which is
+// beyond what it was unless a name is granted a thousand times per second, or this host's clock is behind the other's.
+inline const std::string acquire = look + R"lua(
+local owner, ttl = ARGV[2], tonumber(ARGV[3])
+local state, token, whose, left = look()
+if state == 'held' and whose == owner and token == ARGV[4] then
+    finish(token, ARGV[5])
+    state, token, whose, left = look()
+end
+if state == 'held' and whose == owner then
+    if left < ttl then redis.call('PEXPIRE', KEYS[1], ttl) end
+    return {1, token, 0}
+end
+if state ~= 'free' then return {0, token, left} end
+local time = redis.call('TIME')
+local floor = time[1] * 1000 + math.floor(time[2] / 1000)
+if redis.call('INCR', KEYS[2]) < floor then redis.call('SET', KEYS[2], string.format('%.0f', floor)) end
+token = redis.call('GET', KEYS[2])
+redis.call('SET', KEYS[1], 'held ' .. token .. ' ' .. owner, 'PX', ttl)
+return {1, token, 0}
+)lua";
+
+// ARGV: channel, owner, ttl, token.
+inline const std::string renew = look + R"lua(
+local state, token, whose, left = look()
+if state ~= 'held' or whose ~= ARGV[2] or token ~= ARGV[4] then return 0 end
+if left < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return 1
+)lua";
+
+// KEYS[3]: this release's own. ARGV: channel, owner, keep_closed, token, how long its answer may be asked for again.
+//
+// A release that is repeated, because its answer got lost, can so be told what became of it, whoever has the name by then.
+inline const std::string release = look + R"lua(
+if redis.call('EXISTS', KEYS[3]) == 1 then return 1 end
+local state, token, whose = look()
+if state ~= 'held' or whose ~= ARGV[2] or token ~= ARGV[4] then return 0 end
+redis.pcall('SET', KEYS[3], '', 'PX', ARGV[5])
+finish(token, ARGV[3])
+return 1
+)lua";
+
+inline const std::string inspect = look + R"lua(
+local state, token, whose, left = look()
+if state == 'held' then return {token, whose, left} end
+if state == 'closed' then return {token, '', left} end
+return {}
+)lua";
+
+}  // namespace detail
+
+/// The text that is sent to Redis once per connection; later its hash is enough.
+inline const std::string& text_of(redis_script script)
+{
+    static const std::array<const std::string*, redis_script_count> texts{&detail::acquire, &detail::renew, &detail::release,
+                                                                          &detail::inspect};
+    return *texts[static_cast<std::size_t>(script)];
+}
+
+}  // namespace redis_leases
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_REDIS_STORE_REDIS_STORE_HPP
+#define LEASEHOLD_EXAMPLES_REDIS_STORE_REDIS_STORE_HPP
+
+#include "redis_failure.hpp"
+#include "redis_options.hpp"
+#include "redis_pool.hpp"
+#include "redis_release_watch.hpp"
+#include "redis_reply.hpp"
+#include "redis_script.hpp"
+#include "redis_subscriber.hpp"
+#include "unknown_releases.hpp"
+
+#include <leasehold/error.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace redis_leases {
+
+/// Leases in a Redis: each operation is one script, and so one step and one round trip; Redis's clock judges.
+///
+/// docs/redis.md says what a fail-over of Redis costs. Thread safety: all functions from any thread. What waits for this
+/// store's leases must be gone before it is.
+class redis_store {
+public:
+    /// Does no I/O. Throws std::invalid_argument for options that can't work.
+    explicit redis_store(redis_options options = {}) : options_{checked(std::move(options))} {}
+    redis_store(const redis_store&) = delete;
+    redis_store& operator=(const redis_store&) = delete;
+
+    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        const auto unknown = unknown_.find(name, owner);
+        const std::string time = milliseconds(ttl);
+        const redis_reply reply =
+            unknown ? call(redis_script::acquire, name, {}, ec, {owner, time, unknown->token, unknown->keep_closed})
+                    : call(redis_script::acquire, name, {}, ec, {owner, time, "", ""});
+        if (ec) return {};
+        if (unknown) unknown_.erase(name, owner, unknown->token);
+        const lh::fencing_token token{reply.number(1)};
+        if (reply.number(0) == 1) return {lh::acquire_status::granted, token, {}};
+        return {lh::acquire_status::busy, token, remaining(reply.number(2))};
+    }
+
+    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
+    {
+        return call(redis_script::renew, name, {}, ec, {owner, milliseconds(ttl), text(token)}).number() == 1;
+    }
+
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
+                 std::error_code& ec)
+    {
+        unknown_releases::release what{text(token), milliseconds(keep_closed)};
+        const redis_reply reply = call(redis_script::release, name, key("release-" + next_number(), name), ec,
+                                       {owner, what.keep_closed, what.token, milliseconds(options_.call_timeout)});
+        if (ec) unknown_.put(name, owner, std::move(what));
+        return reply.number() == 1;
+    }
+
+    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        const redis_reply reply = call(redis_script::inspect, name, {}, ec, {});
+        if (ec || reply.text(0).empty()) return std::nullopt;
+        return lh::lease_record{std::string{name}, std::string{reply.text(1)}, lh::fencing_token{reply.number(0)},
+                                remaining(reply.number(2))};
+    }
+
+    /// See lh::notifying_store.
+    [[nodiscard]] redis_release_watch watch_release(std::string_view name, lh::waker& to_wake)
+    {
+        return {subscriber_, channel(name), to_wake};
+    }
+
+    /// See lh::diagnosing_store.
+    [[nodiscard]] lh::store_diagnostics diagnostics() const
+    {
+        return last_failure_.of == this ? last_failure_.details : lh::store_diagnostics{};
+    }
+
+private:
+    struct failed_call {
+        const redis_store* of;
+        lh::store_diagnostics details;
+    };
+
+    static redis_options checked(redis_options options)
+    {
+        if (options.call_timeout <= lh::duration::zero())
+            throw std::invalid_argument{"redis_options: call_timeout must not be 0"};
+        if (options.pool_size == 0) throw std::invalid_argument{"redis_options: pool_size must not be 0"};
+        return options;
+    }
+
+    // Redis counts milliseconds: rounded up, for a term may be longer than asked, but not shorter.
+    static std::string milliseconds(lh::duration time)
+    {
+        return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(std::max(time, lh::duration::zero())).count());
+    }
+
+    // Never 0, which would say that it isn't known: what Redis shows as 0 ms left is there until the next one has begun.
+    static lh::duration remaining(std::int64_t milliseconds_left)
+    {
+        if (milliseconds_left < 0) return std::chrono::seconds{1};  // somebody took its end away, and may give it back
+        return std::chrono::milliseconds{milliseconds_left + 1};
+    }
+
+    static std::string text(lh::fencing_token token) { return std::to_string(token.value()); }
+
+    // By which Redis knows a release that is repeated. Unique among all stores.
+    std::string next_number() { return store_number_ + '-' + std::to_string(++releases_); }
+
+    static std::string random_number()
+    {
+        std::random_device random;
+        return std::to_string(random()) + '-' + std::to_string(random());
+    }
+
+    // In braces what names of one lease have in common: a Redis Cluster keeps them together.
+    std::string key(std::string_view kind, std::string_view name) const
+    {
+        return options_.key_prefix + "{lease:" + std::string{name} + "}:" + std::string{kind};
+    }
+    std::string channel(std::string_view name) const { return options_.key_prefix + "ended:" + std::string{name}; }
+
+    // Carries out a script with its keys (`third`, if any), the channel, and then these as its arguments.
+    redis_reply call(redis_script script, std::string_view name, std::string_view third, std::error_code& ec,
+                     std::initializer_list<std::string_view> arguments)
+    {
+        const std::string lease = key("term", name);
+        const std::string counter = key("token", name);
+        const std::string ended = channel(name);
+        std::vector<std::string_view> words{third.empty() ? "2" : "3", lease, counter};
+        if (!third.empty()) words.push_back(third);
+        words.push_back(ended);
+        words.insert(words.end(), arguments);
+
+        const auto until = std::chrono::steady_clock::now() + options_.call_timeout;
+        redis_failure why;
+        for (const bool last_try : {false, true}) {
+            why = {};
+            redis_reply reply;
+            if (const auto session = pool_.take(until, why)) reply = session->run(script, words, until, why);
+            ec = why.code;
+            if (!why) return reply;
+            if (!why.connection_lost || last_try) break;
+            // Redis was started anew, or somebody ended the connection. Every script may be repeated.
+            pool_.forget_idle();
+        }
+        last_failure_ = {this, std::move(why.details)};
+        return {};
+    }
+
+    const redis_options options_;
+    redis_pool pool_{options_};
+    redis_subscriber subscriber_{options_};
+    unknown_releases unknown_;
+    const std::string store_number_ = random_number();
+    std::atomic<std::uint64_t> releases_ = 0;
+
+    static inline thread_local failed_call last_failure_{nullptr, {}};
+};
+
+static_assert(lh::notifying_store<redis_store> && lh::diagnosing_store<redis_store>);
+
+}  // namespace redis_leases
+
+#endif

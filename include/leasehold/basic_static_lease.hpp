@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_BASIC_STATIC_LEASE_HPP
+#define LEASEHOLD_BASIC_STATIC_LEASE_HPP
+
+#include <leasehold/bounded_text.hpp>
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/plain_error.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renew_policy/no_renewal.hpp>
+#include <leasehold/renewal/broken_rule.hpp>
+#include <leasehold/renewal/term_machine.hpp>
+#include <leasehold/static_lease_guard.hpp>
+#include <leasehold/store/plain_lease_store.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+/// The right to one name, as basic_lease has it, without heap, exceptions and threads: for microcontrollers.
+///
+///     lh::basic_static_lease lease{store, "pump", terms, tick_clock{}, lh::static_owner_id{"control"}};
+///     lh::plain_error ec;
+///     if (auto guard = lease.try_acquire(ec)) { ... }
+///
+/// The same arguments, names and rules, and the same code decides on a term (renewal/term_machine.hpp). What needs a thread
+/// is not here: no waiting, no stop token, no renewal in the background, though guard.renew_if_due(ec) does what the policy says.
+/// What would throw is not here either: each operation reports in an `ec`, a plain_error or a std::error_code.
+/// A name, an owner or terms that can't work are reported by each attempt (errc::invalid_*); where they are constants,
+/// checked_name() and checked_terms() refuse them when compiling.
+///
+/// Thread safety: the lease and its guard belong to one task; each task makes a lease, with an owner of its own, on a store
+/// that all share. Lifetime: the store must outlive the lease, the lease its guard; the texts are copied.
+template <plain_lease_store Store, lease_clock Clock, class OwnerId, renew_policy RenewPolicy = no_renewal>
+    requires requires(const OwnerId& o) { { o.id() } -> std::convertible_to<std::string_view>; }
+class basic_static_lease {
+public:
+    /// The store.
+    using store_type = Store;
+    /// The clock.
+    using clock_type = Clock;
+    /// Who says what the owner is.
+    using owner_id_type = OwnerId;
+    /// Who says when to renew.
+    using renew_policy_type = RenewPolicy;
+    /// What an attempt returns.
+    using guard_type = static_lease_guard<basic_static_lease>;
+
+    /// Does not touch the store. What is wrong with name, owner or terms is reported by each attempt.
+    constexpr basic_static_lease(Store& store, std::string_view name, const lease_terms& terms, Clock clock, const OwnerId& owner,
+                                 RenewPolicy policy = RenewPolicy{}) noexcept
+        : store_{store}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)}
+    {
+        const auto& text = owner.id();  // may be a text made just now, which is to live up to the end of this
+        const std::string_view id = text;
+        if (detail::broken_text_rule(name, Store::max_name_bytes) || !name_.assign(name)) defect_ = errc::invalid_name;
+        if (detail::broken_text_rule(id, Store::max_owner_bytes) || !owner_.assign(id)) defect_ = errc::invalid_owner;
+        if (renewal::broken_rule(terms_, policy_)) defect_ = errc::invalid_terms;
+    }
+
+    basic_static_lease(const basic_static_lease&) = delete;
+    basic_static_lease& operator=(const basic_static_lease&) = delete;
+
+    /// The name that it is a right to.
+    [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
+    /// Who holds, when it holds.
+    [[nodiscard]] constexpr std::string_view owner() const noexcept { return owner_; }
+    /// Its durations.
+    [[nodiscard]] constexpr const lease_terms& terms() const noexcept { return terms_; }
+    /// Where it lives.
+    [[nodiscard]] constexpr Store& store() const noexcept { return store_; }
+
+    /// One attempt. An empty guard without an error means busy: somebody else holds the lease, or the guard of this object
+    /// is alive. errc::store_timeout: the store's answer came when the term would have been over.
+    template <error_report Error>
+    [[nodiscard]] guard_type try_acquire(Error& ec) noexcept
+    {
+        ec.clear();
+        if (defect_) ec = defect_.code();
+        if (ec || in_use_) return {};
+        const time_point sent = clock_.now();
+        const acquire_result result = store_.try_acquire(name_, owner_, terms_.ttl, ec);
+        if (ec || !result.granted()) return {};
+        if (grant(result.token, sent)) return guard_type{*this};
+        // Nothing to hand out, and nothing to leave behind.
+        plain_error ignored;
+        end_term(ignored);
+        ec = errc::store_timeout;
+        return {};
+    }
+
+    /// What the store says about the name now; empty when it is free. With an `ec` for code that is the same for a basic_lease.
+    [[nodiscard]] auto inspect() const noexcept
+        requires requires(const Store& s, std::string_view text) { s.look_up(text); }
+    {
+        return store_.look_up(name_);
+    }
+
+    /// The same, with an `ec`, which it clears.
+    template <error_report Error>
+    [[nodiscard]] auto inspect(Error& ec) const noexcept
+        requires requires(const Store& s, std::string_view text) { s.look_up(text); }
+    {
+        ec.clear();
+        return store_.look_up(name_);
+    }
+
+private:
+    friend guard_type;
+
+    bool grant(fencing_token token, time_point sent) noexcept
+    {
+        const time_point now = clock_.now();
+        in_use_ = true;
+        refused_ = false;
+        token_ = token;
+        // Counted from the answer, when somebody else would have to wait from the grant: never too short.
+        closed_until_ = now + terms_.min_hold;
+        machine_.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
+        if (now < machine_.deadline()) return true;
+        closed_until_ = now;  // nobody has worked under it, so nobody need be kept out
+        return false;
+    }
+
+    // Once zero it stays so: what comes later is too late for the machine.
+    duration remaining() noexcept
+    {
+        const time_point now = clock_.now();
+        if (machine_.overrun(now) || machine_.phase() != renewal::term_phase::held) return duration::zero();
+        return machine_.deadline() - now;
+    }
+
+    template <error_report Error>
+    release_outcome end_term(Error& ec) noexcept
+    {
+        machine_.ended();
+        in_use_ = false;
+        ec.clear();
+        if (refused_) return release_outcome::lost;
+        const duration keep_closed = std::max(closed_until_ - clock_.now(), duration::zero());
+        const bool ours = store_.release(name_, owner_, token_, keep_closed, ec);
+        return !ec && ours ? release_outcome::released : release_outcome::lost;
+    }
+
+    template <error_report Error>
+    bool extend(std::optional<duration> new_ttl, Error& ec) noexcept
+    {
+        ec.clear();
+        if (new_ttl && renewal::broken_rule(lease_terms{*new_ttl, terms_.safety_margin, terms_.min_hold}, policy_)) {
+            ec = errc::invalid_terms;
+            return false;
+        }
+        const duration ttl = new_ttl.value_or(machine_.ttl());
+        const time_point sent = clock_.now();
+        if (machine_.phase() != renewal::term_phase::held || sent >= machine_.deadline()) return false;
+        const bool extended = store_.renew(name_, owner_, token_, ttl, ec);
+        if (ec) return false;
+        if (extended) return machine_.renewed(sent, clock_.now(), ttl, policy_);
+        refused_ = true;
+        machine_.refused();
+        return false;
+    }
+
+    template <error_report Error>
+    bool extend_if_due(Error& ec) noexcept
+    {
+        ec.clear();
+        if (machine_.step(clock_.now()).action == renewal::term_action::renew) {
+            extend(std::nullopt, ec);
+            if (ec) machine_.renewal_failed(clock_.now(), policy_);
+        }
+        return remaining() > duration::zero();
+    }
+
+    Store& store_;
+    bounded_text<Store::max_name_bytes> name_;
+    bounded_text<Store::max_owner_bytes> owner_;
+    lease_terms terms_;
+    [[no_unique_address]] Clock clock_;
+    [[no_unique_address]] RenewPolicy policy_;
+    plain_error defect_;
+    renewal::term_machine machine_;
+    fencing_token token_;
+    time_point closed_until_{};
+    bool in_use_ = false;
+    bool refused_ = false;  // the store has said that the term is over
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

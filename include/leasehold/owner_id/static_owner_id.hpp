@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_OWNER_ID_STATIC_OWNER_ID_HPP
+#define LEASEHOLD_OWNER_ID_STATIC_OWNER_ID_HPP
+
+#include <leasehold/owner_id/concept.hpp>
+
+namespace leasehold::inline v0 {
+
+/// The owner is the text it is given, which is not copied: a literal, as a rule. For any lease.
+///
+/// Two tasks with the same text are one owner to the store: it grants either one what the other holds.
+class static_owner_id {
+public:
+    /// The owner; it must outlive the object.
+    constexpr explicit static_owner_id(const char* owner) noexcept : owner_{owner} {}
+
+    /// See owner_id.
+    [[nodiscard]] constexpr const char* id() const noexcept { return owner_; }
+
+private:
+    const char* owner_;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

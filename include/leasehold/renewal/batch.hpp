@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_BATCH_HPP
+#define LEASEHOLD_RENEWAL_BATCH_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/detail/guarded.hpp>
+#include <leasehold/renewal/gathering.hpp>
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <vector>
+
+namespace leasehold::inline v0::renewal {
+
+/// Renewals on their way together.
+struct renewal_batch {
+    std::vector<term_renewal> renewals;
+    std::vector<batch_answer> answers;
+    std::vector<sent_renewal> sent;
+    std::vector<watched_term*> of;
+
+    /// May throw std::bad_alloc; the rest doesn't then.
+    explicit renewal_batch(std::size_t most)
+    {
+        renewals.reserve(most);
+        answers.reserve(most);
+        sent.reserve(most);
+        of.reserve(most);
+    }
+};
+
+/// Sends the renewals of terms of one store in one call. Each term's time counts from before the call; each takes its own
+/// answer, or goes on trying inside its time where there is none. Does I/O.
+template <batching_store Store, lease_clock Clock>
+void renew_as_batch(Store& store, const Clock& clock, std::span<const std::shared_ptr<watched_term>> terms)
+{
+    renewal_batch batch{terms.size()};
+    const time_point now = clock.now();
+    duration least_left = duration::max();
+    for (const auto& term : terms) {
+        term_renewal what;
+        sent_renewal on_its_way;
+        const auto left = term->begin_renewal(now, what, on_its_way);
+        if (!left) continue;
+        least_left = std::min(least_left, *left);
+        batch.renewals.push_back(what);
+        batch.answers.push_back(batch_answer::unknown);
+        batch.sent.push_back(on_its_way);
+        batch.of.push_back(term.get());
+    }
+    if (batch.of.empty()) return;
+    std::error_code ec;
+    detail::guarded(ec, [&] { store.renew_many(batch.renewals, batch.answers, time_in_company(least_left), ec); });
+    for (std::size_t i = 0; i < batch.of.size(); ++i) batch.of[i]->end_renewal(batch.sent[i], batch.answers[i], ec);
+}
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STATIC_LEASE_RECORD_HPP
+#define LEASEHOLD_STATIC_LEASE_RECORD_HPP
+
+#include <leasehold/bounded_text.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/static_text_limits.hpp>
+
+namespace leasehold::inline v0 {
+
+/// A lease_record without a heap.
+template <static_text_limits Limits>
+struct static_lease_record {
+    bounded_text<Limits.name_bytes> name;    ///< of the lease
+    bounded_text<Limits.owner_bytes> owner;  ///< empty: released, and kept closed by lease_terms::min_hold
+    fencing_token token;                     ///< of the term
+    duration remaining{};                    ///< until the store lets somebody else in, by the store's clock; > 0
+
+    friend constexpr bool operator==(const static_lease_record&, const static_lease_record&) = default;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STORE_SHARDED_STORE_HPP
+#define LEASEHOLD_STORE_SHARDED_STORE_HPP
+
+#include <leasehold/detail/stable_hash.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0 {
+
+/// Several stores, each name in exactly one of them: for more leases than one database carries.
+///
+///     lh::sharded_store<lh::odbc_store> leases{{{"eu-1", first}, {"eu-2", second}}};
+///     lh::basic_lease lease{leases.shard_of("shard-7"), "shard-7"};
+///
+/// A name's shard is found by rendezvous hashing (Thaler and Ravishankar, 1996): the one whose id and the name have the largest
+/// hash together. So the databases need not know of each other, and one more shard takes its share of the names from all
+/// alike. All processes must name the same ids; their order doesn't matter.
+///
+/// **To change the set of ids, stop every process that uses the old one first, and wait for the longest ttl:** two processes
+/// with different sets would look for one lease in two databases, and both would hold it. What a name's token was stays behind
+/// in the old shard: tokens begin anew for the names that move.
+///
+/// It is a store itself. A lease made on `shard_of(name)`, as above, does better than one on the whole: renewals go in batches
+/// where the shard can do that, waiters are woken, and a database that hangs holds up its own leases' renewals only.
+/// Thread safety: as the shards'. Lifetime: the shards must outlive it.
+template <lease_store Store>
+class sharded_store {
+public:
+    /// One of the stores, and what it is called wherever it is used; a host's name or address may change, so don't take that.
+    struct shard {
+        std::string id;  ///< what it is called
+        Store& store;    ///< the store itself
+    };
+
+    /// Throws std::system_error with std::errc::invalid_argument unless there is at least one, and every id is there once and
+    /// not empty; may throw std::bad_alloc.
+    explicit sharded_store(std::vector<shard> shards) : shards_{std::move(shards)}
+    {
+        const auto refuse = [](const char* why) {
+            throw std::system_error{std::make_error_code(std::errc::invalid_argument), why};
+        };
+        if (shards_.empty()) refuse("a sharded_store needs at least one shard");
+        for (auto each = shards_.begin(); each != shards_.end(); ++each) {
+            if (each->id.empty()) refuse("a shard's id must not be empty");
+            if (std::any_of(shards_.begin(), each, [&](const shard& other) { return other.id == each->id; }))
+                refuse("two shards have the same id");
+        }
+    }
+
+    /// The store that has the leases of this name.
+    [[nodiscard]] Store& shard_of(std::string_view name) const noexcept
+    {
+        const auto weight = [name](const shard& s) { return std::pair{detail::stable_hash(0, s.id, name), std::string_view{s.id}}; };
+        return std::ranges::max_element(shards_, {}, weight)->store;
+    }
+
+    /// See lease_store.
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    {
+        return shard_of(name).try_acquire(name, owner, ttl, ec);
+    }
+
+    /// See lease_store.
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
+    {
+        return shard_of(name).renew(name, owner, token, ttl, ec);
+    }
+
+    /// See lease_store.
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    {
+        return shard_of(name).release(name, owner, token, keep_closed, ec);
+    }
+
+    /// See lease_store.
+    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const { return shard_of(name).inspect(name, ec); }
+
+    /// What is held now in all of them, by name; of the names that begin with `prefix`. On an error, nothing: a list that lacked
+    /// a shard's leases would look like one without them.
+    [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec) const
+        requires requires(Store& s) { s.list(prefix, ec); }
+    {
+        std::vector<lease_record> all;
+        ec.clear();
+        for (const shard& each : shards_) {
+            auto some = each.store.list(prefix, ec);
+            if (ec) return {};
+            std::ranges::move(some, std::back_inserter(all));
+        }
+        std::ranges::sort(all, {}, &lease_record::name);
+        return all;
+    }
+
+    /// See notifying_store.
+    [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
+        requires notifying_store<Store>
+    {
+        return shard_of(name).watch_release(name, to_wake);
+    }
+
+    /// See polled_store.
+    [[nodiscard]] poll_pauses pauses() const noexcept
+        requires polled_store<Store>
+    {
+        return shards_.front().store.pauses();
+    }
+
+private:
+    std::vector<shard> shards_;
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

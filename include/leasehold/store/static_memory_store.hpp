@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_STORE_STATIC_MEMORY_STORE_HPP
+#define LEASEHOLD_STORE_STATIC_MEMORY_STORE_HPP
+
+#include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/store/basic_static_memory_store.hpp>
+
+#include <cstddef>
+
+namespace leasehold::inline v0 {
+
+/// basic_static_memory_store on the system's clock. That is apart, since where there are no threads this header has no use:
+/// steady_clock can be waited on.
+template <std::size_t N, lease_clock Clock = steady_clock, basic_lockable Mutex = spin_mutex,
+          static_text_limits Limits = static_text_limits{}>
+using static_memory_store = basic_static_memory_store<N, Clock, Mutex, Limits>;
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_BENCHMARKS_COST_WAYS_HPP
+#define LEASEHOLD_TESTS_BENCHMARKS_COST_WAYS_HPP
+
+#include "bare_connection.hpp"
+
+#include <leasehold/odbc/detail/session.hpp>
+#include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cost {
+
+namespace detail = leasehold::odbc::detail;
+
+struct database {
+    std::string label;
+    std::string connection_string;
+    std::vector<std::string> settings;
+    std::string expiry;      ///< an SQL expression for a time that differs from call to call
+    std::string for_update;  ///< what makes a SELECT lock its row
+    const char* begin;       ///< a statement that begins a transaction, or nullptr where the driver does that
+    int times;
+};
+
+/// What a way needs: parameters, and texts with `?` for the name.
+class by_name {
+public:
+    explicit by_name(std::string_view name) { in.name.assign(name); }
+
+    detail::compiled_statement statement(std::string text) const
+    {
+        return {std::move(text), {detail::parameter::name}};
+    }
+
+    detail::parameter_block in;
+};
+
+/// The floor of anything that commits: UPDATE one row by its key.
+class bare_update {
+public:
+    bare_update(const database& on, const bare_connection& by)
+        : parts_{"floor"}, update_{by, parts_.statement("UPDATE leasehold SET expires_at = " + on.expiry + " WHERE name = ?"), parts_.in}
+    {
+    }
+    void operator()() { update_.change_one(); }
+
+private:
+    by_name parts_;
+    bare_statement update_;
+};
+
+/// The floor of an answer: SELECT one row by its key.
+class bare_select {
+public:
+    explicit bare_select(const bare_connection& by)
+        : parts_{"floor"}, select_{by, parts_.statement("SELECT owner, token, expires_at FROM leasehold WHERE name = ?"), parts_.in}
+    {
+    }
+    void operator()() { select_.change_one(); }
+
+private:
+    by_name parts_;
+    bare_statement select_;
+};
+
+/// What one finds on the web: begin, select for update, update, commit; and the same for the release.
+class classic_flow {
+public:
+    classic_flow(const database& on, bare_connection& by)
+        : connection_{by}, parts_{"classic"},
+          select_{by, parts_.statement("SELECT owner, expires_at FROM leasehold WHERE name = ?" + on.for_update), parts_.in},
+          take_{by, parts_.statement("UPDATE leasehold SET owner = 'classic', token = token + 1, expires_at = " + on.expiry + " WHERE name = ?"), parts_.in},
+          release_{by, parts_.statement("UPDATE leasehold SET owner = '', expires_at = " + on.expiry + " WHERE name = ?"), parts_.in}
+    {
+        if (on.begin)
+            begin_ = on.begin;
+        else
+            by.use_transactions();
+    }
+
+    void operator()()
+    {
+        transaction(take_);
+        transaction(release_);
+    }
+
+private:
+    void transaction(bare_statement& change)
+    {
+        if (!begin_.empty()) once(begin_);
+        select_.change_one();
+        change.change_one();
+        if (begin_.empty())
+            connection_.commit();
+        else
+            once("COMMIT");
+    }
+
+    void once(std::string text)
+    {
+        SQLHSTMT statement = SQL_NULL_HSTMT;
+        must(SQLAllocHandle(SQL_HANDLE_STMT, connection_.handle(), &statement), SQL_HANDLE_DBC, connection_.handle(), "statement");
+        must(SQLExecDirect(statement, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS), SQL_HANDLE_STMT, statement, text);
+        SQLFreeHandle(SQL_HANDLE_STMT, statement);
+    }
+
+    bare_connection& connection_;
+    by_name parts_;
+    bare_statement select_, take_, release_;
+    std::string begin_;
+};
+
+/// The very statements of the store, written by hand.
+class statements_by_hand {
+public:
+    statements_by_hand(const detail::program& sql, const bare_connection& by)
+        : take_{by, sql[take_of(sql)], in_}, release_{by, sql[release_of(sql)], in_}
+    {
+        in_.name.assign("by hand");
+        in_.owner.assign("somebody on some host, with a number");
+        in_.us = 10'000'000;
+        in_.token = 1;
+        const detail::session_lock_key key{"leasehold", "by hand"};
+        in_.lock_number = key.number();
+        const auto text = key.text();
+        in_.lock_name.assign({text.data(), text.size()});
+    }
+
+    void operator()()
+    {
+        take_.change_one();
+        ++in_.token;
+        release_.change_one();
+    }
+
+private:
+    static detail::statement take_of(const detail::program& sql)
+    {
+        if (!sql.description().locks.available()) return detail::statement::take;
+        return sql.description().single_statement_grant ? detail::statement::locking_retake : detail::statement::locking_take;
+    }
+    static detail::statement release_of(const detail::program& sql)
+    {
+        return sql.description().locks.available() ? detail::statement::unlocking_release : detail::statement::release;
+    }
+
+    detail::parameter_block in_;
+    bare_statement take_, release_;
+};
+
+/// The store's own session, without the thread that makes its calls return in time.
+class unbounded_calls {
+public:
+    explicit unbounded_calls(std::shared_ptr<const detail::configuration> config) : session_{std::move(config)} {}
+
+    void operator()()
+    {
+        using detail::operation;
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+        session_.prepare({operation::acquire, name, owner, hint_, std::chrono::seconds{10}, {}}, until);
+        session_.set_lock_order({detail::lock_use::with_grant, key_});
+        session_.perform();
+        const auto grant = session_.result().grant;
+        if (!grant.result.granted()) throw std::runtime_error{"an unbounded grant failed"};
+        hint_ = grant.result.token.value();
+        session_.prepare({operation::release, name, owner, hint_, {}, {}}, until);
+        if (grant.locked) session_.set_lock_order({detail::lock_use::have, key_, session_.connection_number(), 0});
+        session_.perform();
+        if (!session_.result().yes) throw std::runtime_error{"an unbounded release failed"};
+    }
+
+    /// After the first call.
+    [[nodiscard]] const detail::program& sql() const { return *session_.database().sql(); }
+
+private:
+    static constexpr std::string_view name = "unbounded";
+    static constexpr std::string_view owner = "somebody on some host, with a number";
+    detail::session session_;
+    detail::session_lock_key key_{"leasehold", name};
+    std::int64_t hint_ = 0;
+};
+
+}  // namespace cost
+
+#endif

@@ -1,0 +1,9 @@
+// expect: raise_invalid
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/limits.hpp>
+
+#ifdef LEASEHOLD_COMPILE_OK
+constexpr auto name = leasehold::checked_name("pump");
+#else
+constexpr auto name = leasehold::checked_name({"pu\0p", 4});
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_CONTRACT_ODBC_QUERY_PLANS_HPP
+#define LEASEHOLD_TESTS_CONTRACT_ODBC_QUERY_PLANS_HPP
+
+// For the library's own tests: how a database goes about the statements that are about many rows.
+
+#include <contract/odbc_connection.hpp>
+
+#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold_test {
+
+/// All a statement shows, as one text.
+inline std::string rows_of(const odbc_connection& on, std::string sql)
+{
+    SQLHSTMT statement = nullptr;
+    SQLAllocHandle(SQL_HANDLE_STMT, on.handle(), &statement);
+    const SQLRETURN done = SQLExecDirect(statement, reinterpret_cast<SQLCHAR*>(sql.data()), SQL_NTS);
+    BOOST_TEST_REQUIRE(SQL_SUCCEEDED(done), sql.substr(0, 300));
+    SQLSMALLINT columns = 0;
+    SQLNumResultCols(statement, &columns);
+    std::string text;
+    while (SQL_SUCCEEDED(SQLFetch(statement))) {
+        for (SQLUSMALLINT i = 1; i <= columns; ++i) {
+            std::array<char, 1024> value{};
+            SQLLEN size = 0;
+            SQLGetData(statement, i, SQL_C_CHAR, value.data(), value.size(), &size);
+            text.append(value.data()).append(" | ");
+        }
+        text += '\n';
+    }
+    SQLFreeHandle(SQL_HANDLE_STMT, statement);
+    return text;
+}
+
+/// What differs between databases.
+struct plan_dialect {
+    std::string_view dbms;     ///< as its driver calls it
+    std::string name;          ///< SQL: a name made of `n`
+    std::string later;         ///< SQL: an expiry in the future
+    std::string explain;       ///< what goes before a statement
+    std::string first;         ///< run before, so that a small table is treated as a large one
+    std::string uses_index;    ///< what the plan says then
+    std::string reads_all;     ///< what it must not say
+};
+
+/// With the statements as they are, but for literals in place of the parameters.
+inline void check_plans(const std::string& connection_string, const plan_dialect& of)
+{
+    namespace lh = leasehold;
+    namespace od = lh::odbc::detail;
+    lh::odbc_options options{.table = "plans"};
+    lh::odbc_store{connection_string, options}.create_schema();
+    odbc_connection own{connection_string};
+    own.execute("delete from plans where name <> ''");
+    own.execute("insert into plans (name, owner, token, expires_at) with recursive numbers (n) as (select 1 union all select n + 1"
+                " from numbers where n < 900) select " + of.name + ", 'o', 1, " + of.later + " from numbers");
+    if (!of.first.empty()) own.execute(of.first);
+    const od::program program{
+        lh::dialect::detected::describe(
+            {.dbms_name = of.dbms, .dbms_version = "15", .now = "", .lock_timeout = lh::duration{1}, .call_timeout = lh::duration{1}}),
+        options};
+    const auto plan_of = [&](const od::compiled_statement& statement) {
+        std::string sql;
+        std::size_t parameter = 0;
+        for (const char c : statement.sql) {
+            if (c != '?') {
+                sql += c;
+                continue;
+            }
+            switch (statement.parameters[parameter++]) {
+            case od::parameter::all_names: sql += "'{job-1,job-2}'"; break;
+            case od::parameter::all_owners: sql += "'{o,o}'"; break;
+            case od::parameter::all_tokens: sql += "'{1,1}'"; break;
+            case od::parameter::upper: sql += "'job-77~'"; break;
+            case od::parameter::us: sql += "1000"; break;
+            case od::parameter::token: sql += "1"; break;
+            case od::parameter::each_name: sql += "'job-" + std::to_string(parameter % 7) + "'"; break;
+            default: sql += "'job-77'";
+            }
+        }
+        return rows_of(own, of.explain + sql);
+    };
+    for (const auto* each : {&program[od::statement::list], &program[od::statement::renew], &program.batches().statements[0],
+                             &program.batches().statements[1], &program.batches().statements[2]}) {
+        const std::string plan = plan_of(*each);
+        BOOST_TEST(plan.find(of.uses_index) != std::string::npos, each->sql.substr(0, 200) << '\n' << plan);
+        BOOST_TEST(plan.find(of.reads_all) == std::string::npos, each->sql.substr(0, 200) << '\n' << plan);
+    }
+    BOOST_TEST(plan_of({"select * from plans", {}}).find(of.reads_all) != std::string::npos, "what such a plan looks like");
+}
+
+}  // namespace leasehold_test
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <checkup.hpp>
+#include <message.hpp>
+#include <records.hpp>
+#include <store_choice.hpp>
+#include <support/printing.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+using namespace tool;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string all(const std::vector<finding>& findings, finding::kind how)
+{
+    std::string text;
+    for (const auto& each : findings)
+        if (each.how == how) text += each.text + "\n";
+    return text;
+}
+
+checkup of(const std::string& database)
+{
+    checkup found;
+    found.facts.database = database;
+    found.round_trip = 1ms;
+    found.woken = true;
+    return found;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(tool_texts)
+
+BOOST_AUTO_TEST_CASE(what_a_terminal_would_obey_is_not_printed)
+{
+    BOOST_TEST(printable("job\033[2J\n\x7f") == "job?[2J??");
+    BOOST_TEST(printable("gr\xC3\xBC\xC3\x9F") == "gr\xC3\xBC\xC3\x9F");
+    BOOST_TEST(printable("\xC2\x9B"
+                         "31m") == "?31m");  // CSI in one character
+}
+
+BOOST_AUTO_TEST_CASE(texts_are_fitted_by_characters)
+{
+    BOOST_TEST(fitted("grün", 6) == "grün  ");
+    BOOST_TEST(fitted("grün", 4) == "grün");
+    BOOST_TEST(fitted("grüne", 4) == "grü…");
+    BOOST_TEST(fitted("x", 0) == "");
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_s_random_part_is_cut)
+{
+    BOOST_TEST(short_owner("web-1/0123456789abcdef0123456789abcdef") == "web-1/01234567…");
+    BOOST_TEST(short_owner("0123456789abcdef0123456789abcdef") == "01234567…");
+    BOOST_TEST(short_owner("web-1/0123456789abcdef0123456789abcdeg") == "web-1/0123456789abcdef0123456789abcdeg");
+    BOOST_TEST(short_owner("pod-1") == "pod-1");
+    BOOST_TEST(short_owner("") == "");
+}
+
+BOOST_AUTO_TEST_CASE(json_escapes_what_it_must)
+{
+    const leasehold::lease_record record{"a\"b\\c\n", "grün", leasehold::fencing_token{3}, 1500ms};
+    BOOST_TEST(to_json(record) == R"({"name": "a\"b\\c\u000a", "owner": "grün", "token": 3, "remaining_ms": 1500})");
+}
+
+BOOST_AUTO_TEST_CASE(only_what_is_known_to_be_no_secret_is_shown_of_a_connection_string)
+{
+    BOOST_TEST(shown("Driver={PostgreSQL Unicode};Server=db;UID=me;PWD=secret;SSLKEY=x") ==
+               "Driver={PostgreSQL Unicode};Server=db;UID=me;PWD=***;SSLKEY=***");
+    BOOST_TEST(shown("pwd={se;cr}}et};DSN=ops") == "pwd=***;DSN=ops");
+    BOOST_TEST(shown("PWD={unclosed;Server=x") == "PWD=***");
+    BOOST_TEST(shown("DSN=ops") == "DSN=ops");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_with_a_connection_string_may_have_comments)
+{
+    BOOST_TEST(connection_string_in("# ops\n\n  DSN=ops;PWD=x \n# end\n") == "DSN=ops;PWD=x");
+    BOOST_TEST(connection_string_in("DSN=ops") == "DSN=ops");
+    BOOST_TEST(connection_string_in("# nothing\n") == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_good_database_has_nothing_to_mend)
+{
+    checkup found = of("PostgreSQL");
+    found.clock_ahead = 3ms;
+    found.settings = {{"fsync", "on"}};
+    BOOST_TEST(all(judge(found), finding::kind::warning) == "");
+    BOOST_TEST(all(judge(found), finding::kind::note) == "");
+    BOOST_TEST(all(judge(found), finding::kind::good).find("woken by the release") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_could_be_better_is_said)
+{
+    checkup slow = of("PostgreSQL");
+    slow.round_trip = 400ms;
+    slow.woken = false;
+    slow.settings = {{"fsync", "off"}};
+    slow.clock_ahead = -5s;
+    const auto says = judge(slow);
+    for (const char* words : {"400 ms", "has to poll", "fsync is off"})
+        BOOST_TEST(all(says, finding::kind::warning).find(words) != std::string::npos, words);
+    BOOST_TEST(all(says, finding::kind::note).find("behind this host's, which leases don't mind") != std::string::npos);
+
+    checkup galera = of("MariaDB");
+    galera.settings = {{"innodb_flush_log_at_trx_commit", "2"}, {"binlog_format", "STATEMENT"}, {"wsrep_on", "1"}};
+    BOOST_TEST(std::ranges::count(judge(galera), finding::kind::warning, &finding::how) == 2);
+    BOOST_TEST(all(judge(galera), finding::kind::note).find("Galera") != std::string::npos);
+
+    checkup sqlite = of("SQLite");
+    sqlite.settings = {{"journal_mode", "delete"}};
+    BOOST_TEST(all(judge(sqlite), finding::kind::warning).find("not WAL") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

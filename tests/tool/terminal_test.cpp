@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSL-1.0
+// The tool at a real terminal: what a person types, and sees.
+#include <tool/tmux_session.hpp>
+#include <tool/tool_fixture.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <sstream>
+#include <string>
+
+using namespace leasehold_test;
+
+namespace {
+
+struct terminal_fixture : tool_fixture {
+    tmux_session terminal{folder(), {"XDG_STATE_HOME=" + path("state"), "LEASEHOLD_STORE=", "HISTFILE="}};
+
+    // Ends with a word that is not in what was typed.
+    void type_tool(const std::string& arguments)
+    {
+        terminal.type_line(std::string{LEASEHOLD_TOOL} + " " + arguments + "; echo st''atus=$?");
+    }
+
+    child_process holder(const std::string& owner)
+    {
+        auto made = start({"run", "shard/1", "--owner", owner, "--ttl", "20s", "--", "sh", "-c", "echo on; exec sleep 60"});
+        BOOST_REQUIRE(made.read_line().value_or("") == "on");
+        return made;
+    }
+
+    [[nodiscard]] bool at_prompt() const { return terminal.variable("alternate_on") == "0"; }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(tool_terminal)
+
+BOOST_FIXTURE_TEST_CASE(watch_draws_a_live_table_and_gives_the_screen_back, terminal_fixture)
+{
+    auto first = holder("web-1");
+    terminal.type_line("echo be''fore");
+    type_tool("watch --interval 50ms");
+    BOOST_REQUIRE(terminal.shows("shard/1  web-1/"));
+    BOOST_TEST(terminal.variable("alternate_on") == "1");
+    BOOST_TEST(terminal.variable("cursor_flag") == "0");
+    BOOST_TEST(terminal.shows("██"));
+    BOOST_TEST(terminal.coloured_screen().find("\033[32m") != std::string::npos);
+
+    first.signal(SIGTERM);
+    first.wait();
+    BOOST_TEST(terminal.shows("shard/1  free, after web-1/"));
+    auto second = holder("web-2");
+    BOOST_TEST(terminal.shows("shard/1  taken by web-2/"));
+    BOOST_TEST(terminal.shows("shard/1  web-2/"));
+    BOOST_TEST(terminal.screen().find("> ") != std::string::npos);  // just changed hands
+
+    terminal.key("q");
+    BOOST_TEST(terminal.shows("status=0"));
+    BOOST_TEST(terminal.screen().find("before") != std::string::npos);
+    BOOST_TEST(at_prompt());
+    BOOST_TEST(terminal.variable("cursor_flag") == "1");
+    second.signal(SIGTERM);
+    second.wait();
+}
+
+BOOST_FIXTURE_TEST_CASE(watch_follows_the_size_of_the_terminal, terminal_fixture)
+{
+    auto first = holder("web-with-a-long-name-that-needs-some-room-of-its-own");
+    type_tool("watch --interval 50ms");
+    BOOST_REQUIRE(terminal.shows("web-with-a-long-name-that-needs-some-room-of-its-own/"));
+    terminal.resize(50, 10);
+    BOOST_TEST(terminal.shows("…"));
+    std::istringstream lines{terminal.screen()};
+    std::string title, heading;
+    std::getline(lines, title);
+    std::getline(lines, heading);
+    std::getline(lines, heading);
+    BOOST_TEST(title.starts_with("leasehold watch"));
+    BOOST_TEST(heading.starts_with("NAME"));
+    terminal.resize(140, 30);
+    BOOST_TEST(eventually([this] {
+        return terminal.screen().find("web-with-a-long-name-that-needs-some-room-of-its-own/") != std::string::npos;
+    }));
+    terminal.key("C-c");
+    BOOST_TEST(terminal.shows("status=0"));
+    BOOST_TEST(at_prompt());
+    first.signal(SIGTERM);
+    first.wait();
+}
+
+BOOST_FIXTURE_TEST_CASE(watch_can_be_suspended_and_comes_back, terminal_fixture)
+{
+    auto first = holder("web-1");
+    type_tool("watch");
+    BOOST_REQUIRE(terminal.shows("shard/1  web-1/"));
+    terminal.key("C-z");
+    BOOST_TEST(terminal.shows("Stopped"));
+    BOOST_TEST(at_prompt());
+    terminal.type_line("fg");
+    BOOST_TEST(terminal.shows("shard/1  web-1/"));
+    BOOST_TEST(terminal.variable("alternate_on") == "1");
+    terminal.key("q");
+    BOOST_TEST(eventually([this] { return at_prompt(); }));
+    first.signal(SIGTERM);
+    first.wait();
+}
+
+BOOST_FIXTURE_TEST_CASE(watch_leaves_colours_out_where_none_are_wanted, terminal_fixture)
+{
+    auto first = holder("web-1");
+    terminal.type_line("export NO_COLOR=1");
+    type_tool("watch");
+    BOOST_REQUIRE(terminal.shows("shard/1  web-1/"));
+    BOOST_TEST(terminal.coloured_screen().find("\033[") == std::string::npos);
+    terminal.key("q");
+    first.signal(SIGTERM);
+    first.wait();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_has_the_terminal, terminal_fixture)
+{
+    type_tool("run job -- sh -c 'read line; echo got-$line; exit 4'");
+    BOOST_REQUIRE(eventually([this] { return held("job"); }));
+    terminal.type_line("words");
+    BOOST_TEST(terminal.shows("got-words"));
+    BOOST_TEST(terminal.shows("status=4"));
+    terminal.type_line("echo again-$((1+1))");  // the shell has it back
+    BOOST_TEST(terminal.shows("again-2"));
+}
+
+// Unlike an interactive shell, a script doesn't take the terminal back by itself.
+BOOST_FIXTURE_TEST_CASE(a_script_has_the_terminal_again_after_the_command, terminal_fixture)
+{
+    terminal.type_line(std::string{"sh -c '"} + LEASEHOLD_TOOL +
+                       " run job -- true; echo aft\"\"er; read line; echo got-$line'");
+    BOOST_REQUIRE(terminal.shows("after\n"));
+    terminal.type_line("words");
+    BOOST_TEST(terminal.shows("got-words"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_in_a_pipeline_gets_the_terminal_when_it_asks_for_it, terminal_fixture)
+{
+    terminal.type_line(std::string{LEASEHOLD_TOOL} +
+                       " run job -- sh -c 'read line </dev/tty; echo got-$line' | cat; echo do''ne");
+    BOOST_REQUIRE(eventually([this] { return held("job"); }));
+    terminal.type_line("words");
+    BOOST_TEST(terminal.shows("got-words"));
+    BOOST_TEST(terminal.shows("done"));
+}
+
+BOOST_FIXTURE_TEST_CASE(ctrl_c_ends_the_command_and_the_lease, terminal_fixture)
+{
+    type_tool("run job -- sh -c 'echo o''n; exec sleep 60'");
+    BOOST_REQUIRE(terminal.shows("on\n"));
+    terminal.key("C-c");
+    BOOST_TEST(terminal.shows("status=130"));
+    BOOST_TEST(!held("job"));
+}
+
+BOOST_FIXTURE_TEST_CASE(ctrl_c_ends_an_election_too, terminal_fixture)
+{
+    type_tool("elect job -- sh -c 'echo o''n; exec sleep 60'");
+    BOOST_REQUIRE(terminal.shows("on\n"));
+    terminal.key("C-c");
+    BOOST_TEST(terminal.shows("status=130"));
+    BOOST_TEST(!held("job"));
+}
+
+BOOST_FIXTURE_TEST_CASE(ctrl_z_suspends_both_and_fg_continues_them, terminal_fixture)
+{
+    type_tool("run job -- sh -c 'echo o''n; read line; echo got-$line'");
+    BOOST_REQUIRE(terminal.shows("on\n"));
+    terminal.key("C-z");
+    BOOST_REQUIRE(terminal.shows("Stopped"));
+    BOOST_TEST(held("job"));
+    terminal.type_line("fg");
+    terminal.type_line("words");
+    BOOST_TEST(terminal.shows("got-words"));
+    BOOST_TEST(eventually([this] { return !held("job"); }));
+}
+
+BOOST_FIXTURE_TEST_CASE(ctrl_z_suspends_one_that_waits, terminal_fixture)
+{
+    auto first = holder("web-1");
+    type_tool("run shard/1 -- echo mi''ne");
+    BOOST_REQUIRE(eventually([this] { return terminal.variable("pane_current_command") == "leasehold"; }));
+    terminal.key("C-z");
+    BOOST_REQUIRE(terminal.shows("Stopped"));
+    terminal.type_line("fg");
+    first.signal(SIGTERM);
+    first.wait();
+    BOOST_TEST(terminal.shows("mine\n"));
+}
+
+// Nobody renews while the tool is suspended.
+BOOST_FIXTURE_TEST_CASE(who_stays_suspended_for_too_long_loses_the_lease_and_the_command, terminal_fixture)
+{
+    type_tool("run job --ttl 2s -- sh -c 'echo o''n; read line'");
+    BOOST_REQUIRE(terminal.shows("on\n"));
+    terminal.key("C-z");
+    BOOST_REQUIRE(terminal.shows("Stopped"));
+    BOOST_TEST(run({"wait", "job", "--free", "--timeout", "20s"}).status.success());
+    terminal.type_line("fg");
+    BOOST_TEST(terminal.shows("the lease 'job' is lost"));
+}
+
+BOOST_FIXTURE_TEST_CASE(zsh_completes_subcommands_options_and_names, terminal_fixture)
+{
+    const std::string zsh = find_program({"zsh"}).string();
+    BOOST_TEST(run_words("run held-job --min-hold 10m -- true").status.success());
+    terminal.type_line("PATH=" + std::filesystem::path{LEASEHOLD_TOOL}.parent_path().string() + ":$PATH; exec " + zsh +
+                       " -f -i");
+    terminal.type_line(std::string{"PROMPT='z''sh> '; fpath=("} + COMPLETIONS +
+                       " $fpath); autoload -U compinit; compinit -u -D; clear");
+    BOOST_REQUIRE(terminal.shows("zsh>"));
+    for (const char* typed : {"leasehold ele", "C-i", "x --rest", "C-i", "on", "C-i"}) terminal.key(typed);
+    BOOST_TEST(terminal.shows("leasehold elect x --restart on-failure"));
+    terminal.key("C-u");
+    for (const char* typed : {"leasehold", "Space", "show", "Space", "hel", "C-i"}) terminal.key(typed);
+    BOOST_TEST(terminal.shows("leasehold show held-job"));
+    terminal.key("C-u");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <tool/tool_fixture.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace leasehold_test {
+
+tool_fixture::tool_fixture(std::string store) : store_{std::move(store)} {}
+
+std::vector<std::string> tool_fixture::command(const std::vector<std::string>& arguments, const std::string& errors) const
+{
+    // exec, so that the tool has the number that child_process knows.
+    std::vector<std::string> all{"sh", "-c", "exec \"$0\" \"$@\" 2>>'" + path(errors) + "'", LEASEHOLD_TOOL};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+}
+
+process_options tool_fixture::options(const std::map<std::string, std::string>& environment) const
+{
+    std::map<std::string, std::string> all{{"XDG_STATE_HOME", path("state")},
+                                           {"LEASEHOLD_STORE", store_},
+                                           {"LEASEHOLD_STORE_FILE", ""},
+                                           {"LEASEHOLD_TABLE", ""}};
+    for (const auto& [name, value] : environment) all[name] = value;
+    // SIGTERM when the test ends before its time, so that the tool ends its command.
+    return {.environment = all, .capture = true, .death_signal = SIGTERM};
+}
+
+child_process tool_fixture::start(const std::vector<std::string>& arguments,
+                                  const std::map<std::string, std::string>& environment)
+{
+    return child_process{command(arguments, "errors"), options(environment)};
+}
+
+tool_result tool_fixture::run(const std::vector<std::string>& arguments,
+                              const std::map<std::string, std::string>& environment)
+{
+    std::filesystem::remove(path("errors-of-run"));
+    child_process tool{command(arguments, "errors-of-run"), options(environment)};
+    std::string out = tool.read_all();
+    const exit_status status = tool.wait();
+    return {status, std::move(out), file("errors-of-run")};
+}
+
+tool_result tool_fixture::run_words(const std::string& words)
+{
+    std::istringstream stream{words};
+    return run({std::istream_iterator<std::string>{stream}, {}});
+}
+
+std::string tool_fixture::errors() const { return file("errors"); }
+
+std::string tool_fixture::file(const std::string& name) const { return read_file(path(name)); }
+
+bool tool_fixture::file_gets(const std::string& name, const std::string& text, std::chrono::seconds within) const
+{
+    return eventually([&] { return file(name).find(text) != std::string::npos; }, within);
+}
+
+bool tool_fixture::held(const std::string& name) { return run({"show", name}).status == exit_status{}; }
+
+std::string read_file(const std::filesystem::path& file)
+{
+    std::ostringstream
+        text;  // its << takes a process that ends while it is read for the end of the file, and throws nothing
+    text << std::ifstream{file}.rdbuf();
+    return text.str();
+}
+
+bool alive(pid_t process)
+{
+    const std::string stat = read_file("/proc/" + std::to_string(process) + "/stat");
+    const std::size_t bracket = stat.rfind(')');
+    return bracket != std::string::npos && bracket + 2 < stat.size() && stat[bracket + 2] != 'Z' && stat[bracket + 2] != 'X';
+}
+
+}  // namespace leasehold_test

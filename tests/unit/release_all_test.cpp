@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/leasehold.hpp>
+
+#include <support/printing.hpp>
+#include <support/scripted_batching_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using leasehold_test::fate;
+using leasehold_test::operation;
+using leasehold_test::scripted_batching_store;
+using leasehold_test::scripted_store;
+
+namespace {
+
+template <class Store>
+struct held_leases {
+    using lease_type = lh::basic_lease<Store, lh::manual_clock>;
+
+    explicit held_leases(std::size_t count, lh::lease_terms terms = {.ttl = 30s}) { acquire(store, count, terms); }
+
+    void acquire(Store& of, std::size_t count, lh::lease_terms terms = {.ttl = 30s})
+    {
+        for (std::size_t i = 0; i < count; ++i) {
+            leases.emplace_back(of, "lease " + std::to_string(leases.size()), terms, clock);
+            guards.push_back(leases.back().try_acquire());
+            BOOST_TEST_REQUIRE(guards.back().held());
+        }
+    }
+
+    [[nodiscard]] bool all_empty() const { return std::ranges::none_of(guards, [](const auto& g) { return static_cast<bool>(g); }); }
+
+    lh::manual_clock clock;
+    Store store{clock};
+    std::list<lease_type> leases;
+    std::vector<typename lease_type::guard_type> guards;
+};
+
+using batching = held_leases<scripted_batching_store>;
+using plain = held_leases<scripted_store>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(release_all_test)
+
+BOOST_AUTO_TEST_CASE(guards_of_a_batching_store_are_released_in_few_calls)
+{
+    batching held{25};
+    held.store.takes = 10;
+    BOOST_TEST(lh::release_all(held.guards) == 25U);
+    BOOST_TEST(held.store.sizes() == (std::vector<std::size_t>{10, 10, 5}), boost::test_tools::per_element());
+    BOOST_TEST(held.store.sent(operation::release) == 0);
+    BOOST_TEST(held.store.leases.list().empty());
+    BOOST_TEST(held.all_empty());
+    BOOST_TEST(held.leases.front().try_acquire().held(), "free for the same object");
+}
+
+BOOST_AUTO_TEST_CASE(guards_of_any_other_store_are_released_one_by_one)
+{
+    plain held{5};
+    BOOST_TEST(lh::release_all(held.guards) == 5U);
+    BOOST_TEST(held.store.sent(operation::release) == 5);
+    BOOST_TEST(held.all_empty());
+    batching one_at_a_time{5};
+    one_at_a_time.store.takes = 1;
+    BOOST_TEST(lh::release_all(one_at_a_time.guards) == 5U);
+    BOOST_TEST(one_at_a_time.store.sent(operation::release) == 5);
+}
+
+BOOST_AUTO_TEST_CASE(lost_terms_are_not_counted_and_empty_guards_are_left_alone)
+{
+    batching held{5};
+    BOOST_TEST(held.store.leases.force_release("lease 1"));
+    BOOST_TEST(held.store.leases.force_release("lease 3"));
+    BOOST_TEST(!held.guards[3].renew());  // knows already
+    held.guards[4].release();
+    BOOST_TEST(lh::release_all(held.guards) == 2U);
+    BOOST_TEST(held.store.sizes() == std::vector<std::size_t>{3}, boost::test_tools::per_element());
+    BOOST_TEST(held.all_empty());
+}
+
+BOOST_AUTO_TEST_CASE(part_of_a_range_is_released_and_the_rest_kept)
+{
+    batching held{5};
+    BOOST_TEST(lh::release_all(std::span{held.guards}.first(2)) == 2U);
+    BOOST_TEST(!held.guards[1]);
+    BOOST_TEST(held.guards[2].held());
+}
+
+BOOST_AUTO_TEST_CASE(names_are_kept_closed_for_min_hold)
+{
+    batching held{3, {.ttl = 30s, .min_hold = 10s}};
+    held.clock.advance(4s);
+    BOOST_TEST(lh::release_all(held.guards) == 3U);
+    BOOST_TEST(held.store.leases.list().front().remaining == 6s);
+}
+
+BOOST_AUTO_TEST_CASE(guards_of_several_stores_go_to_their_own)
+{
+    batching held{3};
+    scripted_batching_store other{held.clock};
+    held.acquire(other, 2);
+    held.acquire(held.store, 2);
+    BOOST_TEST(lh::release_all(held.guards) == 7U);
+    BOOST_TEST(held.store.leases.list().empty());
+    BOOST_TEST(other.leases.list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_failure_the_store_is_asked_no_more)
+{
+    batching held{25};
+    held.store.takes = 10;
+    held.store.next(operation::release_many, fate::carried_out);
+    held.store.always(operation::release_many, fate::fails);
+    std::error_code ec;
+    BOOST_TEST(lh::release_all(held.guards, ec) == 10U);
+    BOOST_TEST((ec == lh::errc::store_unavailable));
+    BOOST_TEST(held.store.sizes().size() == 2U);
+    BOOST_TEST(held.all_empty());
+    BOOST_TEST(held.store.leases.list().size() == 15U);
+
+    plain one_by_one{5};
+    one_by_one.store.always(operation::release, fate::fails);
+    BOOST_TEST(lh::release_all(one_by_one.guards, ec) == 0U);
+    BOOST_TEST((ec == lh::errc::store_unavailable));
+    BOOST_TEST(one_by_one.store.sent(operation::release) == 1);
+    BOOST_TEST(one_by_one.all_empty());
+}
+
+BOOST_AUTO_TEST_CASE(failure_is_thrown_where_there_is_no_error_code)
+{
+    batching held{3};
+    held.store.always(operation::release_many, fate::throws);
+    BOOST_CHECK_THROW(lh::release_all(held.guards), lh::store_error);
+    BOOST_TEST(held.all_empty());
+}
+
+BOOST_AUTO_TEST_CASE(success_clears_the_error_code)
+{
+    batching held{3};
+    std::error_code ec = lh::errc::lost;
+    BOOST_TEST(lh::release_all(held.guards, ec) == 3U);
+    BOOST_TEST(!ec);
+    BOOST_TEST(lh::release_all(held.guards, ec) == 0U, "all empty already");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -14,7 +14,7 @@ class spin_patience {
 public:
     static constexpr std::chrono::microseconds longest{500};
     // Longer than this between two looks: somebody else wanted the processor.
-    static constexpr std::chrono::microseconds undisturbed{20};
+    static constexpr std::chrono::microseconds undisturbed{300};
     // Waits looked at out of how many, once it has been in vain again and again.
     static constexpr unsigned most_seldom = 64;
 

@@ -145,7 +145,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_losses_are_signalled_by_the_deadline_while_a_
     s.server.thaw();
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(row_that_somebody_has_locked_costs_the_other_terms_of_a_batch_nothing, Server, servers)
+BOOST_AUTO_TEST_CASE_TEMPLATE(row_that_somebody_has_locked_costs_the_other_terms_of_a_batch_nothing, Server,
+                              boost::mpl::list<postgresql_server>)
 {
     scene<Server> s;
     using lease_type = lh::basic_lease<lh::odbc_store>;

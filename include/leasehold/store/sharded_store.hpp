@@ -47,7 +47,7 @@ public:
     explicit sharded_store(std::vector<shard> shards) : shards_{std::move(shards)}
     {
         const auto refuse = [](const char* why) {
-            throw std::system_error{std::make_error_code(std::errc::invalid_argument), why};
+            detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument), why});
         };
         if (shards_.empty()) refuse("a sharded_store needs at least one shard");
         for (auto each = shards_.begin(); each != shards_.end(); ++each) {

@@ -209,6 +209,7 @@ private:
         {
             {
                 const std::lock_guard lock{mutex};
+                told += gathered.terms;
                 add_worker_unless_one_is_idle();
             }
             work_there.notify_one();
@@ -222,7 +223,8 @@ private:
             std::size_t room = 1;
             std::unique_lock lock{mutex};
             while (!stopping) {
-                if (jobs.empty()) {
+                if (jobs.empty()) told = 0;  // a term may have been handed over twice
+                if (told == 0) {
                     ++idle_workers;
                     work_there.wait(lock);
                     --idle_workers;
@@ -237,9 +239,10 @@ private:
                     continue;
                 }
                 std::shared_ptr<watched_term> first = jobs.pop();
+                --told;
                 take_along(*first, together);
                 // A worker counts as idle until it runs, so a second job may have been left to this one too.
-                if (!jobs.empty()) add_worker_unless_one_is_idle();
+                if (told != 0 && !jobs.empty()) add_worker_unless_one_is_idle();
                 lock.unlock();
                 renew(std::move(first), together);
                 lock.lock();
@@ -251,9 +254,11 @@ private:
         {
             const void* const kind = first.batch_kind();
             const std::size_t most = kind ? std::min(most_together(first.may_go_with(), batch_limit), others.capacity()) : 1;
-            while (others.size() + 1 < most && !jobs.empty() && jobs.first()->batch_kind() == kind &&
-                   jobs.first()->may_go_with() >= first.may_go_with())
+            while (others.size() + 1 < most && told != 0 && !jobs.empty() && jobs.first()->batch_kind() == kind &&
+                   jobs.first()->may_go_with() >= first.may_go_with()) {
                 others.push_back(jobs.pop());
+                --told;
+            }
         }
 
         static void renew(std::shared_ptr<watched_term> first, std::vector<std::shared_ptr<watched_term>>& others)
@@ -287,6 +292,7 @@ private:
         typename background::condition_variable work_there;
         deadline_heap queue;
         job_queue jobs;
+        std::size_t told = 0;         // how many of them the workers may take; the rest is still being gathered
         std::size_t batch_limit = 1;  // of the store, as it said last
         std::size_t enrolled = 0;
         std::size_t idle_workers = 0;

@@ -66,11 +66,14 @@ private:
     // The driver has set the character set (utf8mb4) and refuses SET NAMES. Strict, so that no value is cut in silence.
     static std::vector<std::string> on_connect(const circumstances& at)
     {
-        const auto seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(at.lock_timeout).count());
+        const auto whole = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::seconds>(d).count()); };
         return {"set session transaction isolation level read committed",
                 "set time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
                 " innodb_lock_wait_timeout = " +
-                    seconds};
+                    whole(at.lock_timeout) +
+                    // A process that is frozen between a release of many and its commit keeps their rows locked no longer
+                    // than a call. MySQL has no such setting, and takes this for a comment.
+                    " /*M!100300 , idle_write_transaction_timeout = " + whole(at.call_timeout) + " */"};
     }
 
     // VARBINARY compares bytes and pads nothing. The index on (name, token) alone is what a fence locks: a renewal doesn't

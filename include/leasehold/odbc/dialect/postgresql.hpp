@@ -69,6 +69,8 @@ private:
                           " set_config('TimeZone', 'UTC', false), set_config('client_encoding', 'UTF8', false)";
         sql += ", set_config('lock_timeout', '" + ms(at.lock_timeout) + "', false)";
         sql += ", set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
+        // A process that is frozen between a release of many and its commit keeps their rows locked no longer than a call.
+        sql += ", set_config('idle_in_transaction_session_timeout', '" + ms(at.call_timeout) + "', false)";
         // An answer whose commit is not on disk yet could be forgotten in a crash of the server, token and all.
         sql += ", set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'local'"
                " else current_setting('synchronous_commit') end, false)";

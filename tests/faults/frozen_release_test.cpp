@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server
+// A process that is frozen between a release of many leases and its commit: their rows are locked by then.
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/eventually.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+
+#include <boost/mpl/list.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace lh = leasehold;
+namespace od = lh::odbc::detail;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using servers = boost::mpl::list<postgresql_server, mariadb_server>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(frozen_release)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(rows_are_free_for_others_within_a_call_timeout, Server, servers)
+{
+    const Server server;
+    const lh::odbc_options options{.call_timeout = 2s};
+    lh::odbc_store store{server.connection_string(), options};
+    store.create_schema();
+    std::error_code ec;
+    const std::vector<std::string> names{"a", "b", "c"};
+    od::batch many{names.size()};
+    std::vector<od::item_number> all;
+    for (const std::string& name : names) {
+        const auto got = store.try_acquire(name, "frozen", 3s, ec);
+        BOOST_REQUIRE(got.granted());
+        all.push_back(static_cast<od::item_number>(many.size()));
+        many.add(name, "frozen", got.token.value());
+    }
+
+    // What release_many() does, and never comes to the commit.
+    od::connection frozen{std::make_shared<const od::configuration>(server.connection_string(), options, &lh::dialect::detected::describe)};
+    BOOST_REQUIRE((frozen.connect() == od::fault::none));
+    frozen.set_time_to_live({});
+    BOOST_REQUIRE((frozen.begin_transaction() == od::fault::none));
+    BOOST_REQUIRE((frozen.run_batch(od::batch_kind::releases, many, all) == od::fault::none));
+    BOOST_REQUIRE(frozen.rows() == 3);
+
+    for (const std::string& name : names)
+        BOOST_TEST(eventually([&] { return store.try_acquire(name, "next", 30s, ec).granted() && !ec; }, 15s), name);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -232,7 +232,9 @@ private:
             }
             return answer.result;
         }
-        grant_answer answer = attempt(what, {lock_use::in_line, key_of(what.name)}, nullptr, why);
+        const lock_use how = line_.had_to_wait() ? lock_use::in_line : lock_use::in_line_anew;
+        grant_answer answer = attempt(what, {how, key_of(what.name)}, nullptr, why);
+        line_.set_had_to_wait(!answer.result.granted());
         if (why || answer.result.granted()) return answer.result;
         // Out of turn: the next term is as good as granted, to whoever has the lock.
         line_.ask(place, what.name, answer.result.token.value() + (answer.out_of_turn ? 1 : 0));

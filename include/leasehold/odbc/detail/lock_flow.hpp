@@ -96,12 +96,28 @@ fault grant_in_line_as_read(Database& db, grant_answer& answer, bool& locked)
     return busy_after_reading(db, answer);
 }
 
-// A term only together with the lock, or for the owner of the live one.
+// From the term `hint`, if it is still as this store left it and nobody is in line.
 template <class Database>
-fault grant_in_line_flow(Database& db, grant_answer& answer, bool& locked)
+fault retake_in_line(Database& db, std::int64_t hint, grant_answer& answer, bool& answered, bool& locked)
+{
+    db.set_token(hint);
+    const fault failed = db.run(statement::queued_take);
+    answered = locked = failed != fault::none || db.rows() > 0;  // after a failure: not known
+    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+    if (failed == fault::none && answered) answer = granted(hint + 1, true);
+    return failed;
+}
+
+// A term only together with the lock, or for the owner of the live one. `hint` as in grant_by_compare_and_set().
+template <class Database>
+fault grant_in_line_flow(Database& db, std::int64_t hint, grant_answer& answer, bool& locked)
 {
     if (db.single_statement_grant())
         return locking_grant_in_one_statement(db, statement::queued_grant, answer, locked);
+    if (hint > 0) {
+        bool answered = false;
+        if (const fault failed = retake_in_line(db, hint, answer, answered, locked); answered) return failed;
+    }
     const fault failed = db.run(statement::queued_read);
     if (failed == fault::none) return grant_in_line_as_read(db, answer, locked);
     locked = true;

@@ -13,6 +13,7 @@ enum class lock_use : std::uint8_t {
     none,
     with_grant,  // acquire: try it with a new term
     in_line,     // acquire: a new term only with the lock, so as not to pass those who queue for it
+    in_line_anew,  // acquire: the same, where nobody else was in line the last time, so that it may well be as it was left
     handed,      // acquire: this session has just been given it, perhaps by a release that isn't committed yet
     have,        // acquire, release: this session has it
 };

@@ -65,7 +65,7 @@ public:
         const std::array<const std::string*, statement_count> texts{
             &d.probe,           &d.grant,           &d.read,         &d.observe,       &d.insert,         &d.take,         &d.renew,
             &d.release,         &d.close,           &d.inspect,      &d.list,           &d.force_release, &l.locking_grant,
-            &l.locking_insert,  &l.locking_take,    &l.locking_retake, &l.queued_read,  &l.queued_grant,  &l.held_grant,
+            &l.locking_insert,  &l.locking_take,    &l.locking_retake, &l.queued_take, &l.queued_read,  &l.queued_grant,  &l.held_grant,
             &l.unlocking_release, &l.unlocking_close, &l.lock,         &l.unlock,       &l.backend,       &l.end_wait};
         for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], options);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);

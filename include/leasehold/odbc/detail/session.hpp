@@ -280,8 +280,10 @@ private:
     fault acquire_and_lock(std::int64_t hint)
     {
         bool locked = false;
-        const fault failed = order_.use == lock_use::in_line ? grant_in_line_flow(db_, answer_.grant, locked)
-                                                             : locking_grant_flow(db_, hint, answer_.grant, locked);
+        const bool anew = order_.use == lock_use::in_line_anew;
+        const fault failed = anew || order_.use == lock_use::in_line
+                                 ? grant_in_line_flow(db_, anew ? hint : 0, answer_.grant, locked)
+                                 : locking_grant_flow(db_, hint, answer_.grant, locked);
         if (failed == fault::failure && !db_.last_report().details.advice.empty()) return failed;
         if (failed == fault::connection_lost || failed == fault::timeout) return failed;
         answer_.grant.locked = locked && failed == fault::none && answer_.grant.result.granted() && answer_.grant.fresh;

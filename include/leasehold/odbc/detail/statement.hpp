@@ -27,6 +27,7 @@ enum class statement : std::uint8_t {
     locking_insert,
     locking_take,
     locking_retake,
+    queued_take,
     queued_read,
     queued_grant,
     held_grant,
@@ -37,7 +38,7 @@ enum class statement : std::uint8_t {
     backend,
     end_wait
 };
-inline constexpr std::size_t statement_count = 25;
+inline constexpr std::size_t statement_count = 26;
 
 enum class parameter : std::uint8_t {
     name,

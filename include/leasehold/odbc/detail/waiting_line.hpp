@@ -74,6 +74,10 @@ public:
     [[nodiscard]] std::int64_t turns_before() const noexcept { return turns_before_; }
     void set_turns_before(std::int64_t turns) noexcept { turns_before_ = turns; }
 
+    // Whether the last waiter of this store had to wait.
+    [[nodiscard]] bool had_to_wait() const noexcept { return had_to_wait_; }
+    void set_had_to_wait(bool it_had) noexcept { had_to_wait_ = it_had; }
+
     void leave(std::string_view name, place_in_line& place) noexcept
     {
         {
@@ -116,6 +120,7 @@ private:
     const std::shared_ptr<waiting_sessions> sessions_;
     turn_patience patience_;
     std::atomic<std::int64_t> turns_before_{0};
+    std::atomic<bool> had_to_wait_{false};
     mutable std::mutex mutex_;
     std::map<std::string, place_pointer, std::less<>> places_;
     std::atomic<std::size_t> count_{0};  // nearly always 0, so that attempts needn't lock

@@ -123,6 +123,10 @@ private:
                            " values (:name, :owner, 1 + 0 * coalesce(get_lock({key}, 0), 0), {later})";
         l.locking_take = "update {table} set {owner} = :owner, {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0),"
                          " {expires_at} = {later} where {name} = :name and {token} = :token and ({live}) is not true";
+        // Found by a unique key, so the row is locked before this is worked out, and it is worked out once.
+        l.queued_take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
+                        " where {name} = :name and {token} = :token"
+                        " and case when {live} then 0 else coalesce(get_lock({key}, 0), 0) end = 1";
         l.queued_read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                         " case when {live} then 1 else 0 end, {remaining},"
                         " case when {expires_at} = {long ago} then 1 else 0 end,"

@@ -18,6 +18,7 @@ struct session_lock_sql {
     std::string locking_insert;     ///< otherwise: as insert, and tries the lock
     std::string locking_take;       ///< otherwise: as take, and tries the lock if it takes
     std::string locking_retake;     ///< single: as take, and tries the lock if it takes; shows then whether it has it
+    std::string queued_take;        ///< otherwise: as take, but only if it gets the lock
     std::string queued_read;        ///< otherwise: as read, but tries the lock if the row isn't live; sixth column: has it
     std::string queued_grant;       ///< single: as grant, but only if it gets the lock, or the live term is :owner's;
                                     ///< refused: 0, token, remaining (not positive: nobody holds), 0, has the lock

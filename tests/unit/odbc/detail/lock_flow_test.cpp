@@ -41,10 +41,10 @@ outcome locking_grant(scripted_database& db, std::int64_t hint = 0)
     return result;
 }
 
-outcome grant_in_line(scripted_database& db)
+outcome grant_in_line(scripted_database& db, std::int64_t hint = 0)
 {
     outcome result;
-    result.failed = od::grant_in_line_flow(db, result.answer, result.locked);
+    result.failed = od::grant_in_line_flow(db, hint, result.answer, result.locked);
     return result;
 }
 
@@ -224,6 +224,41 @@ BOOST_AUTO_TEST_CASE(grant_in_line_takes_a_free_name_when_it_gets_the_lock)
     BOOST_TEST(!result.answer.out_of_turn);
     BOOST_TEST(result.answer.result.remaining == 50us);
     BOOST_TEST(result.locked);
+}
+
+BOOST_AUTO_TEST_CASE(grant_in_line_takes_a_name_as_it_was_left_without_reading_first)
+{
+    scripted_database still{changes(1)};
+    outcome result = grant_in_line(still, 8);
+    BOOST_TEST(result.answer.result.token == lh::fencing_token{9});
+    BOOST_TEST(result.answer.fresh);
+    BOOST_TEST(result.locked);
+    BOOST_TEST((still.asked == statements{statement::queued_take}));
+    BOOST_TEST(still.tokens.front() == 8);
+
+    // Held, or in use since, or somebody has the lock.
+    scripted_database gone{changes(0), shows_row(9, another, over, -20, false, !with_lock)};
+    result = grant_in_line(gone, 8);
+    BOOST_TEST(result.answer.out_of_turn);
+    BOOST_TEST(!result.locked);
+    BOOST_TEST((gone.asked == statements{statement::queued_take, statement::queued_read}));
+
+    // A row that stays locked, by a fence: whether the lock was got is not known.
+    scripted_database fenced{fails(fault::lock_timeout), shows_row(8, another, live, 50)};
+    result = grant_in_line(fenced, 8);
+    BOOST_TEST(result.failed == fault::none);
+    BOOST_TEST(!result.answer.result.granted());
+    BOOST_TEST(result.locked);
+    BOOST_TEST((fenced.asked == statements{statement::queued_take, statement::read}));
+
+    scripted_database broken{fails(fault::connection_lost)};
+    result = grant_in_line(broken, 8);
+    BOOST_TEST(result.failed == fault::connection_lost);
+    BOOST_TEST(result.locked);
+
+    scripted_database busy_before{shows_row(8, another, live, 50)};
+    grant_in_line(busy_before, od::busy_last_time);
+    BOOST_TEST((busy_before.asked == statements{statement::queued_read}));
 }
 
 BOOST_AUTO_TEST_CASE(grant_in_line_of_a_held_name_is_busy_and_gets_no_lock)

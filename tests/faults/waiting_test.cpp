@@ -86,6 +86,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waiters_get_their_turn_in_the_order_they_came, Ser
     BOOST_TEST(s.nothing_is_left(0));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(who_releases_and_comes_back_at_once_passes_nobody, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease first{s.stores[0], "n", terms};
+    lh::basic_lease second{s.stores[1], "n", terms};
+    for (int i = 0; i < 10; ++i) {
+        { const auto alone = first.acquire(); }
+        auto guard = first.acquire();
+        const auto token = guard.token();
+        lh::fencing_token next;
+        std::jthread waits{[&] { next = second.acquire().token(); }};
+        BOOST_REQUIRE(s.are_in_line(1));
+        guard.release();
+        const auto again = first.acquire().token();
+        waits.join();
+        BOOST_TEST(next.value() == token.value() + 1);
+        BOOST_TEST(again.value() == token.value() + 2);
+    }
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, servers)
 {
     waiting_scene<Server> s;

@@ -27,6 +27,7 @@ enum class store_fault : std::uint8_t {
 ///     lh::faulty_store flaky{store, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
 ///
 /// The plan is asked before each call, on the thread that makes it; it may block, for a store that hangs. It must not throw.
+/// Never a batching_store: each renewal and each release is a call, with its own fate.
 /// Thread safety: as the store's, given a plan that can be asked from several threads. Lifetime: the store must outlive it.
 template <lease_store Store, class Plan>
     requires std::is_invocable_r_v<store_fault, Plan&, const store_call&>

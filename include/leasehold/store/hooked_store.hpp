@@ -7,8 +7,10 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -20,6 +22,7 @@ struct store_call_report {
     std::error_code error;  ///< what it failed with; none: it did not
     bool positive = false;  ///< granted, renewed, released, or held (inspect); meaningless where error is set
     duration took{};        ///< from call to return
+    std::size_t together = 1;  ///< how many were made in one call, which took all of them this long
 };
 
 /// A store that tells a hook of every call, for logs and metrics.
@@ -63,6 +66,31 @@ public:
                         &std::optional<lease_record>::has_value);
     }
 
+    /// See batching_store.
+    [[nodiscard]] std::size_t batch_size() const noexcept
+        requires batching_store<Store>
+    {
+        return store_.batch_size();
+    }
+
+    /// See batching_store; the hook is told of each renewal.
+    void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
+        requires batching_store<Store>
+    {
+        const auto begun = std::chrono::steady_clock::now();
+        store_.renew_many(renewals, answers, within, ec);
+        report_each(store_operation::renew, renewals, &term_renewal::ttl, answers, ec, begun);
+    }
+
+    /// See batching_store; the hook is told of each release.
+    void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
+        requires batching_store<Store>
+    {
+        const auto begun = std::chrono::steady_clock::now();
+        store_.release_many(releases, answers, ec);
+        report_each(store_operation::release, releases, &term_release::keep_closed, answers, ec, begun);
+    }
+
     /// What it decorates.
     [[nodiscard]] Store& underlying() const noexcept { return store_; }
 
@@ -88,14 +116,36 @@ public:
     }
 
 private:
+    using moment = std::chrono::steady_clock::time_point;
+
+    static duration since(moment begun)
+    {
+        return std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
+    }
+
     template <class Call, class Positive>
     auto reported(const store_call& call, std::error_code& ec, Call&& make, Positive positive)
     {
         const auto begun = std::chrono::steady_clock::now();
         auto result = make();
-        const auto took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
+        const auto took = since(begun);
         hook_(call, store_call_report{.error = ec, .positive = !ec && std::invoke(positive, result), .took = took});
         return result;
+    }
+
+    // What has no answer failed with what the call failed with.
+    template <class Item>
+    void report_each(store_operation what, std::span<const Item> items, duration Item::*time, std::span<const batch_answer> answers,
+                     std::error_code ec, moment begun)
+    {
+        const auto took = since(begun);
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const Item& item = items[i];
+            const bool answered = answers[i] != batch_answer::unknown;
+            hook_(store_call{what, item.name, item.owner, item.token, item.*time},
+                  store_call_report{.error = answered ? std::error_code{} : ec, .positive = answers[i] == batch_answer::yes, .took = took,
+                                    .together = items.size()});
+        }
     }
 
     Store& store_;

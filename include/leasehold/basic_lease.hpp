@@ -326,8 +326,12 @@ private:
             }
             attempt_result tried = attempt(ec);
             if (tried.guard || ec) return tried;
-            if (!tried.own_guard_alive) on_busy(tried.answer);
-            machine.busy(clock().now(), tried.answer.remaining, watch.live() || tried.own_guard_alive);
+            if (tried.own_guard_alive) {
+                machine.busy(clock().now(), duration::max(), true);
+            } else {
+                on_busy(tried.answer);
+                machine.busy(clock().now(), tried.answer.remaining, watch.live());
+            }
         }
     }
 

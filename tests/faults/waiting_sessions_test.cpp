@@ -177,6 +177,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(no_lock_outlives_its_term, Server, servers)
         guard.release();
     }
     BOOST_TEST(s.locks() == 0);
+    for (int i = 0; i < 3; ++i) {
+        auto guard = holder.acquire();
+        BOOST_TEST(s.locks() == 1);
+        guard.release();
+        BOOST_TEST(s.locks() == 0);
+    }
     {
         auto lost = holder.try_acquire();
         BOOST_TEST(s.stores[1].force_release("n"));

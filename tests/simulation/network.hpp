@@ -71,16 +71,28 @@ public:
     [[nodiscard]] static std::string describe(const request& asked)
     {
         static constexpr const char* asks[] = {"try_acquire", "renew", "release", "inspect", "sql", "write", "watch"};
-        static constexpr const char* statements[] = {"probe",   "grant", "read",    "insert", "take",         "renew",
-                                                     "release", "close", "inspect", "list",   "force_release"};
-        std::string text = asked.what == ask::sql ? statements[static_cast<std::size_t>(asked.which)]
-                                                  : asks[static_cast<std::size_t>(asked.what)];
+        std::string text = asked.what == ask::sql ? name_of(asked.which) : asks[static_cast<std::size_t>(asked.what)];
         text += " '" + std::string{lease_names[static_cast<std::size_t>(asked.name)]} + "'";
         if (asked.token != 0) text += " token " + std::to_string(asked.token);
         return text;
     }
 
 private:
+    static const char* name_of(statement which)
+    {
+        switch (which) {
+        case statement::grant: return "grant";
+        case statement::read: return "read";
+        case statement::insert: return "insert";
+        case statement::take: return "take";
+        case statement::renew: return "renew";
+        case statement::release: return "release";
+        case statement::close: return "close";
+        case statement::inspect: return "inspect";
+        default: return "statement";
+        }
+    }
+
     struct pending {
         fiber* caller;  // none: it waits no longer
         process* of;

@@ -150,7 +150,8 @@ concept polled_store = lease_store<S> && requires(const S& s) {
 /// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, also if it is free already. A hint: it may wake for no reason, or not at all. While it lives, attempts at `name` are a waiter's, whom the store may put in a queue. Reports no errors; may throw std::bad_alloc |
 /// | watch.live() | bool | asked after each busy answer, the first time at the latest to begin to watch: false where no wake can be expected (any more), so that the waiter has to ask again from time to time |
 ///
-/// A live watch is all a waiter relies on whose busy answer had no `remaining`: it must then wake also when the time runs out.
+/// A waiter whose busy answer had no `remaining` relies on a live watch for 5 s, and then asks again: so let it wake also when
+/// the time runs out.
 /// A release that keeps the name closed should wake too: it may open before the time that waiters were told.
 /// `watch` need be neither movable nor copyable; its destructor takes at most 30 ms; `w` outlives it. No more than one watch of
 /// a name is alive in a process at a time, unless two decorators wrap one store.

@@ -7,6 +7,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 namespace leasehold::inline v0::waiting {
@@ -21,6 +22,9 @@ struct wait_step {
     wait_action action = wait_action::sleep;
     time_point at{};
 };
+
+/// How long a waiter relies on being woken where the store has not said when the lease ends: a wake may get lost.
+inline constexpr std::chrono::seconds longest_trust{5};
 
 /// What a waiter does next: a pure function of what happened and what time it is, without I/O, threads or a clock.
 ///
@@ -44,12 +48,13 @@ public:
         return {wait_action::sleep, std::min(attempt_at_, deadline_)};
     }
 
-    /// The store said busy, `now`, for `remaining` (0: it doesn't know). `woken_on_release`: somebody will wake this waiter.
+    /// The store said busy, `now`, for `remaining` (0: it doesn't know; max: nobody needs to ask before a wake).
+    /// `woken_on_release`: somebody will wake this waiter.
     void busy(time_point now, duration remaining, bool woken_on_release) noexcept
     {
         tried_ = true;
-        attempt_at_ = time_point::max();
-        if (remaining > duration::zero() && remaining < time_point::max() - now) attempt_at_ = now + remaining;
+        if (remaining <= duration::zero()) remaining = longest_trust;
+        attempt_at_ = remaining < time_point::max() - now ? now + remaining : time_point::max();
         if (!woken_on_release) attempt_at_ = std::min(attempt_at_, now + next_pause());
     }
 

@@ -69,13 +69,24 @@ BOOST_AUTO_TEST_CASE(a_wake_brings_an_attempt_at_once_and_a_wrong_one_costs_only
     BOOST_TEST((m.next(start + 1s, not_cancelled).at == start + 3s));
 }
 
-BOOST_AUTO_TEST_CASE(a_remaining_time_that_is_unknown_is_waited_for_without_end_only_where_somebody_wakes)
+BOOST_AUTO_TEST_CASE(a_remaining_time_that_is_unknown_is_asked_for_again_soon_also_where_somebody_wakes)
 {
-    auto m = machine();
+    auto m = machine(1h);
     m.busy(start, 0s, somebody_wakes_us);
-    BOOST_TEST((m.next(start, not_cancelled).at == start + 10s));
+    BOOST_TEST((m.next(start, not_cancelled).at == start + 5s));
+    m.busy(start, -1ns, somebody_wakes_us);
+    BOOST_TEST((m.next(start, not_cancelled).at == start + 5s));
     m.busy(start, 0s, !somebody_wakes_us);
     BOOST_TEST((m.next(start, not_cancelled).at <= start + pauses.shortest));
+}
+
+BOOST_AUTO_TEST_CASE(a_time_without_end_is_waited_for_until_woken)
+{
+    auto m = machine(1h);
+    m.busy(start, lh::duration::max(), somebody_wakes_us);
+    BOOST_TEST((m.next(start, not_cancelled).at == start + 1h));
+    m.woken(start + 1s);
+    BOOST_TEST((m.next(start + 1s, not_cancelled).action == wait_action::attempt));
 }
 
 BOOST_AUTO_TEST_CASE(without_anybody_to_wake_it_the_pauses_double_up_to_the_longest_and_each_is_cut_by_up_to_a_half)

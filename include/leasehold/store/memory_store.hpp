@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -76,11 +77,15 @@ public:
     /// See lease_store.
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
     {
-        return change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
+        bool woken = false;
+        const bool ended = change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
             e.owner.clear();  // nobody is the same owner now, who would be granted it in spite of keep_closed
             e.ends = now + keep_closed;
-            s.released(name);
+            woken = s.released(name);
         });
+        // Who was woken often waits for this very processor: let it go first.
+        if (woken) std::this_thread::yield();
+        return ended;
     }
 
     /// See lease_store.
@@ -230,11 +235,13 @@ private:
         entry_map entries;
         std::vector<release_watch*> watches;
 
-        // Wakes the one who has waited longest. Under the mutex, so that a watch is not destroyed meanwhile.
-        void released(std::string_view name) noexcept
+        // Wakes the one who has waited longest, if any. Under the mutex, so that a watch is not destroyed meanwhile.
+        bool released(std::string_view name) noexcept
         {
             const auto first = std::ranges::find(watches, name, [](const release_watch* watch) { return std::string_view{watch->name_}; });
-            if (first != watches.end()) (*first)->waker_.wake();
+            if (first == watches.end()) return false;
+            (*first)->waker_.wake();
+            return true;
         }
     };
 

@@ -285,7 +285,6 @@ private:
 
     static lh::duration told_to_waiters(lh::duration remaining)
     {
-        if (is(defect::waiters_are_told_no_remaining_time)) return {};
         if (is(defect::waiters_are_told_too_long)) return remaining + std::chrono::hours{1};
         if (is(defect::waiters_are_told_next_to_nothing)) return std::chrono::nanoseconds{1};
         if (is(defect::waiters_are_let_in_early)) return remaining - std::chrono::seconds{1};

@@ -55,7 +55,6 @@ enum class defect {
     renewal_wakes,
     ended_wait_keeps_the_name_reserved,
     waiters_are_shown_as_holders,
-    waiters_are_told_no_remaining_time,
     waiters_are_told_too_long,
     waiters_are_told_next_to_nothing,
     waiters_are_let_in_early,

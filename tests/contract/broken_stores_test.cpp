@@ -106,8 +106,6 @@ constexpr std::array catches{
               "wait_that_ran_out_of_time_leaves_nothing_behind"},
     caught_by{defect::waiters_are_shown_as_holders, "waiters_are_shown_as_holders",
               "wait_that_was_cancelled_ends_soon_and_leaves_nothing_behind"},
-    caught_by{defect::waiters_are_told_no_remaining_time, "waiters_are_told_no_remaining_time",
-              "waiter_gets_the_lease_of_a_holder_that_never_releases_when_it_runs_out_and_not_before"},
     caught_by{defect::waiters_are_told_too_long, "waiters_are_told_too_long",
               "waiter_gets_the_lease_of_a_holder_that_never_releases_when_it_runs_out_and_not_before"},
     caught_by{defect::waiters_are_told_next_to_nothing, "waiters_are_told_next_to_nothing", "waiter_asks_the_store_rarely"},

@@ -48,7 +48,7 @@ public:
         state_ = state::queued;
         lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
         to_thread_.notify_one();
-        if (ends_soon()) {
+        if (comes_soon(for_answer_, [this] { return state_ == state::done; })) {
             state_ = state::idle;
             return true;
         }
@@ -134,25 +134,28 @@ public:
 private:
     enum class state : std::uint8_t { idle, queued, working, done, given_up, stopping, stopped };
 
-    // Looks for the end of the call for a while, giving way to whoever else wants the processor.
-    bool ends_soon()
+    // Looks for a while whether it comes true, giving way to whoever else wants the processor.
+    template <class Condition>
+    static bool comes_soon(spin_patience& spin, Condition condition)
     {
-        const auto patience = spin_.next();
+        const auto patience = spin.next();
         if (patience == patience.zero()) return false;
         auto now = std::chrono::steady_clock::now();
         const auto until = now + patience;
-        while (state_ != state::done) {
+        while (!condition()) {
             const auto before = std::exchange(now, std::chrono::steady_clock::now());
             // Whoever sleeps is preferred to whoever gives way: where processors are wanted, sleeping is quicker.
             if (now >= until || now - before > spin_patience::undisturbed) {
-                spin_.was_in_vain();
+                spin.was_in_vain();
                 return false;
             }
             std::this_thread::yield();
         }
-        spin_.was_worth_it();
+        spin.was_worth_it();
         return true;
     }
+
+    [[nodiscard]] bool has_nothing_to_do() const noexcept { return state_ == state::done || state_ == state::idle; }
 
     void serve()
     {
@@ -174,6 +177,7 @@ private:
             else
                 to_caller_.notify_one();
             done = nullptr;
+            comes_soon(for_next_, [this] { return !has_nothing_to_do(); });  // a release often follows its grant at once
             lock.lock();
         }
         const bool given_up = state_ == state::given_up;
@@ -194,7 +198,8 @@ private:
     std::mutex mutex_;
     std::condition_variable to_thread_, to_caller_;
     std::atomic<state> state_{state::idle};  // changed under the mutex, but for a `done` that the caller has seen
-    spin_patience spin_;
+    spin_patience for_answer_{spin_patience::for_an_answer};  // of the caller
+    spin_patience for_next_{spin_patience::for_the_next_call};  // of the session's thread
     std::thread thread_;
 };
 

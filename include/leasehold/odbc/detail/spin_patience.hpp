@@ -12,23 +12,29 @@ namespace leasehold::inline v0::odbc::detail {
 // vain it is tried ever more seldom. Not thread-safe.
 class spin_patience {
 public:
-    static constexpr std::chrono::microseconds longest{500};
+    static constexpr std::chrono::microseconds for_an_answer{500};
+    // What a caller does between two calls takes longer, or hardly any time.
+    static constexpr std::chrono::microseconds for_the_next_call{50};
     // Longer than this between two looks: somebody else wanted the processor.
     static constexpr std::chrono::microseconds undisturbed{300};
     // Waits looked at out of how many, once it has been in vain again and again.
     static constexpr unsigned most_seldom = 64;
 
+    explicit spin_patience(std::chrono::microseconds longest = for_an_answer) noexcept : longest_{longest} {}
+
+    // For how long, now.
     [[nodiscard]] std::chrono::microseconds next() noexcept
     {
         if (++skipped_ < every_) return std::chrono::microseconds::zero();
         skipped_ = 0;
-        return longest;
+        return longest_;
     }
 
     void was_worth_it() noexcept { every_ = 1; }
     void was_in_vain() noexcept { every_ = std::min(every_ * 2, most_seldom); }
 
 private:
+    std::chrono::microseconds longest_;
     unsigned every_ = 1;
     unsigned skipped_ = 0;
 };

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(every_wait_is_looked_at_while_that_is_worth_it)
 {
     spin_patience patience;
     for (int i = 0; i < 100; ++i) {
-        BOOST_TEST((patience.next() == spin_patience::longest));
+        BOOST_TEST((patience.next() == spin_patience::for_an_answer));
         patience.was_worth_it();
     }
 }
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_worth_it_makes_every_wait_looked_at_again)
     spin_patience patience;
     looked_at(patience, 200);
     patience.was_worth_it();
-    BOOST_TEST((patience.next() == spin_patience::longest));
+    BOOST_TEST((patience.next() == spin_patience::for_an_answer));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

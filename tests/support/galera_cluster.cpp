@@ -31,8 +31,8 @@ std::string seconds(std::chrono::milliseconds time)
 
 }  // namespace
 
-galera_node::galera_node(const ports& own, std::string addresses, bool founder)
-    : database_server{account_for_server({"mysql", "nobody"}), {}, SIGTERM, SIGKILL}, own_{own},
+galera_node::galera_node(const ports& own, std::string addresses, bool founder, std::vector<std::string> extra_arguments)
+    : database_server{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL}, own_{own},
       addresses_{std::move(addresses)}, founder_{founder}, founds_{founder}
 {
     static_cast<void>(find_program({"mariadbd", "mysqld"}));
@@ -81,6 +81,7 @@ std::vector<std::string> galera_node::command() const
         "--wsrep-cluster-name=leasehold", "--wsrep-node-address=127.0.0.1", "--wsrep-node-incoming-address=" + local(port()),
         "--wsrep-sst-receive-address=" + local(own_.whole_copy), "--wsrep-sst-method=rsync", "--wsrep-slave-threads=2",
         "--wsrep-provider-options=" + options, "--wsrep-cluster-address=gcomm://" + addresses_};
+    arguments.insert(arguments.end(), extra_arguments().begin(), extra_arguments().end());
     if (founds_) arguments.emplace_back("--wsrep-new-cluster");
     return arguments;
 }
@@ -114,7 +115,7 @@ int galera_node::group_size()
     return size.empty() ? 0 : std::stoi(size);
 }
 
-galera_cluster::galera_cluster()
+galera_cluster::galera_cluster(const std::vector<std::string>& extra_arguments)
 {
     std::array<galera_node::ports, size> ports{};
     std::vector<int> taken;
@@ -129,7 +130,8 @@ galera_cluster::galera_cluster()
         each = {another_port(), another_port(), another_port()};
         addresses += (addresses.empty() ? "" : ",") + local(each.group);
     }
-    for (std::size_t i = 0; i < size; ++i) nodes_[i] = std::make_unique<galera_node>(ports[i], addresses, i == 0);
+    for (std::size_t i = 0; i < size; ++i)
+        nodes_[i] = std::make_unique<galera_node>(ports[i], addresses, i == 0, extra_arguments);
     if (!wait_until_whole()) throw std::runtime_error{"the cluster's nodes don't find each other:\n" + nodes_[0]->log()};
 }
 

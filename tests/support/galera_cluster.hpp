@@ -25,7 +25,7 @@ public:
     };
 
     /// `addresses`: of the whole group. The founder makes a group of its own the first time it starts.
-    galera_node(const ports& own, std::string addresses, bool founder);
+    galera_node(const ports& own, std::string addresses, bool founder, std::vector<std::string> extra_arguments = {});
 
     using database_server::connection_string;
     [[nodiscard]] std::string connection_string(const std::string& user, const std::string& password,
@@ -61,8 +61,8 @@ public:
     static constexpr std::size_t size = 3;
     static constexpr std::chrono::milliseconds suspicion{1500};
 
-    /// Throws missing_requirement where there is no Galera.
-    galera_cluster();
+    /// Every node gets these arguments of the program mariadbd. Throws missing_requirement where there is no Galera.
+    explicit galera_cluster(const std::vector<std::string>& extra_arguments = {});
 
     [[nodiscard]] galera_node& node(std::size_t number) { return *nodes_.at(number); }
     /// All nodes work, in one group.

@@ -2,7 +2,11 @@
 // What leases cost beside the statements that nobody can do without, beside what one would write by hand, and beside the flow
 // that is found on the web: all in turn within one run; medians, ratios of each round with their least and most.
 #include "../results.hpp"
+#include "../usual_sizes.hpp"
+#include "memory.hpp"
+#include "one_processor.hpp"
 #include "rounds.hpp"
+#include "synchronous_standby.hpp"
 #include "ways.hpp"
 
 #include <leasehold/leasehold.hpp>
@@ -17,26 +21,33 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <unordered_map>
+#include <thread>
 #include <vector>
 
 namespace lh = leasehold;
 using namespace cost;
 using namespace leasehold_test;
-using namespace std::chrono_literals;
 
 namespace {
+
+struct options {
+    bool one_processor = false;
+    std::string only{};
+    std::string results{};
+
+    /// Of the subjects' names, to tell these figures from the others.
+    [[nodiscard]] std::string suffix() const { return one_processor ? ", one processor" : ""; }
+};
 
 void print(results& raw, const std::string& subject, const alternating& all, std::size_t floor)
 {
     for (std::size_t i = 0; i < all.size(); ++i) {
         const spread ratio = all.ratio(i, floor);
-        std::printf("%-24s %-32s %9.2f us   ratio %6.2f (%.2f to %.2f)\n", subject.c_str(), all.name(i).c_str(), all.time(i).median, ratio.median,
+        std::printf("%-40s %-32s %9.2f us   ratio %6.2f (%.2f to %.2f)\n", subject.c_str(), all.name(i).c_str(), all.time(i).median, ratio.median,
                     ratio.least, ratio.most);
         raw.add(subject, all.name(i), all.time(i).median);
         raw.add(subject, all.name(i) + ", ratio", ratio.median);
@@ -78,7 +89,7 @@ void measure(results& raw, const database& of)
     terms.run(of.times);
     print(raw, of.label, terms, 0);
     const double bound = terms.difference(1, 2).median / 2, library = terms.difference(2, 3).median / 2;
-    std::printf("%-24s a call: bounded time %.1f us, all else the library adds %.1f us\n", of.label.c_str(), bound, library);
+    std::printf("%-40s a call: bounded time %.1f us, all else the library adds %.1f us\n", of.label.c_str(), bound, library);
     raw.add(of.label, "bounded time", bound);
     raw.add(of.label, "library", library);
 
@@ -89,95 +100,103 @@ void measure(results& raw, const database& of)
     answers.add("busy attempt", [&] {
         if (other.try_acquire()) throw std::runtime_error{"what is held was granted"};
     });
+    answers.add("the same attempt unbounded", [&] { unbounded.ask("floor"); });
     answers.run(2 * of.times);
     print(raw, of.label, answers, 0);
 }
 
-void measure_memory(results& raw)
+void measure_memory(results& raw, const options& wanted)
 {
-    std::mutex mutex;
-    std::unordered_map<std::string, bool> table{{"measured", false}};
-    std::timed_mutex timed;
-    lh::memory_store store;
-    lh::basic_lease lease{store, "measured"};
-    const std::string name = "measured", owner = "somebody on some host, with a number";
-    std::error_code ec;
-    alternating all;
-    const auto set = [&](bool held) {
-        const std::lock_guard lock{mutex};
-        table.find(name)->second = held;
-    };
-    all.add("mutex and look-up, twice", [&] { set(true), set(false); });
-    all.add("timed_mutex", [&] {
-        static_cast<void>(timed.try_lock_for(1s));
-        timed.unlock();
-    });
-    all.add("memory_store", [&] {
-        const auto got = store.try_acquire("another", owner, 30s, ec);
-        store.release("another", owner, got.token, 0s, ec);
-    });
-    all.add("lease on memory_store", [&] { auto guard = lease.try_acquire(); });
-    all.run(50'000);
-    print(raw, "memory", all, 0);
+    print(raw, "memory" + wanted.suffix(), measured_in_memory(), 0);
+    if (wanted.one_processor) return;
+    const thread_scaling threads = measured_with_threads();
+    const auto& [store, apart] = threads;
+    std::printf("%-40s 16 threads on 16 names: %.2f times one thread (%.2f to %.2f); with a store each %.2f (%.2f to %.2f)\n", "memory",
+                store.median, store.least, store.most, apart.median, apart.least, apart.most);
+    std::fflush(stdout);
+    raw.add("memory", "16 threads on 16 names, times one thread", store.median);
+    raw.add("memory", "16 threads with a store each, times one thread", apart.median);
 }
 
 // The servers of those of them that are wanted.
-void measure_all(results& raw, const std::string& only)
+void measure_all(results& raw, const options& options)
 {
-    const auto wanted = [&only](std::string_view label) { return label.find(only) != label.npos; };
-    if (wanted("memory")) measure_memory(raw);
+    const auto wanted = [&options](std::string_view label) { return label.find(options.only) != label.npos; };
+    const auto named = [&options](const char* label) { return label + options.suffix(); };
+    if (wanted("memory")) measure_memory(raw, options);
     const temporary_directory folder;
     // Another value each time: SQLite writes nothing for a row that stays as it was, and its clock has milliseconds only.
     const auto sqlite = [&](const char* label, const char* file, const char* synchronous, int times) {
-        if (wanted(label)) measure(raw, {label, sqlite_connection_string(folder.path() / file), {synchronous}, "expires_at + 1", "", "BEGIN IMMEDIATE", times});
+        if (!wanted(label)) return;
+        measure(raw, {named(label), sqlite_connection_string(folder.path() / file), {synchronous}, "expires_at + 1", "", "BEGIN IMMEDIATE", times});
     };
     sqlite("SQLite, flushing", "full.db", "PRAGMA synchronous=FULL", 200);
     sqlite("SQLite, synchronous=NORMAL", "normal.db", "PRAGMA synchronous=NORMAL", 400);
-    const auto postgresql = [&](const char* label, const char* fsync) {
+    const auto postgresql = [&](const char* label, const std::string& flush, bool with_standby) {
         if (!wanted(label)) return;
-        const postgresql_server server{{"-c", fsync}};
-        measure(raw, {label, server.connection_string(), {}, "clock_timestamp() + interval '30 seconds'", " FOR UPDATE", nullptr, 200});
+        postgresql_server server{postgresql_of_usual_size({"-c", "fsync=" + flush, "-c", "full_page_writes=" + flush})};
+        std::optional<synchronous_standby> standby;
+        if (with_standby) standby.emplace(server);
+        measure(raw, {named(label), server.connection_string(), {}, "clock_timestamp() + interval '30 seconds'", " FOR UPDATE", nullptr, 200});
     };
-    postgresql("PostgreSQL, flushing", "fsync=on");
-    postgresql("PostgreSQL, fsync=off", "fsync=off");
+    postgresql("PostgreSQL, flushing", "on", false);
+    postgresql("PostgreSQL, fsync=off", "off", false);
     const auto mariadb = [&](const char* label, const std::string& connection_string, int times) {
-        measure(raw, {label, connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", " FOR UPDATE", nullptr, times});
+        measure(raw, {named(label), connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", " FOR UPDATE", nullptr, times});
     };
     if (const char* label = "MariaDB, flushing"; wanted(label))
-        mariadb(label, mariadb_server{{"--innodb-flush-log-at-trx-commit=1"}}.connection_string(), 200);
-    if (const char* label = "MariaDB, not flushing"; wanted(label)) mariadb(label, mariadb_server{}.connection_string(), 200);
-    if (const char* label = "Galera, 3 nodes"; wanted(label)) mariadb(label, galera_cluster{}.node(0).connection_string(), 50);
+        mariadb(label, mariadb_server{mariadb_of_usual_size({"--innodb-flush-log-at-trx-commit=1"})}.connection_string(), 200);
+    if (const char* label = "MariaDB, not flushing"; wanted(label))
+        mariadb(label, mariadb_server{mariadb_of_usual_size()}.connection_string(), 200);
+    if (options.one_processor) return;  // servers that take turns on it show nothing of what one waits for the other
+    postgresql("PostgreSQL, synchronous standby", "on", true);
+    if (const char* label = "Galera, 3 nodes"; wanted(label))
+        mariadb(label, galera_cluster{mariadb_of_usual_size()}.node(0).connection_string(), 50);
 }
 
 void usage(std::FILE* to)
 {
-    std::fputs("Usage: cost [--results FILE] [STORE]\n"
+    std::fputs("Usage: cost [--one-processor] [--results FILE] [STORE]\n"
                "What a grant, a release and a busy answer cost on every store, with private servers; takes about three minutes.\n"
                "STORE            only those with this in their name, as in PostgreSQL\n"
+               "--one-processor  all on one processor, the servers too, and no cluster of them: nothing waits for a processor to be\n"
+               "                 woken, so what is compared is work\n"
                "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
+}
+
+std::optional<options> read_options(const std::vector<std::string>& words)
+{
+    options wanted;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (words[i] == "--one-processor")
+            wanted.one_processor = true;
+        else if (words[i] == "--results" && i + 1 < words.size())
+            wanted.results = words[++i];
+        else if (words[i].starts_with('-') || !wanted.only.empty())
+            return std::nullopt;
+        else
+            wanted.only = words[i];
+    return wanted;
 }
 
 }  // namespace
 
 int main(int argc, char** argv)
 try {
-    std::vector<std::string> words(argv + 1, argv + argc);
+    const std::vector<std::string> words(argv + 1, argv + argc);
     if (words == std::vector<std::string>{"--help"}) {
         usage(stdout);
         return EXIT_SUCCESS;
     }
-    std::string file;
-    if (words.size() >= 2 && words[0] == "--results") {
-        file = words[1];
-        words.erase(words.begin(), words.begin() + 2);
-    }
-    if (words.size() > 1 || (words.size() == 1 && words[0].starts_with('-'))) {
+    const auto wanted = read_options(words);
+    if (!wanted) {
         usage(stderr);
         return 2;
     }
-    results raw{"cost", file};
-    measure_all(raw, words.empty() ? "" : words[0]);
+    if (wanted->one_processor) stay_on_one_processor();
+    results raw{"cost", wanted->results};
+    measure_all(raw, *wanted);
     return EXIT_SUCCESS;
 }
 catch (const std::exception& e) {

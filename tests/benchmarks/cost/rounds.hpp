@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <deque>
+#include <exception>
 #include <functional>
+#include <semaphore>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,18 +33,21 @@ inline spread spread_of(std::vector<double> values)
 }
 
 /// Several kinds of work that take turns in short rounds, so that a machine whose speed drifts slows all of them.
+///
+/// Each on a thread of its own: where the system puts those who are woken depends on whom a thread has woken before, so one kind
+/// would change the next.
 class alternating {
 public:
     void add(std::string name, std::function<void()> work) { all_.push_back({std::move(name), std::move(work), {}}); }
 
     void run(int times)
     {
+        std::deque<worker> workers;
+        for (kind& each : all_) workers.emplace_back(each, times);
         for (int round = 0; round < rounds + warm_up_rounds; ++round)
-            for (kind& each : all_) {
-                const auto begun = std::chrono::steady_clock::now();
-                for (int i = 0; i < times; ++i) each.work();
-                const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
-                if (round >= warm_up_rounds) each.us.push_back(took.count() / times);
+            for (std::size_t i = 0; i < all_.size(); ++i) {
+                const double us = workers[i].run_once();
+                if (round >= warm_up_rounds) all_[i].us.push_back(us);
             }
     }
 
@@ -63,6 +71,48 @@ private:
         std::string name;
         std::function<void()> work;
         std::vector<double> us;
+    };
+
+    class worker {
+    public:
+        worker(kind& does, int times) : thread_{[this, &does, times](const std::stop_token& stop) { serve(does, times, stop); }} {}
+        worker(const worker&) = delete;
+        worker& operator=(const worker&) = delete;
+        ~worker()
+        {
+            thread_.request_stop();
+            begin_.release();
+        }
+
+        /// In microseconds a time. Throws what the work throws.
+        double run_once()
+        {
+            begin_.release();
+            end_.acquire();
+            if (thrown_) std::rethrow_exception(thrown_);
+            return us_;
+        }
+
+    private:
+        void serve(kind& does, int times, const std::stop_token& stop)
+        {
+            for (begin_.acquire(); !stop.stop_requested(); begin_.acquire()) {
+                const auto begun = std::chrono::steady_clock::now();
+                try {
+                    for (int i = 0; i < times; ++i) does.work();
+                } catch (...) {
+                    thrown_ = std::current_exception();
+                }
+                const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
+                us_ = took.count() / times;
+                end_.release();
+            }
+        }
+
+        std::binary_semaphore begin_{0}, end_{0};
+        std::exception_ptr thrown_;
+        double us_ = 0;
+        std::jthread thread_;
     };
 
     template <class Operation>

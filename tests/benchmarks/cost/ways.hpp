@@ -177,6 +177,16 @@ public:
         if (!session_.result().yes) throw std::runtime_error{"an unbounded release failed"};
     }
 
+    /// An attempt at what somebody else holds, as at the last attempt.
+    void ask(std::string_view held)
+    {
+        session_.prepare({detail::operation::acquire, held, owner, detail::busy_last_time, std::chrono::seconds{10}, {}},
+                         std::chrono::steady_clock::now() + std::chrono::seconds{5});
+        session_.set_lock_order({detail::lock_use::with_grant, {"leasehold", held}});
+        session_.perform();
+        if (session_.result().grant.result.granted()) throw std::runtime_error{"what is held was granted"};
+    }
+
     /// After the first call.
     [[nodiscard]] const detail::program& sql() const { return *session_.database().sql(); }
 

@@ -23,15 +23,33 @@ constexpr const char* myself = "/proc/self/exe";
 
 field::field(const std::string& connection_string, std::size_t takers, const way& how)
 {
-    for (std::size_t i = 0; i < takers; ++i) {
-        if (connection_string.empty())
-            threads_.emplace_back([this, i, how] { take_part(run(), i, memory_, how); });
-        else
-            processes_.emplace_back(std::vector<std::string>{
-                myself, std::string{role}, folder_.path() / "record", std::to_string(i), std::to_string(static_cast<int>(how.work)),
-                how.polling ? "poll" : "wait", std::to_string(how.ttl.count()), connection_string});
+    if (connection_string.empty()) {
+        start(memory_, takers, [&](std::size_t i) { threads_.emplace_back([this, i, how] { take_part(run(), i, memory_, how); }); });
+        return;
     }
-    while (static_cast<std::size_t>(run().ready) < takers) {
+    lh::odbc_store store{connection_string};
+    start(store, takers, [&](std::size_t i) {
+        processes_.emplace_back(std::vector<std::string>{
+            myself, std::string{role}, folder_.path() / "record", std::to_string(i), std::to_string(static_cast<int>(how.work)),
+            how.polling ? "poll" : "wait", std::to_string(how.ttl.count()), connection_string});
+    });
+}
+
+template <class Store, class Start>
+void field::start(Store& store, std::size_t takers, Start each_of)
+{
+    lh::basic_lease busy{store, busy_name};
+    auto guard = busy.acquire();
+    for (std::size_t i = 0; i < takers; ++i) each_of(i);
+    wait_for_all(run().connected, takers);
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});  // now they wait
+    guard.release();
+    wait_for_all(run().ready, takers);
+}
+
+void field::wait_for_all(const std::atomic<std::int64_t>& so_far, std::size_t takers)
+{
+    while (static_cast<std::size_t>(so_far) < takers) {
         for (auto& each : processes_)
             if (!each.running()) throw std::runtime_error{"a taker ended before the run"};
         std::this_thread::sleep_for(std::chrono::milliseconds{1});

@@ -9,7 +9,9 @@
 #include <support/child_process.hpp>
 #include <support/temporary_directory.hpp>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <thread>
@@ -33,6 +35,11 @@ public:
     void kill();
 
 private:
+    /// Returns when all are ready, which they are when each has waited for a lease, had it and released it.
+    template <class Store, class Start>
+    void start(Store& store, std::size_t takers, Start each_of);
+    void wait_for_all(const std::atomic<std::int64_t>& so_far, std::size_t takers);
+
     leasehold_test::temporary_directory folder_;
     shared_record record_{folder_.path() / "record"};
     leasehold::memory_store memory_;

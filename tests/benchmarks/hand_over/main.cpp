@@ -5,6 +5,7 @@
 // Each waiter is a process of its own; in the memory store, a thread. A hand-over is measured from the instant before the
 // release to the instant after the next holder's acquire() returned.
 #include "../results.hpp"
+#include "../usual_sizes.hpp"
 #include "field.hpp"
 #include "record.hpp"
 #include "taker.hpp"
@@ -103,8 +104,12 @@ void measure_turns(const subject& s)
 
 void contend(const subject& s, std::size_t processes, bool polling)
 {
-    field takers{s.connection_string, processes, {work::contend, polling}};
-    const auto before = s.statements ? s.statements() : 0;
+    const way how{work::contend, polling};
+    const auto statements = [&s] { return s.statements ? s.statements() : 0; };
+    const auto before = statements();
+    if (s.statements) field{s.connection_string, processes, how}.run().stop = true;  // they come and go; that is taken off
+    const auto between = statements();
+    field takers{s.connection_string, processes, how};
     const std::chrono::seconds length = processes == contenders ? contention : short_contention;
     takers.begin();
     std::this_thread::sleep_for(length);
@@ -129,7 +134,7 @@ void contend(const subject& s, std::size_t processes, bool polling)
     s.raw.add(s.label, "grants a second" + with, static_cast<double>(all) / seconds);
     s.raw.add(s.label, "longest wait in mean turns" + with, ms(longest) / turn);
     if (s.statements) {
-        const double each = static_cast<double>(s.statements() - before) / static_cast<double>(all);
+        const double each = static_cast<double>((statements() - between) - (between - before)) / static_cast<double>(all);
         std::printf("   statements/grant %.2f", each);
         s.raw.add(s.label, "statements a grant" + with, each);
     }
@@ -214,7 +219,7 @@ std::int64_t number_in(std::string text)
 
 void measure_postgresql(results& raw)
 {
-    postgresql_server server;
+    postgresql_server server{postgresql_of_usual_size()};
     // Sessions report what they did a while later.
     const auto statements = [&server] {
         std::this_thread::sleep_for(2s);
@@ -225,7 +230,7 @@ void measure_postgresql(results& raw)
 
 void measure_mariadb(results& raw)
 {
-    mariadb_server server;
+    mariadb_server server{mariadb_of_usual_size()};
     const auto statements = [&server] {
         return number_in(server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
     };

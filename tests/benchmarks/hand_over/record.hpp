@@ -34,9 +34,10 @@ struct record {
         std::atomic<std::int64_t> got_at;        ///< when it last became the holder
     };
 
-    std::atomic<std::int64_t> ready;     ///< takers that are about to begin
+    std::atomic<std::int64_t> connected;  ///< takers that wait for the first time, before the run
+    std::atomic<std::int64_t> ready;      ///< takers that are about to begin
     std::atomic<bool> begin;
-    std::atomic<std::int64_t> began;     ///< when
+    std::atomic<std::int64_t> began;      ///< when
     std::atomic<bool> stop;
     std::atomic<std::int64_t> released;  ///< when the last holder began to release; 0: somebody has taken it since
     std::atomic<std::int64_t> samples;

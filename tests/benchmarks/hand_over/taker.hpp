@@ -44,6 +44,9 @@ auto acquire(Lease& lease, const way& how, const record& run)
     }
 }
 
+/// Held while the takers of a run start.
+inline constexpr std::string_view busy_name = "held while they start";
+
 /// In nanoseconds: within it everybody has had a few turns, and the sessions they need.
 inline constexpr std::int64_t warm_up = 1'000'000'000;
 
@@ -87,7 +90,10 @@ void take_part(record& run, std::size_t index, Store& store, const way& how)
 {
     leasehold::basic_lease lease{store, "measured", leasehold::lease_terms{.ttl = how.ttl}};
     std::error_code ignored;
-    static_cast<void>(store.inspect("measured", ignored));  // connects
+    static_cast<void>(store.inspect(busy_name, ignored));  // connects
+    ++run.connected;
+    // Opens also the session that a waiter needs, and prepares all statements: no run is to count these.
+    static_cast<void>(leasehold::basic_lease{store, busy_name}.acquire());
     ++run.ready;
     while (!run.begin) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     take_turns(run, index, lease, how);

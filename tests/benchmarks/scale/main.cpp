@@ -5,6 +5,8 @@
 #include "subject.hpp"
 #include "table.hpp"
 
+#include <benchmarks/usual_sizes.hpp>
+
 #include <charconv>
 #include <cstdlib>
 #include <exception>
@@ -19,11 +21,11 @@ constexpr const char* help = R"(scale [options]: what many leases cost, on priva
 
   --only PART       renewals: one round of them in batches and one by one, and leases held both ways
                     held:     very many leases in one process: memory, whether all are renewed, releasing all
-                    table:    a grant in a table of very many names and in one of 100; list by prefix
+                    table:    a grant in tables of 100 names to very many, in tens; list by prefix
   --database NAME   PostgreSQL, MariaDB or SQLite; all unless given
   --leases N        leases for `renewals` (10000)
   --held N          leases for `held` (100000)
-  --names N         names in the large table (1000000)
+  --names N         names in the largest table (1000000)
   --seconds N       how long leases are held (60)
   --flush yes|no    whether what is committed is on the disk (yes); with a slow disk `no` saves much time
   --rounds N        rounds of what is measured side by side (7)
@@ -80,14 +82,14 @@ try {
     const auto asked_for = [&](std::string_view name) { return wanted.database.empty() || wanted.database == name; };
     if (asked_for("PostgreSQL")) {
         const std::string flush = wanted.flush ? "on" : "off";
-        const postgresql_server server{{"-c", "fsync=" + flush, "-c", "full_page_writes=" + flush, "-c", "shared_buffers=128MB"}};
+        const postgresql_server server{postgresql_of_usual_size({"-c", "fsync=" + flush, "-c", "full_page_writes=" + flush})};
         measure({"PostgreSQL", server.connection_string(), {}, [&] { return processor_time_of(server.pid()); },
                  "generate_series(1, :count) as numbers (n)", "'1970-01-02 00:00:00+00'", "explain (costs off) "},
                 wanted, to);
     }
     if (asked_for("MariaDB")) {
         const std::string flush = std::string{"--innodb-flush-log-at-trx-commit="} + (wanted.flush ? "1" : "0");
-        const mariadb_server server{{flush, "--innodb-buffer-pool-size=128M", "--innodb-log-file-size=96M"}};
+        const mariadb_server server{mariadb_of_usual_size({flush})};
         measure({"MariaDB", server.connection_string(), {}, [&] { return processor_time_of(server.pid()); },
                  "(select seq as n from seq_1_to_:count) as numbers", "'1970-01-02 00:00:00'", "explain "},
                 wanted, to);

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -54,6 +55,12 @@ inline double median(std::vector<double> values)
     if (values.empty()) return 0;
     std::ranges::sort(values);
     return values[values.size() / 2];
+}
+
+/// For what a clock counts in ticks that are about as long as what it measures.
+inline double mean(const std::vector<double>& values)
+{
+    return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 inline double seconds_since(std::chrono::steady_clock::time_point begun)

@@ -8,12 +8,13 @@
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <array>
+#include <list>
 #include <memory>
 #include <random>
 #include <system_error>
 #include <utility>
 
-// A table of very many names beside a small one.
+// A table of very many names beside smaller ones.
 namespace scale {
 
 namespace lh = leasehold;
@@ -85,49 +86,84 @@ inline std::string plan_of_list(const subject& of, const std::string& table)
 {
     std::string sql;
     if (of.label == "PostgreSQL")
-        sql = "select token from " + table + " where name collate \"C\" >= 'job-500-' and name collate \"C\" <= 'job-500-~' and name <> ''";
+        sql = "select token from " + table + " where name collate \"C\" >= 'live-' and name collate \"C\" <= 'live-~' and name <> ''";
     else
-        sql = "select token from " + table + " where name >= 'job-500-' and name <= 'job-500-~' and name <> ''";
+        sql = "select token from " + table + " where name >= 'live-' and name <= 'live-~' and name <> ''";
     return row_of(leasehold_test::odbc_connection{of.connection_string}, of.explain + sql);
+}
+
+/// Microseconds of list() of a prefix that ten held names begin with.
+inline double list_of_prefix(table_of_names& of)
+{
+    std::error_code ec;
+    const auto begun = std::chrono::steady_clock::now();
+    const auto listed = of.store.list("live-", ec).size();
+    const double list = seconds_since(begun) * 1e6;
+    if (ec || listed != 10) throw std::runtime_error{"list() found nothing"};
+    return list;
+}
+
+/// One table of those that are measured in turn.
+struct measured_table {
+    measured_table(const subject& of, std::size_t count, std::mt19937& random)
+        : table{of, "names_" + std::to_string(count), count}, some{names_of(table, random, 300)}
+    {
+        std::error_code ec;
+        for (std::size_t i = 0; i < 10; ++i) static_cast<void>(table.store.try_acquire(numbered("live-", i), "lister", 1h, ec));
+    }
+
+    table_of_names table;
+    /// The same names again and again, as a program has them.
+    std::vector<std::string> some;
+    std::vector<double> of_some, of_any, to_smallest, lists;
+};
+
+/// From a hundred names to as many as are wanted, in tens.
+inline std::list<measured_table> tables_of(const subject& of, std::size_t most, std::mt19937& random)
+{
+    std::list<measured_table> all;
+    std::size_t count = 100;
+    for (; count < most; count *= 10) all.emplace_back(of, count, random);
+    all.emplace_back(of, most, random);
+    return all;
+}
+
+inline void report(const subject& of, const measured_table& each, leasehold_test::results& results)
+{
+    const auto [least, most] = std::ranges::minmax(each.to_smallest);
+    std::printf("%-12.*s %7zu names: grant + release of 300 of them %.1f us, ratio to the smallest table %.2f (%.2f to %.2f); of any %.1f us;"
+                " list of a prefix %.0f us\n",
+                static_cast<int>(of.label.size()), of.label.data(), each.table.names, median(each.of_some), median(each.to_smallest), least,
+                most, median(each.of_any), median(each.lists));
+    const std::string in = " in a table of " + std::to_string(each.table.names) + " names";
+    results.add(of.label, "grant + release" + in + ", us", median(each.of_some));
+    results.add(of.label, "grant + release" + in + ", any name, us", median(each.of_any));
+    results.add(of.label, "grant + release" + in + ", ratio to the smallest", median(each.to_smallest));
+    results.add(of.label, "list by prefix" + in + ", us", median(each.lists));
 }
 
 inline void measure_table(const subject& of, const options& wanted, leasehold_test::results& results)
 {
     std::mt19937 random{20};
-    table_of_names few{of, "few_names", 100}, many{of, "many_names", wanted.names};
-    // The same names again and again, as a program has them; and any of them, which finds pages that nothing has touched since
-    // the last checkpoint.
-    const auto small_set = names_of(few, random, 300), large_set = names_of(many, random, 300);
-    std::vector<double> in_few, in_many, in_any, ratios, lists;
-    std::error_code ec;
-    for (int i = 0; i < 10; ++i)
-        static_cast<void>(many.store.try_acquire(numbered("job-500-live-", static_cast<std::size_t>(i)), "lister", 1h, ec));
+    std::list<measured_table> tables = tables_of(of, wanted.names, random);
     for (int round = 0; round <= wanted.rounds; ++round) {
-        const double small = grant_and_release(few, small_set), large = grant_and_release(many, large_set);
-        const double any = grant_and_release(many, names_of(many, random, 300));
-        const auto begun = std::chrono::steady_clock::now();
-        const auto listed = many.store.list("job-500-", ec).size();
-        const double list = seconds_since(begun) * 1e6;
-        if (ec || listed != 10) throw std::runtime_error{"list() found nothing"};
-        if (round == 0) continue;
-        in_few.push_back(small);
-        in_many.push_back(large);
-        in_any.push_back(any);
-        ratios.push_back(large / small);
-        lists.push_back(list);
+        double smallest = 0;
+        for (measured_table& each : tables) {
+            const double some = grant_and_release(each.table, each.some);
+            // Any name, too: that finds pages that nothing has touched since the last checkpoint.
+            const double any = grant_and_release(each.table, names_of(each.table, random, 300));
+            const double list = list_of_prefix(each.table);
+            if (smallest == 0) smallest = some;
+            if (round == 0) continue;
+            each.of_some.push_back(some);
+            each.of_any.push_back(any);
+            each.to_smallest.push_back(some / smallest);
+            each.lists.push_back(list);
+        }
     }
-    const auto [least, most] = std::ranges::minmax(ratios);
-    std::printf("%-12.*s grant + release: %zu names %.1f us, 300 of %zu names %.1f us   ratio %.2f (%.2f to %.2f);   any of these %.1f us;"
-                "   list of a prefix %.0f us\n",
-                static_cast<int>(of.label.size()), of.label.data(), few.names, median(in_few), many.names, median(in_many),
-                median(ratios), least, most, median(in_any), median(lists));
-    std::printf("%-12s plan of list(): %s\n", "", plan_of_list(of, "many_names").c_str());
+    for (const measured_table& each : tables) report(of, each, results);
+    std::printf("%-12s plan of list(): %s\n", "", plan_of_list(of, "names_" + std::to_string(wanted.names)).c_str());
     std::fflush(stdout);
-    results.add(of.label, "grant + release in a table of 100 names, us", median(in_few));
-    results.add(of.label, "grant + release in the large table, us", median(in_many));
-    results.add(of.label, "grant + release in the large table, any name, us", median(in_any));
-    results.add(of.label, "grant + release, large table to small, ratio", median(ratios));
-    results.add(of.label, "list by prefix in the large table, us", median(lists));
 }
 
 }  // namespace scale

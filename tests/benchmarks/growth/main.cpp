@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where cost grows: with the leases that one process holds, and with the threads of it that wait for one name. The other two
+// of the four pictures are made of what hand_over (processes) and scale (size of the table) measure.
+#include "held.hpp"
+#include "waiters.hpp"
+
+#include <benchmarks/results.hpp>
+#include <benchmarks/usual_sizes.hpp>
+
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/postgresql_server.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+using namespace leasehold_test;
+
+namespace {
+
+void usage(std::FILE* to)
+{
+    std::fputs("Usage: growth [--results FILE] [held | waiters]\n"
+               "Cost against the leases that a process holds and against its waiting threads; takes about two minutes.\n"
+               "--results FILE   adds the figures to it as tab-separated lines\n",
+               to);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+try {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (words == std::vector<std::string>{"--help"}) {
+        usage(stdout);
+        return EXIT_SUCCESS;
+    }
+    std::string file;
+    if (words.size() >= 2 && words[0] == "--results") {
+        file = words[1];
+        words.erase(words.begin(), words.begin() + 2);
+    }
+    const std::string only = words.empty() ? "" : words[0];
+    if (words.size() > 1 || (!only.empty() && only != "held" && only != "waiters")) {
+        usage(stderr);
+        return 2;
+    }
+    results raw{"growth", file};
+    if (only != "waiters") growth::measure_held({0, 100, 1'000, 10'000, 100'000}, raw);
+    if (only == "held") return EXIT_SUCCESS;
+    const std::vector<std::size_t> threads{1, 10, 100, 1'000};
+    leasehold::memory_store memory;
+    growth::measure_waiters("memory", memory, {}, threads, raw);
+    postgresql_server server{postgresql_of_usual_size()};
+    leasehold::odbc_store store{server.connection_string()};
+    store.create_schema();
+    const auto sessions = [&server] {
+        return std::stod(server.execute_sql("select count(*) from pg_stat_activity where usename = 'leasehold'"));
+    };
+    growth::measure_waiters("PostgreSQL", store, sessions, threads, raw);
+    return EXIT_SUCCESS;
+}
+catch (const std::exception& e) {
+    std::fprintf(stderr, "growth: %s\n", e.what());
+    return EXIT_FAILURE;
+}

@@ -2,6 +2,7 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
 #include <support/mariadb_server.hpp>
@@ -63,6 +64,9 @@ struct serializable_fixture : leasehold_test::odbc_fixture<serializable_database
 };
 
 const lh::contract::suite<mariadb_fixture> contract{"mariadb"};
+const leasehold_test::purge_suite purging{"mariadb_purge", [] { return mariadb_fixture::database().connection_string(); },
+                                          {"MySQL", " - interval ", " second", "'1970-01-02 00:00:00'",
+                                           "concat('job-', a.n, '-', b.n)", "varchar(255) collate utf8mb4_general_ci", "timestamp"}};
 const lh::contract::suite<serializable_fixture> contract_serializable{
     "mariadb_with_serializable_sessions", {"renewals", "races", "races_at_expiry", "contention", "transactions"}};
 
@@ -113,6 +117,27 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_named)
     lh::odbc_store store{server().connection_string("stranger", "no-rights", server().database)};
     leasehold_test::check_failure(
         store, {.code = lh::errc::store_failure, .sqlstates = {"42000"}, .words = {"grant"}, .secrets = {"no-rights"}});
+}
+
+BOOST_AUTO_TEST_CASE(missing_right_to_delete_is_named_by_a_purge)
+{
+    server().execute_sql("create user keeper@'%' identified by 'no-purge';"
+                         " grant select, insert, update on leasehold.leasehold to keeper@'%'");
+    lh::odbc_store store{server().connection_string("keeper", "no-purge", server().database)};
+    leasehold_test::check_works(store, "kept");
+    server().execute_sql("update leasehold.leasehold set expires_at = '1970-01-02 00:00:00' where name = 'kept'");
+    leasehold_test::check_purge_without_the_right(store);
+}
+
+// As clients and administrators set it who fear an UPDATE without WHERE.
+BOOST_AUTO_TEST_CASE(purge_works_with_safe_updates)
+{
+    lh::odbc_store store{server().connection_string(), {.table = "safely", .on_connect = {"set sql_safe_updates = 1"}}};
+    store.create_schema();
+    for (const char* name : {"a", "b", "c"}) lh::contract::grant(store, name, "o");
+    server().execute_sql("update leasehold.safely set expires_at = '2020-01-01 00:00:00' where name in ('a', 'c')");
+    BOOST_TEST(store.purge(1h) == 2U);
+    BOOST_TEST(store.list().size() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,11 +2,14 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
 #include <support/postgresql_server.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +60,9 @@ struct generic_database : postgresql_database<lh::basic_odbc_store<lh::dialect::
 struct generic_fixture : leasehold_test::odbc_fixture<generic_database> {};
 
 const lh::contract::suite<postgresql_fixture> contract{"postgresql"};
+const leasehold_test::purge_suite purging{"postgresql_purge", [] { return postgresql_fixture::database().connection_string(); },
+                                          {"PostgreSQL", " - interval '", " seconds'", "'1970-01-02 00:00:00+00'",
+                                           "'job-' || a.n || '-' || b.n", "varchar(255)", "timestamp(0)"}};
 const lh::contract::suite<serializable_fixture> contract_serializable{
     "postgresql_with_serializable_sessions", {"renewals", "races", "races_at_expiry", "contention", "transactions"}};
 const lh::contract::suite<generic_fixture> contract_generic{
@@ -108,6 +114,45 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_named)
     lh::odbc_store store{server().connection_string("stranger", "no-rights", server().database)};
     leasehold_test::check_failure(
         store, {.code = lh::errc::store_failure, .sqlstates = {"42501"}, .words = {"grant"}, .secrets = {"no-rights"}});
+}
+
+BOOST_AUTO_TEST_CASE(missing_right_to_delete_is_named_by_a_purge)
+{
+    server().execute_sql("create role keeper login password 'no-purge'; grant select, insert, update on leasehold to keeper");
+    lh::odbc_store store{server().connection_string("keeper", "no-purge", server().database)};
+    leasehold_test::check_works(store, "kept");
+    server().execute_sql("update leasehold set expires_at = '1970-01-02 00:00:00+00' where name = 'kept'");
+    leasehold_test::check_purge_without_the_right(store);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(postgresql_grants)
+
+// The grant has seen the row, and waits for its removal: that what it inserts then is above what was there is its own doing,
+// for it has read the floor before.
+BOOST_AUTO_TEST_CASE(grant_that_saw_a_row_which_is_removed_meanwhile_goes_on_with_its_tokens)
+{
+    const std::string where = postgresql_fixture::database().connection_string();
+    lh::odbc_store store{where, {.call_timeout = 1min, .lock_timeout = 30s}};
+    lh::fencing_token last;
+    for (int i = 0; i < 3; ++i) lh::contract::release(store, "removed", "a", last = lh::contract::grant(store, "removed", "a"));
+    leasehold_test::odbc_connection remover{where};
+    leasehold_test::odbc_connection watcher{where};
+    lh::odbc_store late{where, {.call_timeout = 1min, .lock_timeout = 30s}};
+    const auto waiting = [&] { return watcher.execute("select count(*) from pg_locks where not granted") == "1"; };
+    remover.begin();
+    remover.execute("delete from leasehold where name = 'removed'");
+    lh::fencing_token next;
+    lh::contract::at_once(2, [&](std::size_t i) {
+        if (i == 0) {
+            next = lh::contract::grant(late, "removed", "b");
+        } else {
+            if (!leasehold_test::eventually(waiting)) throw std::logic_error{"the grant does not wait"};
+            remover.commit();
+        }
+    });
+    BOOST_TEST(next.value() == last.value() + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
 #include <support/environment.hpp>
@@ -62,6 +63,8 @@ private:
 };
 
 struct sqlite_fixture : leasehold_test::odbc_fixture<sqlite_database> {
+    using odbc_fixture::database;
+
     auto open_transaction() { return reading_transaction{database().connection_string()}; }
 
     // SQLite's clock is that of the process that runs the statement: hosts of one file have one clock, right or wrong.
@@ -72,6 +75,9 @@ struct sqlite_fixture : leasehold_test::odbc_fixture<sqlite_database> {
 };
 
 const lh::contract::suite<sqlite_fixture> contract{"sqlite"};
+const leasehold_test::purge_suite purging{"sqlite_purge", [] { return sqlite_fixture::database().connection_string(); },
+                                          {"SQLite", " - cast(1000 * ", " as integer)", "0", "'job-' || a.n || '-' || b.n",
+                                           "text", "integer"}};
 
 BOOST_AUTO_TEST_SUITE(sqlite_errors)
 

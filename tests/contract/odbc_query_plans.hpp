@@ -92,7 +92,7 @@ inline void check_plans(const std::string& connection_string, const plan_dialect
         }
         return rows_of(own, of.explain + sql);
     };
-    for (const auto* each : {&program[od::statement::list], &program[od::statement::renew], &program.batches().statements[0],
+    for (const auto* each : {&program[od::statement::list], &program[od::statement::remove], &program[od::statement::renew], &program.batches().statements[0],
                              &program.batches().statements[1], &program.batches().statements[2]}) {
         const std::string plan = plan_of(*each);
         BOOST_TEST(plan.find(of.uses_index) != std::string::npos, each->sql.substr(0, 200) << '\n' << plan);

@@ -26,6 +26,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <unistd.h>
@@ -176,9 +177,19 @@ private:
     std::vector<std::jthread> threads_;
 };
 
+// Commits that outlast the server's process, though not the machine.
+template <class Server>
+std::vector<std::string> arguments()
+{
+    if constexpr (std::is_same_v<Server, mariadb_server>)
+        return {"--innodb-flush-log-at-trx-commit=2"};
+    else
+        return {};
+}
+
 template <class Server>
 struct scene {
-    Server server;
+    Server server{arguments<Server>()};
     lh::odbc_store store{server.connection_string(), lh::odbc_options{.pool_size = pool_size, .session_locks = true}};
 
     killer<Server> others{server};

@@ -31,6 +31,11 @@ struct odbc_columns {
     std::string ttl = "ttl_us";             ///< the holder's ttl in microseconds; 0: free
 };
 
+/// How long a name must have been unused at least, for basic_odbc_store::purge().
+inline constexpr duration min_unused_for = std::chrono::minutes{1};
+/// See min_unused_for.
+inline constexpr duration max_unused_for = std::chrono::hours{24 * 365 * 50};
+
 /// How an odbc_store uses its database. The defaults are meant to be left alone.
 struct odbc_options {
     /// Every call returns within this time, waiting for a connection, connecting and retries included.

@@ -22,6 +22,7 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -181,6 +182,43 @@ public:
         return ended;
     }
 
+    /// Removes the rows of names that nobody has held, nor kept closed, for `unused_for`, so that a table with ever new names
+    /// doesn't grow for ever. Returns how many. Tokens are not used again: a name that comes back, and every name that is new,
+    /// begins above all that were removed. PostgreSQL, MariaDB, MySQL and SQLite, by the database's clock; errc::store_failure
+    /// for the generic dialect and for stores that expire by observation.
+    ///
+    /// `unused_for`: at least min_unused_for (1 minute) and twice call_timeout, at most max_unused_for (50 years); otherwise
+    /// std::errc::invalid_argument, and nothing is done. What tokens rest on is that no statement of any store on the table
+    /// takes that long: let it be twice the longest call_timeout of them all, and more than the database's clock may jump
+    /// forward by. A release by a version of the library without purge() counts as one in 1970.
+    /// Time: for every 1,000 names (dialect::purge_sql::rows_per_step) one call, each bounded by call_timeout.
+    /// Errors: as any call. What was removed before stays removed, and is returned. Of a call that has to be repeated because
+    /// the connection was lost, what the first try removed isn't counted.
+    /// Safe beside everything else, several purges included, but all processes that use the table must be of a version that
+    /// has purge(), with a dialect that can: older ones begin new names at 1. A name that is locked by a fence or another
+    /// transaction stays for the next purge, and those after it in the same step. Needs the right to DELETE.
+    std::size_t purge(duration unused_for, std::error_code& ec)
+    {
+        if (!is_purgeable(unused_for)) {
+            ec = std::make_error_code(std::errc::invalid_argument);
+            return 0;
+        }
+        calling on{*this, ec};
+        return calls_->purge(unused_for, on.failed);
+    }
+    /// The same; throws store_error, or std::system_error with std::errc::invalid_argument.
+    std::size_t purge(duration unused_for)
+    {
+        if (!is_purgeable(unused_for))
+            leasehold::detail::raise(
+                std::system_error{std::make_error_code(std::errc::invalid_argument),
+                                  "leasehold: purge: unused_for must be at least 1 minute and twice call_timeout, at most 50 years"});
+        std::error_code ec;
+        const std::size_t gone = purge(unused_for, ec);
+        throw_if(ec, "purge");
+        return gone;
+    }
+
     /// Creates the table if it is not there; safe from many processes at once. Does nothing, and so needs no right to
     /// create, where the table with its columns is there.
     void create_schema(std::error_code& ec) { call({operation::create_schema, {}, {}, 0, {}}, ec); }
@@ -233,6 +271,11 @@ private:
     }
 
     using operation = odbc::detail::operation;
+
+    [[nodiscard]] bool is_purgeable(duration unused_for) const noexcept
+    {
+        return unused_for >= std::max(min_unused_for, 2 * call_timeout()) && unused_for <= max_unused_for;
+    }
 
     struct failure_of_thread {
         const void* of = nullptr;

@@ -6,6 +6,7 @@
 #include <leasehold/odbc/detail/batch.hpp>
 #include <leasehold/odbc/detail/fault.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
+#include <leasehold/odbc/detail/purge_flow.hpp>
 #include <leasehold/odbc/detail/unfinished_releases.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
@@ -32,6 +33,7 @@ enum class operation : std::uint8_t {
     unlock,
     renew_many,  // what is in `many`
     release_many,
+    purge,     // one step, after `name`
     end_wait  // end the wait of the session `token` for a lock
 };
 
@@ -41,7 +43,7 @@ struct request {
     std::string_view name{};
     std::string_view owner{};
     std::int64_t token = 0;      // acquire: a hint, or 0
-    duration time{};             // ttl, or keep_closed
+    duration time{};             // ttl, keep_closed, or for how long unused
     unfinished_release first{};  // acquire: to be repeated before, if its token isn't 0
     std::shared_ptr<batch> many{};
 };
@@ -53,6 +55,7 @@ struct answer {
     bool yes = false;  // renewed, released; lock: has it
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
+    purge_step purged{};
     store_diagnostics details{};
     std::exception_ptr thrown{};
 };

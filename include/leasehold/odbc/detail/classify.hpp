@@ -41,7 +41,8 @@ inline constexpr const char* too_many = "the server has no connection left: lowe
 inline constexpr const char* read_only = "the database is read-only: connect to the primary, or make it writable";
 inline constexpr const char* full = "the database's disk is full";
 inline constexpr const char* permission =
-    "the user may not do this: grant SELECT, INSERT and UPDATE on the table, and the right to create it for create_schema()";
+    "the user may not do this: grant SELECT, INSERT and UPDATE on the table, DELETE for purge(), and the right to create it for"
+    " create_schema()";
 inline constexpr const char* conflict = "concurrent transactions kept getting in the way";
 inline constexpr const char* locked = "another transaction has the row locked";
 inline constexpr const char* encoding = "the database can't store this text: its encoding, or the column's, must be UTF-8";

@@ -44,6 +44,7 @@ public:
     [[nodiscard]] bool client_arithmetic() const noexcept { return program_->description().client_arithmetic; }
     [[nodiscard]] bool observes() const noexcept { return program_->description().observes; }
     [[nodiscard]] bool counts_matched_rows() const noexcept { return program_->description().counts_matched_rows; }
+    [[nodiscard]] bool purges() const noexcept { return program_->description().purge.available(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
     {
@@ -66,6 +67,7 @@ public:
     const parameter_block& in() const noexcept { return in_; }
     void set_token(std::int64_t token) noexcept { in_.token = token; }
     void set_version(std::int64_t version) noexcept { in_.version = version; }
+    void set_upper(std::string_view name) noexcept { in_.upper.assign(name); }
     // The time to live of what they write; rounded up to what the database keeps.
     void set_time_to_live(duration ttl) noexcept { ttl_us_ = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
 
@@ -102,6 +104,7 @@ public:
 private:
     static constexpr std::int64_t long_ago = 86'400'000'000;  // 1970-01-02, as in the dialects
     static constexpr int whole_second = 0;                    // digits of a column without fractions
+    static constexpr std::int64_t released_scale = 1000;      // of the time in a released row, see dialect::purge_sql
 
     fault fail(SQLSMALLINT type, SQLHANDLE of)
     {
@@ -110,6 +113,7 @@ private:
     }
     fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
     fault set_up();
+    static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }
     fault prepare(statement which);
     fault prepare_and_execute(statement which);
     fault forget(statement which, SQLSMALLINT type, SQLHANDLE of);
@@ -281,7 +285,7 @@ inline fault connection::prepare_and_execute(statement which)
     if (const fault failed = learn_granularity(which); failed != fault::none) return failed;
     if (!prepared(which))
         if (const fault failed = prepare(which); failed != fault::none) return failed;
-    in_.us = ttl_us_ + granularity_us_;
+    in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
     if (client_arithmetic()) in_.expiry = timestamp_of(now_us_ + in_.us);
     rows_ = 0;
     found_ = false;

@@ -6,11 +6,13 @@
 #include <leasehold/odbc/detail/statement.hpp>
 #include <leasehold/store/concept.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
 // The protocol: which statement comes next, given what the last one said. No ODBC and no SQL; `Database` is anything that
-// has run(), found(), rows(), number(), set_token(), time_to_live_us() and the three flags of a dialect, as `connection` has.
+// has run(), found(), rows(), number(), set_token(), time_to_live_us(), purges() and the three flags of a dialect, as
+// `connection` has.
 namespace leasehold::inline v0::odbc::detail {
 
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
@@ -112,6 +114,38 @@ bool lasts_long_enough(const Database& db)
     return db.number(column::remaining) >= db.time_to_live_us();
 }
 
+// The token of a name's first term. Read when there was no row for the name, so that it is greater than those of all terms
+// the name may have had in a row that was purged.
+template <class Database>
+fault read_floor(Database& db, std::int64_t& first)
+{
+    first = 1;
+    if (!db.purges()) return fault::none;
+    const fault failed = db.run(statement::floor);
+    if (failed == fault::none && db.found()) first = std::max(first, db.number(column::token));
+    return failed;
+}
+
+// The first term of a name that had no row when it was read.
+template <class Database>
+fault grant_first_term(Database& db, grant_answer& answer, bool& answered, statement insert)
+{
+    std::int64_t first = 0;
+    if (const fault failed = read_floor(db, first); failed != fault::none) return failed;
+    db.set_token(first);
+    const fault failed = db.run(insert);
+    // None inserted: the floor has been raised in between, perhaps over a term of this very name.
+    const bool refused = failed == fault::duplicate_key || (failed == fault::none && db.rows() <= 0);
+    // What is to be inserted is worked out first, so the lock may have been got although there was a row already.
+    if (insert == statement::locking_insert && (refused || failed == fault::lock_timeout))
+        if (const fault unlocked = db.run(statement::unlock); unlocked != fault::none) return unlocked;
+    if (refused) return fault::none;
+    answered = failed == fault::none || failed == fault::lock_timeout;
+    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+    if (answered) answer = granted(first, true);
+    return failed;
+}
+
 // One attempt at the row as it was read. `answered` stays false where it has changed in the meantime.
 template <class Database>
 fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statement insert = statement::insert,
@@ -124,19 +158,15 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statemen
         answered = true;
         return fault::none;
     }
-    const std::int64_t token = db.found() ? db.number(column::token) : 0;
+    if (!db.found()) return grant_first_term(db, answer, answered, insert);
+    const std::int64_t token = db.number(column::token);
     if (extend && lasts_long_enough(db)) {
         answer = granted(token, false);
         answered = true;
         return fault::none;
     }
-    const statement next = extend ? statement::renew : db.found() ? take : insert;
     db.set_token(token);
-    const fault failed = db.run(next);
-    // What is to be inserted is worked out first, so the lock may have been got although there was a row already.
-    if (next == statement::locking_insert && (failed == fault::duplicate_key || failed == fault::lock_timeout))
-        if (const fault unlocked = db.run(statement::unlock); unlocked != fault::none) return unlocked;
-    if (failed == fault::duplicate_key) return fault::none;
+    const fault failed = db.run(extend ? statement::renew : take);
     if (failed == fault::lock_timeout) {
         answered = true;
         return busy_after_reading(db, answer);

@@ -26,6 +26,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -122,6 +123,19 @@ public:
                 if (answers[i] == batch_answer::unknown) unfinished_.put(what[i].name, what[i].owner, {what[i].token.value(), {}});
             }
         }
+    }
+
+    // Step by step, each a call of its own. Counts what went before a failure, too.
+    std::size_t purge(duration unused_for, failure& why)
+    {
+        std::size_t gone = 0;
+        std::string after;
+        do {
+            const answer step = call({operation::purge, after, {}, 0, unused_for}, why);
+            gone += static_cast<std::size_t>(step.purged.removed);
+            after = step.purged.last;
+        } while (!why && !after.empty());
+        return gone;
     }
 
     // Anything else; rethrows what was thrown underneath.

@@ -62,11 +62,13 @@ public:
     {
         const dialect::description& d = description_;
         const dialect::session_lock_sql& l = d.locks;
+        const dialect::purge_sql& p = d.purge;
         const std::array<const std::string*, statement_count> texts{
             &d.probe,           &d.grant,           &d.read,         &d.observe,       &d.insert,         &d.take,         &d.renew,
             &d.release,         &d.close,           &d.inspect,      &d.list,           &d.force_release, &l.locking_grant,
             &l.locking_insert,  &l.locking_take,    &l.locking_retake, &l.queued_take, &l.queued_read,  &l.queued_grant,  &l.held_grant,
-            &l.unlocking_release, &l.unlocking_close, &l.lock,         &l.unlock,       &l.backend,       &l.end_wait};
+            &l.unlocking_release, &l.unlocking_close, &l.lock,         &l.unlock,       &l.backend,       &l.end_wait,
+            &p.floor,           &p.add_floor,       &p.raise,        &p.look,          &p.remove};
         for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], options);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
         fence_.possible = compile(d.fence.possible, options);

@@ -6,14 +6,14 @@
 #include <leasehold/odbc/detail/call.hpp>
 #include <leasehold/odbc/detail/connection.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
+#include <leasehold/odbc/detail/list_flow.hpp>
 #include <leasehold/odbc/detail/lock_flow.hpp>
 #include <leasehold/odbc/detail/lock_order.hpp>
-#include <leasehold/odbc/detail/name_range.hpp>
 #include <leasehold/odbc/detail/observing_flow.hpp>
+#include <leasehold/odbc/detail/purge_flow.hpp>
 #include <leasehold/odbc/detail/retry_pause.hpp>
 #include <leasehold/odbc/detail/schema_flow.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -24,6 +24,9 @@
 #include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
+
+inline constexpr const char* no_purge =
+    "names can't be purged here: the generic dialect and stores that expire by observation keep no time of last use";
 
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
@@ -83,6 +86,7 @@ public:
             answer_.thrown = nullptr;
             answer_.record.reset();
             answer_.records.clear();
+            answer_.purged = {};
             answer_.grant.locked = false;
             if (renew_connection_.exchange(false)) db_.disconnect();
             persevere();
@@ -148,7 +152,8 @@ private:
                 if (reconnects++ < max_reconnects) continue;
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;
-                if (what_ != operation::connect && pause_.before_next(tries, deadline_)) continue;
+                const bool once = what_ == operation::connect || (what_ == operation::purge && failed == fault::lock_timeout);
+                if (!once && pause_.before_next(tries, deadline_)) continue;
             } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
             }
@@ -182,7 +187,8 @@ private:
         case operation::renew: return renew();
         case operation::release: return release(repeated);
         case operation::inspect: return inspect();
-        case operation::list: return list();
+        case operation::list: return list_flow(db_, name(), answer_.records);
+        case operation::purge: return purge();
         case operation::force_release: {
             const fault failed = db_.run(statement::force_release);
             answer_.yes = failed == fault::none && db_.rows() > 0;
@@ -339,40 +345,27 @@ private:
         return failed;
     }
 
-    lease_record record(std::string_view name) const
-    {
-        const std::chrono::microseconds remaining{std::max<std::int64_t>(1, db_.number(column::remaining))};
-        return {std::string{name}, std::string{db_.text(column::owner)}, fencing_token{db_.number(column::token)},
-                remaining};
-    }
-
     fault inspect()
     {
         if (db_.observes()) {
             duration left{};
             const fault failed = observing_inspect_flow(db_, seen_, name(), &observations::now, left);
             if (failed == fault::none && left > duration::zero()) {
-                answer_.record = record(name());
+                answer_.record = record_shown(db_, name());
                 answer_.record->remaining = left;
             }
             return failed;
         }
         const fault failed = db_.run(statement::inspect);
-        if (failed == fault::none && db_.found()) answer_.record = record(name());
+        if (failed == fault::none && db_.found()) answer_.record = record_shown(db_, name());
         return failed;
     }
 
-    // What a foreign collation lets through besides is dropped here, and the order of bytes made.
-    fault list()
+    fault purge()
     {
-        db_.in().upper.assign(last_with_prefix(name()));
-        answer_.records.clear();
-        const fault failed = db_.run_each(statement::list, [this](const connection& row) {
-            if (row.text(column::name).starts_with(name())) answer_.records.push_back(record(row.text(column::name)));
-        });
-        std::sort(answer_.records.begin(), answer_.records.end(),
-                  [](const auto& a, const auto& b) { return a.name < b.name; });
-        return failed;
+        if (!db_.purges()) return db_.fail(fault::failure, no_purge);
+        db_.set_time_to_live(time_);
+        return purge_flow(db_, answer_.purged);
     }
 
     duration patience_;  // for undo()

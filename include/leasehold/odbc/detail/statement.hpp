@@ -36,9 +36,14 @@ enum class statement : std::uint8_t {
     lock,
     unlock,
     backend,
-    end_wait
+    end_wait,
+    floor,
+    add_floor,
+    raise,
+    look,
+    remove
 };
-inline constexpr std::size_t statement_count = 26;
+inline constexpr std::size_t statement_count = 31;
 
 enum class parameter : std::uint8_t {
     name,
@@ -83,6 +88,8 @@ inline constexpr std::array read_and_lock{column::token,     column::whose,    c
                                           column::remaining, column::released, column::locked};
 inline constexpr std::array lock{column::locked};
 inline constexpr std::array backend{column::token};
+inline constexpr std::array floor{column::token};
+inline constexpr std::array look{column::count, column::token, column::name};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
 inline constexpr std::array observe{column::token,     column::whose,    column::live,
                                     column::remaining, column::released, column::version,
@@ -114,6 +121,8 @@ constexpr std::span<const column> columns_of(statement which, bool client_arithm
     case statement::locking_retake:
     case statement::lock: return columns::lock;
     case statement::backend: return columns::backend;
+    case statement::floor: return columns::floor;
+    case statement::look: return columns::look;
     case statement::list: return either(columns::list, columns::list_with_clock);
     default: return {};
     }

@@ -5,6 +5,7 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/odbc/dialect/batch_sql.hpp>
 #include <leasehold/odbc/dialect/fence_sql.hpp>
+#include <leasehold/odbc/dialect/purge_sql.hpp>
 #include <leasehold/odbc/dialect/session_lock_sql.hpp>
 
 #include <string>
@@ -50,10 +51,12 @@ struct description {
     std::string read;     ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
                           ///< client_arithmetic: count, token, live, released, expiry, now, owner; always one row
     std::string observe;  ///< as read, then version, owner; remaining: the holder's ttl, 0 when released
-    std::string insert;   ///< the first term of a name; fails with a duplicate key if the row is there
+    std::string insert;   ///< the first term of a name; fails with a duplicate key if the row is there. Its token is 1; where
+                          ///< there is `purge` it is :token, and nothing is inserted if the floor is higher by now
     std::string take;     ///< a new term, if the row has :token and is not live
     std::string renew;    ///< if the row has :owner, :token and is live; never to an earlier expiry
-    std::string release;  ///< the same; sets the expiry to long ago, so that a clock set back revives nothing
+    std::string release;  ///< the same; sets the expiry to long ago, so that a clock set back revives nothing: to a thousandth
+                          ///< of the time since 1970 where there is `purge`, which reads it, so that `released` is before 1971
     std::string close;    ///< the same; no owner, and live for :us
     std::string inspect;  ///< token, remaining us, owner of a live row; client_arithmetic: token, expiry, now, owner
     std::string list;  ///< token, remaining us, owner, name of live rows; client_arithmetic: token, expiry, now, owner, name
@@ -62,6 +65,7 @@ struct description {
     batch_sql batches;       ///< for many terms at once; without them it is one after the other
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
     fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
+    purge_sql purge;         ///< for removing names nobody uses; without it there is no such thing
 };
 
 }  // namespace leasehold::inline v0::dialect

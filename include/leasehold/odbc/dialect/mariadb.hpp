@@ -37,6 +37,14 @@ struct mariadb {
             {"{live}", "{expires_at} > utc_timestamp(6)"},
             {"{remaining}", "timestampdiff(microsecond, utc_timestamp(6), {expires_at})"},
             {"{later}", "utc_timestamp(6) + interval :us microsecond"},
+            // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.
+            {"{unused}", "{expires_at} < case when {expires_at} < {recent}"
+                         " then timestamp'1970-01-02 00:00:00' + interval (({now us} - :us) div 1000) microsecond"
+                         " else utc_timestamp(6) - interval :us microsecond end"},
+            {"{released now}", "timestamp'1970-01-02 00:00:00' + interval ({now us} div 1000) microsecond"},
+            {"{now us}", "timestampdiff(microsecond, '1970-01-01 00:00:00', utc_timestamp(6))"},
+            {"{recent}", "'1971-01-01 00:00:00'"},
+            {"{name bytes}", "length(convert({name} using utf8mb4))"},
             // Its locks are the whole server's, not one database's.
             {"{key}", "concat(:lock_name, '.', crc32(coalesce(database(), '')))"},
             {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
@@ -44,21 +52,22 @@ struct mariadb {
         d.schema = schema();
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = {long ago} then 1 else 0 end"
+                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
-        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
+        d.insert = insert(":token");
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
                  " where {name} = :name and {token} = :token and ({live}) is not true";
         d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
-        d.release = "update {table} set {expires_at} = {long ago} where {this live term}";
+        d.release = "update {table} set {expires_at} = {released now} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
-        d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
+        d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
         d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
         d.locks = locks();
         d.fence = fence();
+        d.purge = purge_with(d.schema.back());
         return d;
     }
 
@@ -77,8 +86,8 @@ private:
     }
 
     // VARBINARY compares bytes and pads nothing. The index on (name, token) alone is what a fence locks: a renewal doesn't
-    // touch it, a take-over does. Unique, so that in repeatable read it locks one entry and not the gaps beside it, where
-    // other names' go.
+    // touch it, a take-over does. In repeatable read the gap before its entry is locked as well, and so the take-over of the
+    // name before it.
     static std::vector<std::string> schema()
     {
         return {"create table if not exists {table} ({name} varbinary(190) not null primary key,"
@@ -86,6 +95,13 @@ private:
                 " unique key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                 " values ('', 'leasehold schema', 1, {expiry of no lease})"};
+    }
+
+    // The condition is for a statement that comes late, when the name has had a term and been purged since the floor was read.
+    static std::string insert(std::string_view token)
+    {
+        return "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, " + std::string{token} +
+               ", {later} from dual where not exists (select 1 from {table} where {name} = '' and {token} > :token)";
     }
 
     // Nothing but the index is read, and so locked: a renewal doesn't touch it, a take-over does, and waits. Owner and expiry
@@ -111,7 +127,7 @@ private:
         batch_sql b;
         b.most = 256;
         b.renew = patience + "update {table} set {expires_at} = greatest({expires_at}, {later})" + terms;
-        b.release = patience + "update {table} set {expires_at} = {long ago}" + terms;
+        b.release = patience + "update {table} set {expires_at} = {released now}" + terms;
         return b;
     }
 
@@ -119,8 +135,7 @@ private:
     static session_lock_sql locks()
     {
         session_lock_sql l;
-        l.locking_insert = "insert into {table} ({name}, {owner}, {token}, {expires_at})"
-                           " values (:name, :owner, 1 + 0 * coalesce(get_lock({key}, 0), 0), {later})";
+        l.locking_insert = insert(":token + 0 * coalesce(get_lock({key}, 0), 0)");
         l.locking_take = "update {table} set {owner} = :owner, {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0),"
                          " {expires_at} = {later} where {name} = :name and {token} = :token and ({live}) is not true";
         // Found by a unique key, so the row is locked before this is worked out, and it is worked out once.
@@ -129,10 +144,10 @@ private:
                         " and case when {live} then 0 else coalesce(get_lock({key}, 0), 0) end = 1";
         l.queued_read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                         " case when {live} then 1 else 0 end, {remaining},"
-                        " case when {expires_at} = {long ago} then 1 else 0 end,"
+                        " case when {expires_at} < {recent} then 1 else 0 end,"
                         " case when {live} then 0 else coalesce(get_lock({key}, 0), 0) end"
                         " from {table} where {name} = :name";
-        l.unlocking_release = "update {table} set {expires_at} = if(release_lock({key}) = 1, {long ago}, {long ago})"
+        l.unlocking_release = "update {table} set {expires_at} = if(release_lock({key}) = 1, {released now}, {released now})"
                               " where {this live term}";
         l.unlocking_close = "update {table} set {owner} = if(release_lock({key}) = 1, '', ''), {expires_at} = {later}"
                             " where {this live term}";

@@ -32,29 +32,37 @@ struct postgresql {
             {"{expiry of no lease}", "{long ago}"},
             {"{expiry}", "{expires_at}"},
             {"{live}", "{expires_at} > clock_timestamp()"},
-            {"{remaining}", "cast(extract(epoch from {expires_at} - clock_timestamp()) * 1000000 as bigint)"},
+            // date_part() counts in floating point, extract() in numeric from PostgreSQL 14 on, which takes longer.
+            {"{remaining}", "cast(date_part('epoch', {expires_at} - clock_timestamp()) * 1000000 as bigint)"},
             {"{later}", "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"},
             {"{long ago}", "'1970-01-02 00:00:00+00'"},
+            // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.
+            {"{unused}", "{expires_at} < case when {expires_at} < {recent} then to_timestamp(86400"
+                         " + (extract(epoch from clock_timestamp()) - cast(:us as bigint) / 1000000.0) / 1000)"
+                         " else clock_timestamp() - cast(:us as bigint) * interval '1 microsecond' end"},
+            {"{released now}", "to_timestamp(86400 + date_part('epoch', clock_timestamp()) / 1000)"},
+            {"{recent}", "'1971-01-01 00:00:00+00'"},
+            {"{name bytes}", "octet_length({name})"},
             {"{key}", "cast(:lock_number as bigint)"},
         };
         d.schema = schema();
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.grant = grant();
         d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = {long ago} then 1 else 0 end"
+                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
-        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
         d.take = take;
         d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
-        d.release = "update {table} set {expires_at} = {long ago} where {this live term}";
+        d.release = "update {table} set {expires_at} = {released now} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
-        d.force_release = "update {table} set {expires_at} = {long ago} where {name} = :name and {live}";
+        d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
         d.batches = batches();
         d.locks = locks(at);
         d.fence = fence();
+        d.purge = purge_with(d.schema.back());
         return d;
     }
 
@@ -101,6 +109,9 @@ private:
 
     static constexpr const char* not_busy = " where not exists (select 1 from old where live and foreign_owner)";
 
+    // The token of an INSERT is the floor, or greater by one than in a row that the snapshot shows and a purge has removed
+    // since: only one unused for longer than a statement lives, so it was still that row.
+    //
     // `more`: further common table expressions; `condition`: of the attempt, with its FROM; `locked`, `busy_locked`: the last
     // column of a grant and of a busy answer.
     static std::string grant(std::string_view more, std::string_view condition, std::string_view locked,
@@ -110,7 +121,8 @@ private:
             "with old as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
             " {remaining} as remaining from {table} where {name} = :name),";
         sql += more;
-        sql += " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner, 1, {later}";
+        sql += " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner,"
+               " coalesce((select token + 1 from old), greatest(1, (select {token} from {table} where {name} = ''))), {later}";
         sql += condition;
         sql += " on conflict ({name}) do update set {owner} = excluded.{owner},"
                " {token} = case when t.{owner} = excluded.{owner} and t.{live} then t.{token} else t.{token} + 1 end,"
@@ -135,7 +147,7 @@ private:
         batch_sql b;
         b.most = 1000;
         b.renew = "update {table} as t set {expires_at} = greatest(t.{expires_at}, {later})" + terms;
-        b.release = "update {table} as t set {expires_at} = {long ago}" + terms;
+        b.release = "update {table} as t set {expires_at} = {released now}" + terms;
         return b;
     }
 
@@ -177,7 +189,7 @@ private:
         l.held_grant = grant("", "", ", 1",
                              "select 0, token, case when live and foreign_owner then remaining else 0 end, 0, 1 from old"
                              " where not exists (select 1 from granted)");
-        l.unlocking_release = "update {table} set {expires_at} = {long ago} where {this live term}"
+        l.unlocking_release = "update {table} set {expires_at} = {released now} where {this live term}"
                               " returning pg_advisory_unlock({key})";
         l.unlocking_close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}"
                             " returning pg_advisory_unlock({key})";

@@ -40,6 +40,12 @@ struct sqlite {
             {"{live}", "{expires_at} > {now}"},
             {"{remaining}", "max(1000, ({expires_at} - {now}) * 1000 - 1000)"},
             {"{later}", "{now} + (:us + 999) / 1000 + 1"},
+            // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.
+            {"{unused}", "{expires_at} < case when {expires_at} < {recent} then ({now} - (:us + 999) / 1000) / 1000"
+                         " else {now} - (:us + 999) / 1000 end"},
+            {"{released now}", "{now} / 1000"},
+            {"{recent}", "31536000000"},  // 1971
+            {"{name bytes}", "length(cast({name} as blob))"},
             {"{now}", "cast(round((julianday('now') - 2440587.5) * 86400000) as integer)"},
         };
         d.schema = {"pragma journal_mode = wal",
@@ -49,21 +55,23 @@ struct sqlite {
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} = 0 then 1 else 0 end"
+                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
-        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, {later})";
+        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, :token, {later}"
+                   " where not exists (select 1 from {table} where {name} = '' and {token} > :token)";
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
                  " where {name} = :name and {token} = :token and ({live}) is not true";
         d.renew = "update {table} set {expires_at} = max({expires_at}, {later}) where {this live term}";
-        d.release = "update {table} set {expires_at} = 0 where {this live term}";
+        d.release = "update {table} set {expires_at} = {released now} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
-        d.force_release = "update {table} set {expires_at} = 0 where {name} = :name and {live}";
+        d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
         d.batches = batches();
         // The write lock of the whole database.
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
+        d.purge = purge_with(d.schema.back());
         return d;
     }
 
@@ -75,7 +83,7 @@ private:
         batch_sql b;
         b.most = 256;
         b.renew = "update {table} set {expires_at} = max({expires_at}, {later})" + terms;
-        b.release = "update {table} set {expires_at} = 0" + terms;
+        b.release = "update {table} set {expires_at} = {released now}" + terms;
         return b;
     }
 };

@@ -29,6 +29,7 @@ struct expiry_by_observation {
         d.client_arithmetic = false;
         d.locks = {};
         d.batches = {};  // each row has to be read to be judged
+        d.purge = {};    // no clock has written down when it was used
         set_piece(d, "{ours}", "{owner} = :owner", false);
         set_piece(d, "{live}", "{ttl} > 0");
         set_piece(d, "{remaining}", "{ttl}");

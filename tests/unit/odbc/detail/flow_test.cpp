@@ -156,6 +156,47 @@ BOOST_AUTO_TEST_CASE(grant_of_a_new_name_reads_and_inserts)
     BOOST_TEST((db.asked == statements{statement::read, statement::insert}));
 }
 
+BOOST_AUTO_TEST_CASE(grant_of_a_new_name_begins_at_the_floor_where_names_are_purged)
+{
+    grant_answer answer;
+    scripted_database db{no_row(), shows({{od::column::token, 30}}), changes(1)};
+    db.has_floor = true;
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_granted(answer, 30, true);
+    BOOST_TEST((db.asked == statements{statement::read, statement::floor, statement::insert}));
+    BOOST_TEST(db.tokens.back() == 30);
+
+    for (const reply& floor : {no_row(), shows({{od::column::token, 0}})}) {
+        scripted_database without{no_row(), floor, changes(1)};
+        without.has_floor = true;
+        BOOST_TEST(od::grant_flow(without, 0, answer) == fault::none);
+        check_granted(answer, 1, true);
+        BOOST_TEST(without.tokens.back() == 1);
+    }
+
+    scripted_database broken{no_row(), fails(fault::connection_lost)};
+    broken.has_floor = true;
+    BOOST_TEST(od::grant_flow(broken, 0, answer) == fault::connection_lost);
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_a_new_name_that_finds_the_floor_raised_looks_again)
+{
+    grant_answer answer;
+    scripted_database db{no_row(),   shows({{od::column::token, 30}}), changes(0),
+                         no_row(),   shows({{od::column::token, 31}}), changes(1)};
+    db.has_floor = true;
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_granted(answer, 31, true);
+    BOOST_TEST((db.asked == statements{statement::read, statement::floor, statement::insert, statement::read, statement::floor,
+                                       statement::insert}));
+
+    scripted_database locked{no_row(), shows({{od::column::token, 30}}), fails(fault::lock_timeout),
+                             shows_row(30, another, live, 70)};
+    locked.has_floor = true;
+    BOOST_TEST(od::grant_flow(locked, 0, answer) == fault::none);
+    check_busy(answer, 30, 70us);
+}
+
 BOOST_AUTO_TEST_CASE(grant_of_a_free_name_takes_it_from_the_term_that_was_read)
 {
     grant_answer answer;

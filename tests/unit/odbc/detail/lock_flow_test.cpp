@@ -351,6 +351,12 @@ BOOST_AUTO_TEST_CASE(first_grant_that_meets_anothers_gives_back_the_lock_it_may_
     scripted_database waited{no_row(), fails(fault::lock_timeout), changes(0), shows_row(1, another, live, 5)};
     BOOST_TEST(locking_grant(waited).failed == fault::none);
     BOOST_TEST((waited.asked == statements{statement::read, statement::locking_insert, statement::unlock, statement::read}));
+
+    scripted_database purged{no_row(), shows({{od::column::token, 30}}), changes(0), changes(7), shows_row(31, another, live, 5)};
+    purged.has_floor = true;
+    BOOST_TEST(!locking_grant(purged).answer.result.granted());
+    BOOST_TEST((purged.asked == statements{statement::read, statement::floor, statement::locking_insert, statement::unlock,
+                                           statement::read}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,6 +11,8 @@
 #include <deque>
 #include <initializer_list>
 #include <ostream>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,7 @@ struct reply {
     std::int64_t rows = 0;
     bool found = false;
     std::vector<std::pair<od::column, std::int64_t>> numbers{};
+    std::string name{};
 };
 
 inline reply fails(od::fault kind) { return {.failed = kind}; }
@@ -71,19 +74,30 @@ inline reply shows_grant(bool granted, std::int64_t token, std::int64_t remainin
                   {od::column::locked, locked}});
 }
 
-/// A `Database` of flow.hpp that answers as written, the last answer again and again, and notes what it was asked.
+/// What `look` shows.
+inline reply shows_step(std::int64_t looked_at, std::int64_t above, std::string last)
+{
+    reply r = shows({{od::column::count, looked_at}, {od::column::token, above}});
+    r.name = std::move(last);
+    return r;
+}
+
+/// A `Database` of flow.hpp and purge_flow.hpp that answers as written, the last answer again and again, and notes what it was asked.
 class scripted_database {
 public:
     scripted_database(std::initializer_list<reply> replies) : replies_{replies} {}
+    explicit scripted_database(const std::vector<reply>& replies) : replies_{replies.begin(), replies.end()} {}
 
     bool one_statement = false;
     bool arithmetic = false;
     bool matched_rows = true;
+    bool has_floor = false;
     std::int64_t ttl_us = 1000;
 
     std::vector<od::statement> asked;
     std::vector<std::int64_t> tokens;  ///< that were set at each of them
     std::vector<std::int64_t> versions;  ///< that were set
+    std::vector<std::string> uppers;     ///< likewise
 
     od::fault run(od::statement which)
     {
@@ -99,11 +113,14 @@ public:
     [[nodiscard]] std::int64_t rows() const { return now_.rows; }
     [[nodiscard]] std::int64_t number(od::column which) const { return numbers_[static_cast<std::size_t>(which)]; }
     void set_token(std::int64_t token) { token_ = token; }
+    [[nodiscard]] std::string_view text(od::column) const { return now_.name; }
+    void set_upper(std::string_view name) { uppers.emplace_back(name); }
     void set_version(std::int64_t version) { versions.push_back(version); }
     [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool client_arithmetic() const { return arithmetic; }
     [[nodiscard]] bool counts_matched_rows() const { return matched_rows; }
+    [[nodiscard]] bool purges() const { return has_floor; }
 
 private:
     std::deque<reply> replies_;

@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(resigning_hands_over_at_once_and_the_candidate_stays_in_the
     BOOST_REQUIRE(eventually([&] { return b.told.has("sees a"); }));
     a.election.resign();
     BOOST_TEST(eventually([&] { return b.election.leads(); }));
-    BOOST_TEST(a.told.has(diary::down(lh::step_down_reason::resigned)));
+    BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::resigned)); }));
     BOOST_TEST(eventually([&] { return a.told.has("sees b"); }));  // or b could be back before it campaigns again
     b.election.resign();
     BOOST_TEST(eventually([&] { return a.election.leads(); }));

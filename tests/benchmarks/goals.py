@@ -58,7 +58,8 @@ def cost_rows(r):
     yield row("the library beside its statements by hand: at most 3 µs a call, not flushing", limits=3, unit=" µs",
               **both(NOT_FLUSHING, "library"))
     yield row("a call that returns in time, whatever the driver does: at most 10 µs more, not flushing", limits=10, unit=" µs",
-              why="Another thread makes the call: two switches of threads, see [where the time goes](#where-the-time-goes).",
+              why="Another thread makes the call: two switches of threads, see [where the time goes](#where-the-time-goes); with two "
+                  "processors the scheduler decides how dear they are.",
               **both(NOT_FLUSHING, "bounded time"))
     unbounded = ", ".join(number(of(NOT_FLUSHING, "the same attempt unbounded, ratio")(store)) for store in STORES)
     yield row("busy attempt: at most 1.30 of a bare SELECT", limits=1.3, **both(NOT_FLUSHING, "busy attempt, ratio"),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where cost grows: with the leases that one process holds, and with the threads of it that wait for one name. The other two
-// of the four pictures are made of what hand_over (processes) and scale (size of the table) measure.
+// Where cost grows: with the leases that one process holds, and with the threads of it that wait for one name; and how many
+// statements renew its leases. The other two of the four pictures are made of what hand_over (processes) and scale (size of the
+// table) measure.
+#include "gathered.hpp"
 #include "held.hpp"
 #include "waiters.hpp"
 
@@ -23,8 +25,9 @@ namespace {
 
 void usage(std::FILE* to)
 {
-    std::fputs("Usage: growth [--results FILE] [held | waiters]\n"
-               "Cost against the leases that a process holds and against its waiting threads; takes about two minutes.\n"
+    std::fputs("Usage: growth [--results FILE] [held | gathered | waiters]\n"
+               "Cost against the leases that a process holds, the statements that renew them, on simulated time, and cost against its\n"
+               "waiting threads; takes about two minutes.\n"
                "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
 }
@@ -44,13 +47,14 @@ try {
         words.erase(words.begin(), words.begin() + 2);
     }
     const std::string only = words.empty() ? "" : words[0];
-    if (words.size() > 1 || (!only.empty() && only != "held" && only != "waiters")) {
+    if (words.size() > 1 || (!only.empty() && only != "held" && only != "gathered" && only != "waiters")) {
         usage(stderr);
         return 2;
     }
     results raw{"growth", file};
-    if (only != "waiters") growth::measure_held({0, 100, 1'000, 10'000, 100'000}, raw);
-    if (only == "held") return EXIT_SUCCESS;
+    if (only.empty() || only == "held") growth::measure_held({0, 100, 1'000, 10'000, 100'000}, raw);
+    if (only.empty() || only == "gathered") growth::measure_gathered({10, 100, 1'000, 10'000}, raw);
+    if (!only.empty() && only != "waiters") return EXIT_SUCCESS;
     const std::vector<std::size_t> threads{1, 10, 100, 1'000};
     leasehold::memory_store memory;
     growth::measure_waiters("memory", memory, {}, threads, raw);

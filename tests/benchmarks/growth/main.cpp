@@ -6,6 +6,7 @@
 #include "held.hpp"
 #include "waiters.hpp"
 
+#include <benchmarks/choice.hpp>
 #include <benchmarks/results.hpp>
 #include <benchmarks/usual_sizes.hpp>
 
@@ -36,25 +37,20 @@ void usage(std::FILE* to)
 
 int main(int argc, char** argv)
 try {
-    std::vector<std::string> words(argv + 1, argv + argc);
+    const std::vector<std::string> words(argv + 1, argv + argc);
     if (words == std::vector<std::string>{"--help"}) {
         usage(stdout);
         return EXIT_SUCCESS;
     }
-    std::string file;
-    if (words.size() >= 2 && words[0] == "--results") {
-        file = words[1];
-        words.erase(words.begin(), words.begin() + 2);
-    }
-    const std::string only = words.empty() ? "" : words[0];
-    if (words.size() > 1 || (!only.empty() && only != "held" && only != "gathered" && only != "waiters")) {
+    const auto asked = read_choice(words, {"held", "gathered", "waiters"});
+    if (!asked) {
         usage(stderr);
         return 2;
     }
-    results raw{"growth", file};
-    if (only.empty() || only == "held") growth::measure_held({0, 100, 1'000, 10'000, 100'000}, raw);
-    if (only.empty() || only == "gathered") growth::measure_gathered({10, 100, 1'000, 10'000}, raw);
-    if (!only.empty() && only != "waiters") return EXIT_SUCCESS;
+    results raw{"growth", asked->results};
+    if (asked->wants("held")) growth::measure_held({0, 100, 1'000, 10'000, 100'000}, raw);
+    if (asked->wants("gathered")) growth::measure_gathered({10, 100, 1'000, 10'000}, raw);
+    if (!asked->wants("waiters")) return EXIT_SUCCESS;
     const std::vector<std::size_t> threads{1, 10, 100, 1'000};
     leasehold::memory_store memory;
     growth::measure_waiters("memory", memory, {}, threads, raw);

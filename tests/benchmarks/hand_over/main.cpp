@@ -4,6 +4,7 @@
 //
 // Each waiter is a process of its own; in the memory store, a thread. A hand-over is measured from the instant before the
 // release to the instant after the next holder's acquire() returned.
+#include "../choice.hpp"
 #include "../results.hpp"
 #include "../usual_sizes.hpp"
 #include "field.hpp"
@@ -250,28 +251,22 @@ void usage(std::FILE* to)
 int main(int argc, char** argv)
 try {
     if (const auto code = serve_as_taker(argc, argv)) return *code;
-    std::vector<std::string> words(argv + 1, argv + argc);
+    const std::vector<std::string> words(argv + 1, argv + argc);
     if (words == std::vector<std::string>{"--help"}) {
         usage(stdout);
         return EXIT_SUCCESS;
     }
-    std::string file;
-    if (words.size() >= 2 && words[0] == "--results") {
-        file = words[1];
-        words.erase(words.begin(), words.begin() + 2);
-    }
-    const std::string only = words.empty() ? "" : words[0];
-    if (words.size() > 1 || (!only.empty() && only != "memory" && only != "sqlite" && only != "postgresql" && only != "mariadb")) {
+    const auto asked = read_choice(words, {"memory", "sqlite", "postgresql", "mariadb"});
+    if (!asked) {
         usage(stderr);
         return 2;
     }
-    results raw{"hand_over", file};
+    results raw{"hand_over", asked->results};
     const temporary_directory folder;
-    const auto wanted = [&only](const char* store) { return only.empty() || only == store; };
-    if (wanted("memory")) measure({"memory", {}, {}, raw});
-    if (wanted("sqlite")) measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw});
-    if (wanted("postgresql")) measure_postgresql(raw);
-    if (wanted("mariadb")) measure_mariadb(raw);
+    if (asked->wants("memory")) measure({"memory", {}, {}, raw});
+    if (asked->wants("sqlite")) measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw});
+    if (asked->wants("postgresql")) measure_postgresql(raw);
+    if (asked->wants("mariadb")) measure_mariadb(raw);
     return EXIT_SUCCESS;
 }
 catch (const std::exception& e) {

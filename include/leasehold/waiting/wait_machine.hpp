@@ -53,7 +53,7 @@ public:
     void busy(time_point now, duration remaining, bool woken_on_release) noexcept
     {
         tried_ = true;
-        if (remaining <= duration::zero()) remaining = longest_trust;
+        if (remaining <= duration::zero()) remaining = woken_on_release ? duration{longest_trust} : duration::max();
         attempt_at_ = remaining < time_point::max() - now ? now + remaining : time_point::max();
         if (!woken_on_release) attempt_at_ = std::min(attempt_at_, now + next_pause());
     }

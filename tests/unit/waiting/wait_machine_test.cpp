@@ -80,6 +80,13 @@ BOOST_AUTO_TEST_CASE(a_remaining_time_that_is_unknown_is_asked_for_again_soon_al
     BOOST_TEST((m.next(start, not_cancelled).at <= start + pauses.shortest));
 }
 
+BOOST_AUTO_TEST_CASE(a_store_that_wants_to_be_asked_seldom_is_asked_seldom_also_where_it_tells_no_time)
+{
+    wait_machine m{start + 1h, {.shortest = 1min, .longest = 1min}, 1};
+    m.busy(start, 0s, !somebody_wakes_us);
+    BOOST_TEST((m.next(start, not_cancelled).at >= start + 30s));
+}
+
 BOOST_AUTO_TEST_CASE(a_time_without_end_is_waited_for_until_woken)
 {
     auto m = machine(1h);

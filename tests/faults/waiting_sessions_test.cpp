@@ -177,10 +177,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(no_lock_outlives_its_term, Server, servers)
         guard.release();
     }
     BOOST_TEST(s.locks() == 0);
+    lh::basic_lease elsewhere{s.stores[1], "n", terms};
     for (int i = 0; i < 3; ++i) {
         auto guard = holder.acquire();
         BOOST_TEST(s.locks() == 1);
         guard.release();
+        BOOST_TEST(s.locks() == 0);
+        if (i == 1) elsewhere.acquire().release();  // what `holder` remembers is no longer so
         BOOST_TEST(s.locks() == 0);
     }
     {

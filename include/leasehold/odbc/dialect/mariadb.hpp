@@ -138,10 +138,11 @@ private:
         l.locking_insert = insert(":token + 0 * coalesce(get_lock({key}, 0), 0)");
         l.locking_take = "update {table} set {owner} = :owner, {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0),"
                          " {expires_at} = {later} where {name} = :name and {token} = :token and ({live}) is not true";
-        // Found by a unique key, so the row is locked before this is worked out, and it is worked out once.
+        // Found by a unique key, so the row is locked before this is worked out, and it is worked out once. CASE, since nothing
+        // else settles that the lock is asked for last.
         l.queued_take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                        " where {name} = :name and {token} = :token"
-                        " and case when {live} then 0 else coalesce(get_lock({key}, 0), 0) end = 1";
+                        " where {name} = :name and case when {token} <> :token or {live} then 0"
+                        " else coalesce(get_lock({key}, 0), 0) end = 1";
         l.queued_read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                         " case when {live} then 1 else 0 end, {remaining},"
                         " case when {expires_at} < {recent} then 1 else 0 end,"

@@ -20,6 +20,7 @@
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/release_watch.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <algorithm>
@@ -133,6 +134,9 @@ public:
     {
         return {calls_->line(), name, to_wake};
     }
+
+    /// See waiting::queueing_store.
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return *waiters_; }
 
     /// polled_store: SQLite is asked in a few microseconds, and can't wake anybody.
     [[nodiscard]] poll_pauses pauses() const noexcept
@@ -321,6 +325,7 @@ private:
 
     std::shared_ptr<const odbc::detail::configuration> config_;
     std::unique_ptr<odbc::detail::lease_calls> calls_;
+    std::unique_ptr<waiting::local_queue> waiters_ = std::make_unique<waiting::local_queue>();
 };
 
 /// The store for whatever database the connection string leads to.

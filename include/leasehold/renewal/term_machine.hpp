@@ -8,6 +8,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 namespace leasehold::inline v0::renewal {
@@ -41,10 +42,12 @@ public:
     template <renew_policy Policy>
     void granted(time_point sent, duration ttl, duration margin, const Policy& policy)
     {
+        assert(phase_ == term_phase::none && ttl > margin && margin >= duration::zero());
         begun_ = sent;
         margin_ = margin;
         renewing_ = false;
         phase_ = term_phase::held;
+        deadline_ = sent;
         extend_from(sent, ttl, policy);
     }
 
@@ -91,7 +94,9 @@ public:
     {
         renewing_ = false;
         if (phase_ != term_phase::held || now >= deadline_) return false;
+        assert(sent >= extended_ && sent <= now);
         extend_from(sent, ttl, policy);
+        assert(deadline_ > now);
         return true;
     }
 
@@ -142,7 +147,8 @@ private:
     {
         ttl_ = ttl;
         extended_ = sent;
-        deadline_ = sent + ttl - margin_;
+        // A store never lets a renewal shorten a term: with a shorter ttl the old end may be the later one.
+        deadline_ = std::max(deadline_, sent + ttl - margin_);
         attempt_ = 0;
         plan(policy);
         planned_ = sent;

@@ -9,6 +9,7 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 
 #include <algorithm>
 #include <array>
@@ -194,6 +195,9 @@ public:
     /// See notifying_store.
     [[nodiscard]] release_watch watch_release(std::string_view name, waker& to_wake) { return {shard_of(key{name}), name, to_wake, clock_.now()}; }
 
+    /// See waiting::queueing_store.
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return waiters_; }
+
 private:
     struct entry {
         std::string owner;
@@ -235,13 +239,17 @@ private:
         entry_map entries;
         std::vector<release_watch*> watches;
 
-        // Wakes the one who has waited longest, if any. Under the mutex, so that a watch is not destroyed meanwhile.
+        // Wakes all: what those who stay behind were told of the end is no longer true. As a rule there is one, the first of the
+        // waiters of this store. Under the mutex, so that a watch is not destroyed meanwhile.
         bool released(std::string_view name) noexcept
         {
-            const auto first = std::ranges::find(watches, name, [](const release_watch* watch) { return std::string_view{watch->name_}; });
-            if (first == watches.end()) return false;
-            (*first)->waker_.wake();
-            return true;
+            bool woken = false;
+            for (release_watch* const watch : watches) {
+                if (watch->name_ != name) continue;
+                watch->waker_.wake();
+                woken = true;
+            }
+            return woken;
         }
     };
 
@@ -271,6 +279,7 @@ private:
 
     Clock clock_;
     mutable std::array<shard, shards> shards_;
+    waiting::local_queue waiters_;
 };
 
 /// On the system's clock.

@@ -33,6 +33,7 @@
 #include <leasehold/static_lease_guard.hpp>
 #include <leasehold/static_lease_record.hpp>
 #include <leasehold/static_text_limits.hpp>
+#include <leasehold/step_down_reason.hpp>
 #include <leasehold/store/basic_lockable.hpp>
 #include <leasehold/store/basic_static_memory_store.hpp>
 #include <leasehold/store/faulty_store.hpp>

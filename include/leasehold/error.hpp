@@ -5,6 +5,7 @@
 #include <leasehold/store_diagnostics.hpp>
 
 #include <exception>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,32 @@ enum class errc {
     schema_missing,     ///< the table, or a column of it, is not there
     store_failure       ///< any other failure of the store
 };
+
+/// The enumerator's name, as in "store_timeout"; "invalid" for any other value. Its meaning in words is
+/// make_error_code(code).message().
+[[nodiscard]] constexpr std::string_view to_string(errc code) noexcept
+{
+    switch (code) {
+    case errc::invalid_name: return "invalid_name";
+    case errc::invalid_owner: return "invalid_owner";
+    case errc::invalid_terms: return "invalid_terms";
+    case errc::not_held: return "not_held";
+    case errc::lost: return "lost";
+    case errc::store_unavailable: return "store_unavailable";
+    case errc::store_timeout: return "store_timeout";
+    case errc::store_conflict: return "store_conflict";
+    case errc::schema_missing: return "schema_missing";
+    case errc::store_failure: return "store_failure";
+    }
+    return "invalid";
+}
+
+/// Writes to_string(code).
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, errc code)
+{
+    return out << to_string(code);
+}
 
 /// The category of errc. Conditions: store_timeout is std::errc::timed_out, invalid_* are std::errc::invalid_argument,
 /// not_held is std::errc::operation_not_permitted, store_conflict is std::errc::resource_unavailable_try_again.

@@ -9,12 +9,12 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/leader_term.hpp>
 #include <leasehold/lease_record.hpp>
+#include <leasehold/step_down_reason.hpp>
 #include <leasehold/waiting/deadline.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <stop_token>
@@ -22,16 +22,6 @@
 #include <utility>
 
 namespace leasehold::inline v0 {
-
-/// Why a term of leadership ended.
-enum class step_down_reason : std::uint8_t {
-    returned,     ///< the function that leads returned of its own accord
-    lost,         ///< the lease ran out, was taken over or removed
-    store_error,  ///< the lease ran out because it could not be renewed: the store failed
-    stopped,      ///< run()'s stop token was asked to stop
-    resigned,     ///< resign() was called
-    threw         ///< the function that leads threw
-};
 
 /// What a candidate can be told, and how it paces itself. Hooks run on the thread of run(); one that throws ends run().
 struct leader_election_options {

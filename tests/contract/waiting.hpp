@@ -45,6 +45,19 @@ void add_waiting(case_list<Fixture> cases)
         BOOST_TEST(store.attempts() == 5);
     });
 
+    // A program that subtracts too much, or has read a zero as a date: on any clock, it must not hang.
+    cases.add("wait_until_an_instant_long_past_is_exactly_one_attempt", [](auto& s) {
+        grant(s.store(), s.name(), "somebody else");
+        observed_store store{s.other()};
+        basic_lease lease{store, s.name(), long_terms, s.clock()};
+        BOOST_TEST(!lease.try_acquire_until(time_point::min()));
+        BOOST_TEST(!lease.try_acquire_until(std::chrono::steady_clock::time_point::min()));
+        BOOST_TEST(!lease.try_acquire_until(std::chrono::system_clock::time_point::min()));
+        BOOST_TEST(!lease.try_acquire_until(std::chrono::sys_days{std::chrono::year{1600} / 1 / 1}));
+        BOOST_TEST(!lease.try_lock_until(std::chrono::system_clock::time_point{}));
+        BOOST_TEST(store.attempts() == 5);
+    });
+
     cases.add("wait_that_was_cancelled_before_does_not_call_the_store", [](auto& s) {
         observed_store store{s.store()};
         basic_lease lease{store, s.name(), long_terms, s.clock()};

@@ -171,9 +171,9 @@ private:
     {
         const cancellations::one& cancel = cancellations_.after(random().below(wishes().ttl * 3));
         leasehold::leader_election_options options;
-        options.first_retry = leasehold::duration{wishes().ttl / 50};
-        options.last_retry = leasehold::duration{wishes().ttl / 4};
-        options.pause_after_term = leasehold::duration{wishes().ttl / 50};
+        options.retry_min = leasehold::duration{wishes().ttl / 50};
+        options.retry_max = leasehold::duration{wishes().ttl / 4};
+        options.cooldown = leasehold::duration{wishes().ttl / 50};
         options.on_stepped_down = [this](leasehold::step_down_reason why) {
             world_.tell(self_, 'd', static_cast<int>(why), [] { return std::string{"stepped down"}; });
         };

@@ -125,7 +125,7 @@ struct policy_that_changes {
     std::optional<lh::duration> next(lh::renewal_state);
 };
 static_assert(lh::renew_policy<lh::no_renewal> && lh::renew_policy<lh::renew_at_fraction> &&
-              lh::renew_policy<lh::renew_until>);
+              lh::renew_policy<lh::renew_for>);
 static_assert(!lh::renew_policy<policy_of_duration> && !lh::renew_policy<policy_that_changes> &&
               !lh::renew_policy<lh::random_owner_id>);
 
@@ -134,7 +134,7 @@ static_assert(terms.safety_margin == 3s && terms.valid());
 static_assert(lh::checked_terms({.ttl = 10s, .safety_margin = 1s}) == lh::lease_terms{.ttl = 10s});
 static_assert(!lh::lease_terms{.ttl = 1s, .safety_margin = 1s}.valid());
 static_assert(lh::renew_at_fraction{1, 2}.next({.granted = {}, .ttl = 10s, .attempt = 0}) == 5s);
-static_assert(lh::renew_until{1s}.next({.granted = 2s, .ttl = 10s, .attempt = 0}) == std::nullopt);
+static_assert(lh::renew_for{1s}.next({.granted = 2s, .ttl = 10s, .attempt = 0}) == std::nullopt);
 static_assert(lh::no_renewal{}.next({}) == std::nullopt);
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <leasehold/renew_policy/concept.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/renew_policy/renew_for.hpp>
 
 #include <chrono>
 #include <memory>

@@ -33,9 +33,9 @@ public:
                 .on_stepped_down = [this](lh::step_down_reason why) { note("down " + std::to_string(static_cast<int>(why))); },
                 .on_leader_observed = [this](const lh::lease_record& leader) { note("sees " + leader.owner); },
                 .on_error = [this](std::error_code) { note("error"); },
-                .first_retry = 5ms,
-                .last_retry = 20ms,
-                .pause_after_term = 20ms};
+                .retry_min = 5ms,
+                .retry_max = 20ms,
+                .cooldown = 20ms};
     }
     bool has(const std::string& line) const
     {
@@ -100,10 +100,10 @@ BOOST_AUTO_TEST_CASE(one_of_two_candidates_leads_and_the_other_learns_who)
     candidate a{store, "a"};
     candidate b{store, "b"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     b.start();
     BOOST_TEST(eventually([&] { return b.told.has("sees a"); }));
-    BOOST_TEST(!b.election.leads());
+    BOOST_TEST(!b.election.is_leader());
 }
 
 BOOST_AUTO_TEST_CASE(stopping_ends_leading_hands_over_and_run_returns)
@@ -111,12 +111,12 @@ BOOST_AUTO_TEST_CASE(stopping_ends_leading_hands_over_and_run_returns)
     candidate a{store, "a"};
     candidate b{store, "b"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     b.start();
     a.thread.request_stop();
     a.thread.join();
     BOOST_TEST(a.told.has(diary::down(lh::step_down_reason::stopped)));
-    BOOST_TEST(eventually([&] { return b.election.leads(); }));
+    BOOST_TEST(eventually([&] { return b.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(resigning_hands_over_at_once_and_the_candidate_stays_in_the_running)
@@ -124,15 +124,15 @@ BOOST_AUTO_TEST_CASE(resigning_hands_over_at_once_and_the_candidate_stays_in_the
     candidate a{store, "a", lh::lease_terms{.ttl = 1h}};
     candidate b{store, "b", lh::lease_terms{.ttl = 1h}};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     b.start();
     BOOST_REQUIRE(eventually([&] { return b.told.has("sees a"); }));
     a.election.resign();
-    BOOST_TEST(eventually([&] { return b.election.leads(); }));
+    BOOST_TEST(eventually([&] { return b.election.is_leader(); }));
     BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::resigned)); }));
     BOOST_TEST(eventually([&] { return a.told.has("sees b"); }));  // or b could be back before it campaigns again
     b.election.resign();
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(resigning_without_leading_does_nothing)
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(resigning_without_leading_does_nothing)
     candidate a{store, "a"};
     a.election.resign();
     a.start();
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(a_function_that_returns_steps_down_and_leads_again_later)
@@ -160,40 +160,40 @@ BOOST_AUTO_TEST_CASE(what_the_function_throws_reaches_the_caller_after_the_relea
     BOOST_CHECK_THROW(a.election.run(stop.get_token(), [](auto&) { throw std::runtime_error{"work"}; }), std::runtime_error);
     BOOST_TEST(a.told.has(diary::down(lh::step_down_reason::threw)));
     BOOST_TEST(memory.list().empty());
-    BOOST_TEST(!a.election.leads());
+    BOOST_TEST(!a.election.is_leader());
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_taken_away_is_lost)
 {
     candidate a{store, "a"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     memory.force_release("leader");
     BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::lost)); }));
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(an_outage_shorter_than_the_ttl_costs_no_leadership)
 {
     candidate a{store, "a", lh::lease_terms{.ttl = 1500ms}};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     outage = true;
-    BOOST_TEST(throughout([&] { return a.election.leads(); }, 800ms));  // a renewal was due after 500 ms
+    BOOST_TEST(throughout([&] { return a.election.is_leader(); }, 800ms));  // a renewal was due after 500 ms
     outage = false;
-    BOOST_TEST(throughout([&] { return a.election.leads(); }, 1s));  // beyond the first term's ttl
+    BOOST_TEST(throughout([&] { return a.election.is_leader(); }, 1s));  // beyond the first term's ttl
 }
 
 BOOST_AUTO_TEST_CASE(an_outage_longer_than_the_ttl_is_told_apart_from_a_lost_lease_and_is_survived)
 {
     candidate a{store, "a"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     outage = true;
     BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::store_error)); }));
     BOOST_TEST(eventually([&] { return a.told.has("error"); }));
     outage = false;
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_by_a_loss_a_stop_and_a_resignation)
@@ -207,13 +207,13 @@ BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_by_a_loss_a_stop_and_a_resi
         if (!term.held()) ++stopped;
     };
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     a.election.resign();
     BOOST_TEST(eventually([&] { return stopped == 1; }));
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     memory.force_release("leader");
     BOOST_TEST(eventually([&] { return stopped == 2; }));
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     a.thread.request_stop();
     BOOST_TEST(eventually([&] { return stopped == 3; }));
 }

@@ -9,12 +9,14 @@
 
 namespace leasehold::inline v0 {
 
-/// The owner is the text it is given.
+/// The owner is the text it is given: the one way to share an owner, on purpose.
 ///
-/// A restarted process with the same text goes on with the term it had, while that is unexpired; two live processes
-/// with the same text would both be granted it, so the text must be theirs alone (a pod's name, a configured node).
-/// What the process before had sent when it died may still arrive: a late release of its can end the term that its successor
-/// goes on with, who learns of that from its next renewal. Where that matters, wait a call_timeout before you start again.
+/// What it is for: a restarted process with the text of the one before it (a pod's name, a configured node) need not wait for
+/// the end of that one's term. It is granted a new term at once, with a new token, so that a fence tells the two apart.
+/// Its price: lease objects with one text do not exclude each other. Whoever attempts last is granted the name, and the other's
+/// term ends without a release: held() stays true there until its next renewal is refused or its deadline comes, so that both
+/// may believe for that long, and only the token keeps the older one from what is written to. Therefore the text must belong to
+/// one lease object at a time. All other owner ids of the library are unique to the object.
 class fixed_owner_id {
 public:
     /// The owner; basic_lease checks it.

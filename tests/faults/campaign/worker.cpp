@@ -192,7 +192,7 @@ private:
 
     void elect(const std::stop_token& stop)
     {
-        lh::leader_election election{lease_, {.last_retry = 300ms}};
+        lh::leader_election election{lease_, {.retry_max = 300ms}};
         election.run(stop, [&](auto& term) { hold(term, stop); });
     }
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
 #define LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
 
+#include <leasehold/detail/quiet_thread.hpp>
 #include <leasehold/odbc/detail/session.hpp>
 #include <leasehold/odbc/detail/spin_patience.hpp>
 
@@ -44,7 +45,7 @@ public:
             return true;
         }
         std::unique_lock lock{mutex_};
-        if (!thread_.joinable()) thread_ = std::thread{[self = shared_from_this()] { self->serve(); }};
+        if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
         state_ = state::queued;
         lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
         to_thread_.notify_one();
@@ -63,7 +64,7 @@ public:
     void start(std::function<void()> done)
     {
         const std::lock_guard lock{mutex_};
-        if (!thread_.joinable()) thread_ = std::thread{[self = shared_from_this()] { self->serve(); }};
+        if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
         done_ = std::move(done);
         state_ = state::queued;
         to_thread_.notify_one();

@@ -145,7 +145,7 @@ int elect(const elect_options& options, const asked_store& store)
     // Without a terminal SIGHUP is for the command: "read your configuration again".
     signal_inbox signals{blocked, ::isatty(STDIN_FILENO) != 0};
     opened_store opened{chosen, terms.call_timeout};
-    named_lease lease{*opened, options.name, terms.lease, {}, lh::fixed_owner_id{owner}};
+    named_lease lease{*opened, options.name, terms.lease, lh::fixed_owner_id{owner}};
     return candidate{lease, options, command, signals}.run();
 }
 

@@ -85,7 +85,7 @@ int run(const run_options& options, const asked_store& store)
     signal_inbox signals{blocked, true};
     opened_store opened{chosen, terms.call_timeout};
 
-    named_lease lease{*opened, options.name, terms.lease, {}, lh::fixed_owner_id{owner}};
+    named_lease lease{*opened, options.name, terms.lease, lh::fixed_owner_id{owner}};
     auto guard = acquire(lease, options, signals.asked_to_end());
     if (signals.ended_by() != 0) return exit_code::signalled + signals.ended_by();
     if (!guard) return report_busy(lease, options.busy_status);

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(all_threads_of_a_process_that_wait_for_a_name_are_
         threads.emplace_back([&] {
             if (shared.acquire()) ++granted;
         });
-    BOOST_REQUIRE(eventually([] { return lh::waiting::wait_queues::waiting() == 1000; }));
+    BOOST_REQUIRE(eventually([] { return lh::waiting::own_queue::threads_waiting() == 1000; }));
     BOOST_REQUIRE(s.are_in_line(1));
     BOOST_TEST(s.sessions() <= 3);  // the holder's, one of the waiters' pool, the one in line
     guard.release();

@@ -5,6 +5,9 @@
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/waiting/waiter_list.hpp>
 
+#include <atomic>
+#include <cstddef>
+
 namespace leasehold::inline v0::waiting {
 
 /// The threads that wait for a lease through one object, first come, first served. The first goes on to wait for others, through
@@ -15,7 +18,8 @@ class own_queue {
 public:
     class place : public waiter {
     public:
-        using waiter::waiter;
+        explicit place(waker& to_wake) noexcept : waiter{to_wake} { threads_waiting_.fetch_add(1); }
+        ~place() { threads_waiting_.fetch_sub(1); }
 
     private:
         friend own_queue;
@@ -48,7 +52,12 @@ public:
         first->wake();
     }
 
+    /// How many threads of the process wait for a lease, whichever it is.
+    [[nodiscard]] static std::size_t threads_waiting() noexcept { return threads_waiting_.load(); }
+
 private:
+    inline static std::atomic<std::size_t> threads_waiting_ = 0;
+
     waiter_list places_;
 };
 

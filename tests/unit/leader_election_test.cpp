@@ -236,7 +236,9 @@ BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_before_the_lease_is_handed_
         std::stop_token given;
         std::optional<std::stop_callback<std::function<void()>>> helper;
         std::optional<bool> held_when_told;
+        bool led_before = false;
         const auto lead = [&, &end = end](term_type& term) {
+            if (std::exchange(led_before, true)) return static_cast<void>(stop.request_stop());  // nobody was told
             given = term.stop_token();
             helper.emplace(given, [&] {
                 held_when_told = !memory.list().empty();

@@ -44,7 +44,7 @@ public:
              .on_stepped_down = [this](lh::step_down_reason) { pause(); },
              .on_leader_observed = [this](const lh::lease_record& other) { explain(name() + " is " + held_by(other)); },
              .on_error = [this](std::error_code ec) { report_outage(ec); },
-             .cooldown = {}}};
+             .cooldown = lh::duration::zero()}};
         of.run(over_.get_token(), [this](election::term_type& term) { lead(term); });
         if (status_) return *status_;
         // To be asked to end is how it ends.

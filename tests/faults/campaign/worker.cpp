@@ -174,10 +174,7 @@ private:
     static void renew_now(Term& term)
     {
         std::error_code ignored;
-        if constexpr (requires { term.guard(); })
-            term.guard().renew(ignored);
-        else
-            term.renew(ignored);
+        term.renew(ignored);
     }
 
     void release(lease_type::guard_type& guard)

@@ -141,7 +141,7 @@ private:
             machine.failed(clock().now());
             notify(options_.on_error, ec);
         }
-        else if (guard) {
+        else if (!guard.empty()) {
             machine.elected();
             sightings_.elected(guard.token());
             const ended_term ended = lead_term(std::move(guard), stop, lead);
@@ -242,7 +242,7 @@ private:
 
     auto wait_for_lease(time_point until, const std::stop_token& stop, std::error_code& ec)
     {
-        lease_.connect();
+        lease_.attach_engine();
         const auto told_busy = [this](const acquire_result& busy) {
             if (sightings_.may_be_news(busy.token)) look();
         };

@@ -91,6 +91,14 @@ public:
         check_options<lease_terms, Options...>();
     }
 
+    /// The same, with the clock next, which can then be given in braces too.
+    template <class... Options>
+    basic_lease(std::type_identity_t<Store>& store, std::string_view name, lease_terms terms, Clock clock, Options&&... options)
+        : basic_lease{terms, store, name, clock, options...}
+    {
+        check_options<lease_terms, Clock, Options...>();
+    }
+
     basic_lease(basic_lease&&) noexcept = default;
     /// Destroys what it was before.
     basic_lease& operator=(basic_lease&&) noexcept = default;
@@ -480,6 +488,11 @@ template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, Options&&...)
     -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                    detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
+                   detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+template <lease_store Store, class... Options>
+basic_lease(Store&, std::string_view, lease_terms, steady_clock, Options&&...)
+    -> basic_lease<Store, steady_clock, detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
 
 /// The common case, as a name for members and parameters.

@@ -35,8 +35,9 @@ namespace leasehold::inline v0::renewal {
 template <waitable_clock Clock>
 class engine {
 public:
-    /// Most threads that renew; the second starts when the first is kept waiting.
-    static constexpr std::size_t workers_max = 2;
+    /// Most threads that renew; each further one starts when those before are kept waiting. Two can hang for one lease, in the
+    /// renewal of a term that was lost and in that of the next.
+    static constexpr std::size_t workers_max = 3;
 
     /// Starts the watchdog, the signaller and one worker. Throws std::system_error when there is no thread to be had.
     explicit engine(Clock clock) : shared_{std::make_shared<shared>(std::move(clock))}

@@ -47,7 +47,9 @@ public:
     void erase(const watched_term& term) noexcept
     {
         if (!term.awaits_worker_) return;
-        std::erase_if(jobs_, [&term](const job& each) { return each.term.get() == &term; });
+        const auto found = std::ranges::find_if(jobs_, [&term](const job& each) { return each.term.get() == &term; });
+        found->term->awaits_worker_ = false;
+        jobs_.erase(found);
         std::ranges::make_heap(jobs_, later);
     }
 

@@ -47,7 +47,6 @@ public:
         margin_ = margin;
         renewing_ = false;
         phase_ = term_phase::held;
-        deadline_ = sent;
         extend_from(sent, ttl, policy);
     }
 
@@ -95,7 +94,10 @@ public:
         renewing_ = false;
         if (phase_ != term_phase::held || now >= deadline_) return false;
         assert(sent >= extended_ && sent <= now);
+        const time_point before = deadline_;
         extend_from(sent, ttl, policy);
+        // A shorter ttl can be over before a slow answer comes. But no store lets a renewal shorten a term, so the old end holds.
+        if (deadline_ <= now) deadline_ = before;
         assert(deadline_ > now);
         return true;
     }
@@ -147,8 +149,7 @@ private:
     {
         ttl_ = ttl;
         extended_ = sent;
-        // A store never lets a renewal shorten a term: with a shorter ttl the old end may be the later one.
-        deadline_ = std::max(deadline_, sent + ttl - margin_);
+        deadline_ = sent + ttl - margin_;
         attempt_ = 0;
         plan(policy);
         planned_ = sent;

@@ -2,6 +2,7 @@
 // Which signals the library's own threads take.
 #include <leasehold/detail/quiet_thread.hpp>
 #include <leasehold/leasehold.hpp>
+#include <support/eventually.hpp>
 #include <support/thread_signals.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -34,6 +35,11 @@ BOOST_AUTO_TEST_CASE(the_threads_behind_a_lease_are_quiet)
     lh::memory_store store;
     lh::basic_lease lease{store, "n"};
     const auto guard = lease.try_acquire();
+    // A thread blocks everything until it runs.
+    BOOST_TEST(leasehold_test::eventually([] {
+        const auto masks = blocked_signals_of_threads();
+        return std::ranges::none_of(masks, [](const auto& each) { return blocks(each.second, SIGSEGV); });
+    }));
     int threads = 0;
     for (const auto& [thread, mask] : blocked_signals_of_threads()) {
         if (before.contains(thread)) continue;

@@ -37,7 +37,8 @@ public:
                 said.rows = set(r, {asked.owner, 1, later});
             break;
         case statement::take:
-            if (r.token == asked.token && !live(r, now)) said.rows = set(r, {asked.owner, r.token + 1, later});
+            if (r.token == asked.token && (!live(r, now) || r.owner == asked.owner))
+                said.rows = set(r, {asked.owner, r.token + 1, std::max(r.expires, later)});
             break;
         case statement::renew:
             if (is_live_term(r, asked, now)) {
@@ -104,7 +105,7 @@ private:
             return;
         }
         const bool fresh = !live(r, now);
-        r = {asked.owner, r.token + (fresh ? 1 : 0), fresh ? later : std::max(r.expires, later)};
+        r = {asked.owner, r.token + 1, std::max(r.expires, later)};
         said.number(column::granted) = 1;
         said.number(column::token) = r.token;
         said.number(column::fresh) = fresh;

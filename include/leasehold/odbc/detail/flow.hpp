@@ -27,7 +27,7 @@ inline constexpr std::int64_t busy_last_time = -1;
 
 struct grant_answer {
     acquire_result result{};
-    bool fresh = false;        // a new term, not more time for one that the owner had
+    bool fresh = false;        // granted: nobody held the name; else the owner's own unexpired term may have been taken over
     bool out_of_turn = false;  // busy: nobody holds, but somebody else has the lock; `remaining` is 0 or negative
     bool locked = false;       // this session has the lock now
 };
@@ -146,33 +146,28 @@ fault grant_first_term(Database& db, grant_answer& answer, bool& answered, state
     return failed;
 }
 
-// One attempt at the row as it was read. `answered` stays false where it has changed in the meantime.
+// One attempt at the row as it was read. The owner of the unexpired term takes it over as anybody takes a free one: by a write that
+// changes the token, for a read may show what was. `answered` stays false where the row has changed in the meantime.
 template <class Database>
 fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statement insert = statement::insert,
                     statement take = statement::take)
 {
     const bool live = db.found() && db.number(column::live) != 0;
-    const bool extend = live && db.number(column::whose) == owner_is_us;
-    if (live && !extend) {
+    if (live && db.number(column::whose) != owner_is_us) {
         answer = busy_as_read(db);
         answered = true;
         return fault::none;
     }
     if (!db.found()) return grant_first_term(db, answer, answered, insert);
     const std::int64_t token = db.number(column::token);
-    if (extend && lasts_long_enough(db)) {
-        answer = granted(token, false);
-        answered = true;
-        return fault::none;
-    }
     db.set_token(token);
-    const fault failed = db.run(extend ? statement::renew : take);
+    const fault failed = db.run(take);
     if (failed == fault::lock_timeout) {
         answered = true;
         return busy_after_reading(db, answer);
     }
     if (failed != fault::none || db.rows() <= 0) return failed;
-    answer = granted(extend ? token : token + 1, !extend);
+    answer = granted(token + 1, !live);
     answered = true;
     return fault::none;
 }

@@ -39,30 +39,30 @@ grant_answer granted_and_noted(const Database& db, observations& seen, std::stri
 }
 
 // One attempt at the row as it was seen. A take-over compares token and version, so it fails if anything has been written
-// since. `answered` stays false where it has.
+// since. `answered` stays false where it has. The owner of the unexpired term takes it over and keeps its time to live, if that is longer.
 template <class Database, class Now>
 fault grant_as_observed(Database& db, observations& seen, std::string_view name, Now now, grant_answer& answer,
                         bool& answered)
 {
     const observed_row row = row_shown(db);
     const duration left = db.number(column::live) != 0 ? seen.left_of(name, row, now()) : duration::zero();
-    const bool extend = left > duration::zero() && db.number(column::whose) == owner_is_us;
-    if (left > duration::zero() && !extend) {
+    const bool again = left > duration::zero() && db.number(column::whose) == owner_is_us;
+    if (left > duration::zero() && !again) {
         answer = busy_for(row.token, left);
         answered = true;
         return fault::none;
     }
+    if (again) db.set_time_to_live(std::max<duration>(row.ttl, std::chrono::microseconds{db.time_to_live_us()}));
     db.set_token(row.token);
     db.set_version(row.version);
-    const fault failed = db.run(extend ? statement::renew : statement::take);
+    const fault failed = db.run(statement::take);
     if (failed == fault::lock_timeout) {
         answer = busy_for(row.token, duration::zero());
         answered = true;
         return fault::none;
     }
     if (failed != fault::none || db.rows() <= 0) return failed;
-    const observed_row written{extend ? row.token : row.token + 1, row.version + 1, extend ? row.ttl : duration::zero()};
-    answer = granted_and_noted(db, seen, name, written, now(), !extend);
+    answer = granted_and_noted(db, seen, name, {row.token + 1, row.version + 1, duration::zero()}, now(), !again);
     answered = true;
     return fault::none;
 }

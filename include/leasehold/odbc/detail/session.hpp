@@ -50,7 +50,6 @@ public:
         what_ = asked.what;
         token_ = asked.token;
         time_ = asked.time;
-        first_ = asked.first;
         many_ = asked.many;
         order_ = {};
         lock_cancelled_ = false;
@@ -96,10 +95,14 @@ public:
         }
     }
 
-    // Ends the term that the last request was granted and nobody was told of. Best effort.
-    void undo() noexcept
+    // Ends a term that an attempt was granted and nobody was told of: of the last request's name and owner. Best effort.
+    void undo(std::int64_t token) noexcept
     {
-        prepare_undo();
+        what_ = operation::release;
+        token_ = token;
+        time_ = duration::zero();
+        deadline_ = std::chrono::steady_clock::now() + patience_;
+        db_.set_deadline(deadline_);
         perform();
     }
 
@@ -112,11 +115,11 @@ public:
     // Of the last request; not written while it is carried out.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
     [[nodiscard]] std::string_view owner() const noexcept { return db_.in().owner.view(); }
-    // A new term has come out of it, which only matters if nobody waits for the answer any longer.
-    [[nodiscard]] bool was_granted_a_new_term() const noexcept
+    // The token of the term that came out of it, which only matters if nobody waits for the answer any longer; 0: none did.
+    [[nodiscard]] std::int64_t granted_token() const noexcept
     {
-        return what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted() &&
-               answer_.grant.fresh;
+        const bool granted = what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted();
+        return granted ? answer_.grant.result.token.value() : 0;
     }
     [[nodiscard]] bool runs_in_process() const noexcept
     {
@@ -124,15 +127,6 @@ public:
     }
 
 private:
-    void prepare_undo() noexcept
-    {
-        what_ = operation::release;
-        token_ = answer_.grant.result.token.value();
-        time_ = duration::zero();
-        deadline_ = std::chrono::steady_clock::now() + patience_;
-        db_.set_deadline(deadline_);
-    }
-
     void persevere()
     {
         const time_point begun = std::chrono::steady_clock::now();
@@ -167,8 +161,7 @@ private:
     bool busy_by_now(time_point begun)
     {
         if (what_ != operation::acquire || answer_.failed != fault::conflict || !runs_in_process()) return false;
-        // A release that has to come first has not been made yet: that must not be forgotten over an answer.
-        if (first_.token != 0 || std::chrono::steady_clock::now() - begun < lock_patience_) return false;
+        if (std::chrono::steady_clock::now() - begun < lock_patience_) return false;
         const report why = db_.last_report();
         const bool read = busy_after_reading(db_, answer_.grant) == fault::none && db_.found();
         // One's own term is nobody else's.
@@ -251,13 +244,6 @@ private:
 
     fault acquire()
     {
-        if (first_.token != 0) {
-            bool ignored = false;
-            db_.set_time_to_live(first_.keep_closed);
-            const fault failed = release_flow(db_, first_.token, first_.keep_closed > duration::zero(), false, ignored);
-            if (failed != fault::none) return failed;
-            first_ = {};
-        }
         db_.set_time_to_live(time_);
         answer_.grant.locked = false;
         const std::int64_t hint = std::exchange(token_, 0);
@@ -292,7 +278,7 @@ private:
                                  : locking_grant_flow(db_, hint, answer_.grant, locked);
         if (failed == fault::failure && !db_.last_report().details.advice.empty()) return failed;
         if (failed == fault::connection_lost || failed == fault::timeout) return failed;
-        answer_.grant.locked = locked && failed == fault::none && answer_.grant.result.granted() && answer_.grant.fresh;
+        answer_.grant.locked = locked && failed == fault::none && answer_.grant.result.granted();
         if (locked && !answer_.grant.locked) {
             const report last = db_.last_report();
             if (db_.run(statement::unlock) != fault::none) db_.disconnect();
@@ -377,7 +363,6 @@ private:
     operation what_ = operation::connect;
     std::int64_t token_ = 0;
     duration time_{};
-    unfinished_release first_{};
     std::shared_ptr<batch> many_;
     time_point deadline_ = time_point::max();
     lock_order order_;

@@ -44,8 +44,10 @@ struct generic {
                  " max(case when {expires_at} = :released then 1 else 0 end), max({expires_at}), {now}, max({owner})"
                  " from {table} where {name} = :name";
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) values (:name, :owner, 1, :expiry)";
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = :expiry"
-                 " where {name} = :name and {token} = :token and ({expires_at} <= {now} or {expires_at} is null)";
+        // Whose it is has been compared byte by byte when the row with this token was read.
+        d.take = "update {table} set {expires_at} = case when {expires_at} > :expiry then {expires_at} else :expiry end,"
+                 " {owner} = :owner, {token} = {token} + 1 where {name} = :name and {token} = :token"
+                 " and ({owner} = :owner or {expires_at} <= {now} or {expires_at} is null)";
         d.renew = "update {table} set {expires_at} = case when {expires_at} > :expiry then {expires_at} else :expiry end"
                   " where {this live term}";
         d.release = "update {table} set {expires_at} = :released where {this live term}";

@@ -27,6 +27,9 @@ struct mariadb {
         d.on_connect = on_connect(at);
         d.pieces = {
             {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
+            // A new term of the owner of the unexpired one is not over before that would have been.
+            {"{mine or free}", "({ours} or ({live}) is not true)"},
+            {"{not before}", "coalesce(greatest({expires_at}, {later}), {later})"},
             // Compared as bytes also where a table that was there before has a collation that ignores case or spaces.
             {"{ours}", "cast(convert({owner} using utf8mb4) as binary) = cast(:owner as binary)"},
             {"{term}", "cast(concat({token}, ' ', length(convert({name} using utf8mb4)), ' ', convert({name} using utf8mb4),"
@@ -55,8 +58,8 @@ struct mariadb {
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
         d.insert = insert(":token");
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                 " where {name} = :name and {token} = :token and ({live}) is not true";
+        d.take = "update {table} set {expires_at} = {not before}, {owner} = :owner, {token} = {token} + 1"
+                 " where {name} = :name and {token} = :token and {mine or free}";
         d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
         d.release = "update {table} set {expires_at} = {released now} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
@@ -136,8 +139,9 @@ private:
     {
         session_lock_sql l;
         l.locking_insert = insert(":token + 0 * coalesce(get_lock({key}, 0), 0)");
-        l.locking_take = "update {table} set {owner} = :owner, {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0),"
-                         " {expires_at} = {later} where {name} = :name and {token} = :token and ({live}) is not true";
+        l.locking_take = "update {table} set {expires_at} = {not before}, {owner} = :owner,"
+                         " {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0)"
+                         " where {name} = :name and {token} = :token and {mine or free}";
         // Found by a unique key, so the row is locked before this is worked out, and it is worked out once. CASE, since nothing
         // else settles that the lock is asked for last.
         l.queued_take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"

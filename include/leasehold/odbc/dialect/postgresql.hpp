@@ -99,18 +99,22 @@ private:
                 " values ('', 'leasehold schema', 1, {expiry of no lease}) on conflict do nothing"};
     }
 
-    static constexpr const char* take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                                        " where {name} = :name and {token} = :token and ({live}) is not true";
+    // A new term of the owner of the unexpired one is not over before that would have been. greatest() passes over a NULL.
+    static constexpr const char* take =
+        "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = greatest({expires_at}, {later})"
+        " where {name} = :name and {token} = :token and ({owner} = :owner or ({live}) is not true)";
 
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
-    // false. What it lets through is judged again on the locked row. The token is kept only for the same owner, so two
-    // readings of the clock can't give two owners one token even if the clock is set back between them.
+    // false. What it lets through is judged again on the locked row.
     static std::string grant() { return grant("", not_busy, "", ""); }
 
     static constexpr const char* not_busy = " where not exists (select 1 from old where live and foreign_owner)";
 
     // The token of an INSERT is the floor, or greater by one than in a row that the snapshot shows and a purge has removed
     // since: only one unused for longer than a statement lives, so it was still that row.
+    //
+    // Nobody held the name (the fourth column) if the term was free in the snapshot and no other grant came in between, as the token
+    // shows.
     //
     // `more`: further common table expressions; `condition`: of the attempt, with its FROM; `locked`, `busy_locked`: the last
     // column of a grant and of a busy answer.
@@ -121,15 +125,17 @@ private:
             "with old as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
             " {remaining} as remaining from {table} where {name} = :name),";
         sql += more;
-        sql += " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner,"
-               " coalesce((select token + 1 from old), greatest(1, (select {token} from {table} where {name} = ''))), {later}";
+        sql += " next as (select coalesce((select token + 1 from old),"
+               " greatest(1, (select {token} from {table} where {name} = ''))) as token),"
+               " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner,"
+               " (select token from next), {later}";
         sql += condition;
-        sql += " on conflict ({name}) do update set {owner} = excluded.{owner},"
-               " {token} = case when t.{owner} = excluded.{owner} and t.{live} then t.{token} else t.{token} + 1 end,"
-               " {expires_at} = case when t.{owner} = excluded.{owner} then greatest(t.{expires_at}, {later}) else {later} end"
+        sql += " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
+               " {expires_at} = greatest(t.{expires_at}, {later})"
                " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
                " returning {token} as token)"
-               " select 1, token, cast(0 as bigint), case when token = (select token from old) then 0 else 1 end";
+               " select 1, token, cast(0 as bigint), case when token = (select token from next)"
+               " and not exists (select 1 from old where live) then 1 else 0 end";
         sql += locked;
         sql += " from granted union all ";
         sql += refused.empty() ? "select 0, token, remaining, 0 from old where live and foreign_owner" : refused;
@@ -173,8 +179,7 @@ private:
     {
         session_lock_sql l;
         l.locking_grant = grant("", not_busy,
-                                ", case when token = (select token from old) then 0"
-                                " when pg_try_advisory_lock({key}) then 1 else 0 end",
+                                ", case when pg_try_advisory_lock({key}) then 1 else 0 end",
                                 "select 0, token, remaining, 0, 0 from old where live and foreign_owner");
         l.locking_retake = std::string{take} + " returning case when pg_try_advisory_lock({key}) then 1 else 0 end";
         // CASE, since nothing else settles whether the lock is asked for.

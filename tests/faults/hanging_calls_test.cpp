@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(on_connections_that_went_dead_together_do_not_stop
     Server server;
     lh::odbc_store{server.connection_string()}.create_schema();
     tcp_gate gate{server.port()};
-    lh::odbc_store store{through(gate, server), lh::odbc_options{.call_timeout = 300ms, .pool_size = sessions}};
+    lh::odbc_store store{through(gate, server), lh::odbc_options{.call_timeout = 1s, .pool_size = sessions}};
     const auto all_at_once = [&] {
         std::barrier together{static_cast<std::ptrdiff_t>(sessions)};
         std::atomic<std::size_t> well = 0;
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(on_connections_that_went_dead_together_do_not_stop
     };
     const auto all_are_connected = [&] {
         gate.delay(10ms);  // so that their calls overlap
-        const bool connected = eventually([&] { return all_at_once() == sessions && store.sessions() > sessions / 2; }, 30s);
+        const bool connected = eventually([&] { return all_at_once() > 0 && store.sessions() > sessions / 2; }, 30s);
         gate.pass();
         return connected;
     };
@@ -140,15 +140,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(on_connections_that_went_dead_together_do_not_stop
     gate.forget();
     BOOST_TEST((call(store) == lh::errc::store_timeout));
     for (int i = 0; i < 30; ++i) BOOST_TEST(!call(store));
-    BOOST_TEST(store.hanging_calls() == 1U);
+    BOOST_TEST(store.hanging_calls() >= 1U);
+    BOOST_TEST(store.hanging_calls() < sessions / 2);
 
     // All at once: as many hang as there are sessions, and then no more.
     BOOST_REQUIRE(all_are_connected());
     gate.forget();
     static_cast<void>(all_at_once());
-    BOOST_TEST(store.hanging_calls() <= sessions + 1);
-    BOOST_TEST(store.hanging_calls() > 1U);
-    BOOST_TEST(all_at_once() == sessions);
+    BOOST_TEST(store.hanging_calls() > sessions / 2);
+    BOOST_TEST(eventually([&] { return all_at_once() == sessions; }, 30s));
     gate.cut();
     BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
 }

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_REPORT_HPP
 #define LEASEHOLD_ODBC_DETAIL_REPORT_HPP
 
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/odbc/detail/classify.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
 #include <leasehold/odbc/detail/secrets.hpp>
@@ -33,6 +34,16 @@ inline report own_report(fault kind, const char* advice) { return {kind, {{}, 0,
 inline bool is_unmarked_sqlite_text(std::string_view words, int native)
 {
     return !words.starts_with('[') && words.ends_with(" (" + std::to_string(native) + ")");
+}
+
+// A server's words on one line, without secrets. Drivers put line feeds between sentences, so those become spaces; whatever
+// else a name may hold to deceive a reader is escaped.
+inline std::string shown(std::string words, const std::vector<std::string>& secrets)
+{
+    words = redacted(std::move(words), secrets);
+    for (char& c : words)
+        if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    return leasehold::detail::printable(words);
 }
 
 // Whether the driver knows that this connection, if any, is lost. psqlODBC answers from memory; MariaDB's driver asks the
@@ -73,7 +84,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
     if (!found.known && is_dead(connection)) found = {fault::connection_lost, advice::lost, true};
     result.kind = found.kind;
     result.details.advice = found.advice;
-    result.details.server_message = redacted(std::move(result.details.server_message), secrets);
+    result.details.server_message = shown(std::move(result.details.server_message), secrets);
     return result;
 }
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ERROR_HPP
 #define LEASEHOLD_ERROR_HPP
 
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <exception>
@@ -70,23 +71,33 @@ class store_error : public std::system_error {
 public:
     /// `doing` is what was tried, as in "try_acquire 'nightly'".
     store_error(std::error_code code, std::string_view doing, store_diagnostics diagnostics = {})
-        : std::system_error{code}, said_{std::make_shared<const said>(describe(code, doing, diagnostics), diagnostics)}
+        : std::system_error{code}, said_{std::make_shared<const said>(code, doing, std::move(diagnostics))}
     {
     }
+    // Moving is copying, so that what was moved from still has its words.
+    store_error(const store_error&) noexcept = default;
+    store_error& operator=(const store_error&) noexcept = default;
+    ~store_error() override = default;
 
-    /// Our own words first, then, in brackets, SQLSTATE, native code and the server's words. Never a password.
+    /// Our own words first, then, in brackets, SQLSTATE, native code and the server's words, on one line: control,
+    /// bidirectional and invisible characters are escaped.
     [[nodiscard]] const char* what() const noexcept override { return said_->what.c_str(); }
 
     /// Five characters, or empty where the store has none.
     [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
     /// The database's own number; 0 where it has none.
     [[nodiscard]] int native_error() const noexcept { return said_->diagnostics.native_error; }
-    /// What the server or driver said, which may contain what the user sent it.
+    /// What the server or driver said, which may contain what the user sent it; escaped like what().
     [[nodiscard]] std::string_view server_message() const noexcept { return said_->diagnostics.server_message; }
 
 private:
     struct said {
-        said(std::string text, store_diagnostics of) : what{std::move(text)}, diagnostics{std::move(of)} {}
+        said(std::error_code code, std::string_view doing, store_diagnostics of) : diagnostics{std::move(of)}
+        {
+            for (std::string* each : {&diagnostics.sqlstate, &diagnostics.advice, &diagnostics.server_message})
+                *each = detail::printable(*each);
+            what = describe(code, doing, diagnostics);
+        }
         std::string what;
         store_diagnostics diagnostics;
     };
@@ -94,7 +105,7 @@ private:
     static std::string describe(std::error_code code, std::string_view doing, const store_diagnostics& diagnostics)
     {
         std::string text{"leasehold: "};
-        text.append(doing).append(": ").append(code.message());
+        text.append(detail::printable(doing)).append(": ").append(code.message());
         if (!diagnostics.advice.empty()) text.append(": ").append(diagnostics.advice);
         if (!diagnostics.sqlstate.empty() || !diagnostics.server_message.empty()) {
             text.append(" [");
@@ -116,7 +127,7 @@ class lease_lost : public std::system_error {
 public:
     /// The name is for the message.
     explicit lease_lost(std::string_view name)
-        : std::system_error{make_error_code(errc::lost), "leasehold: the lease '" + std::string{name} + "'"}
+        : std::system_error{make_error_code(errc::lost), "leasehold: the lease '" + detail::printable(name) + "'"}
     {
     }
 };

@@ -223,6 +223,9 @@ inline void check_servers_errors(database_server& server, const std::string& no_
     };
     unavailable(server.connection_string(user, "incorrect-horse", database), "password", "incorrect-horse");
     unavailable(server.connection_string(user, "{in;correct}}horse}", database), "password", "correct}");
+    std::string forgotten = server.connection_string(user, "x2", database);
+    forgotten.replace(forgotten.find(";PWD="), 1, " ");  // the server quotes it as part of the user's name
+    unavailable(forgotten, "password", "x2");
     unavailable(server.connection_string("nobody-we-know", "incorrect-horse", database), "user", "incorrect-horse");
     unavailable(server.connection_string(user, password, "no_such_database"), "Database", "incorrect-horse");
     std::string elsewhere = server.connection_string();

@@ -53,10 +53,13 @@ struct fence_access;
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
-/// it after all is ended again. At most odbc::detail::abandoned_calls_max (16) connections hang so at once; while they do,
-/// calls fail at once with errc::store_unavailable. An in-process database (SQLite) uses the caller's thread.
+/// it after all is ended again. The store's other connections are then replaced, but for those that have answered since. At
+/// most pool_size and odbc::detail::abandoned_calls_max (16) more hang so at once; while they do, calls fail at once with
+/// errc::store_unavailable. An in-process database (SQLite) uses the caller's thread.
 /// Errors: errc::store_unavailable, store_timeout, store_conflict, schema_missing, store_failure; diagnostics() has the
-/// SQLSTATE, and words on what to do. The forms without std::error_code throw store_error. Either may throw std::bad_alloc.
+/// SQLSTATE, and words on what to do. Messages show *** for a password of the connection string: wherever it stands as the
+/// value of its keyword, in any quoting; and wherever it stands by itself, unless it is shorter than 4 bytes, fewer than 12
+/// letters or fewer than 8 digits, which can't be told from the words and numbers of a message. The forms without std::error_code throw store_error. Either may throw std::bad_alloc.
 /// Thread safety: everything but construction and destruction may be called by many threads at once.
 /// Lifetime: outlives the leases that use it. The destructor ends idle connections and waits for those, for no longer than
 /// call_timeout; it does not wait for calls that were given up.

@@ -111,6 +111,12 @@ public:
     [[nodiscard]] bool direct() const noexcept { return direct_; }
     [[nodiscard]] bool apart() const noexcept { return apart_; }
 
+    // The pool's count of uses when this one was taken and given back last; guarded by the pool's mutex.
+    [[nodiscard]] std::uint64_t last_use() const noexcept { return last_use_; }
+    [[nodiscard]] std::uint64_t last_return() const noexcept { return last_return_; }
+    void set_last_use(std::uint64_t count) noexcept { last_use_ = count; }
+    void set_last_return(std::uint64_t count) noexcept { last_return_ = count; }
+
     // To be called on an idle session, followed by wait_stopped().
     void ask_to_stop()
     {
@@ -194,6 +200,8 @@ private:
     session inner_;
     bool direct_;
     bool apart_;
+    std::uint64_t last_use_ = 0;
+    std::uint64_t last_return_ = 0;
     latecomer late_;
     std::function<void()> done_;
     std::mutex mutex_;

@@ -53,11 +53,18 @@ public:
                    : nullptr;
     }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
+    // Of the last statement, or of what had to go before it; kind `none` if it had no fault.
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
     void set_last_report(report last) { report_ = std::move(last); }
+    // The words of the last row that was refused since begin_call(), because of a unique index or another constraint.
+    [[nodiscard]] const store_diagnostics& last_refusal() const noexcept { return refusal_; }
 
     // No statement is begun after this instant.
-    void set_deadline(time_point deadline) noexcept { deadline_ = deadline; }
+    void begin_call(time_point deadline)
+    {
+        deadline_ = deadline;
+        if (!refusal_.sqlstate.empty()) refusal_ = {};
+    }
 
     fault connect();
     void disconnect() noexcept;
@@ -108,8 +115,19 @@ private:
 
     fault fail(SQLSMALLINT type, SQLHANDLE of)
     {
-        report_ = driver_report(type, of, config_->secrets());
+        report_ = driver_report(type, of, connection_.get(), config_->secrets());
+        if (report_.kind == fault::duplicate_key) refusal_ = report_.details;
         return report_.kind;
+    }
+    // Before a statement: what an earlier one said is no explanation of what comes now.
+    void forget_report()
+    {
+        if (report_.kind != fault::none) report_ = {};
+    }
+    // A statement that ran before as it was prepared, and no longer does.
+    fault conflict_if_stale(bool ran_before, fault failed)
+    {
+        return ran_before && report_.details.sqlstate == stale_plan ? fail(fault::conflict, advice::conflict) : failed;
     }
     fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
     fault set_up();
@@ -146,11 +164,12 @@ private:
     parameter_block in_;
     result_block out_;
     report report_;
+    store_diagnostics refusal_;
 };
 
 inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
 {
-    report_ = driver_report(type, of, config_->secrets());
+    report_ = driver_report(type, of, SQL_NULL_HANDLE, config_->secrets());
     if (report_.kind != fault::starting && report_.kind != fault::conflict) {
         report_.kind = fault::unavailable;
         if (report_.details.advice.empty()) report_.details.advice = "check the connection string";
@@ -222,6 +241,7 @@ inline std::string connection::info(SQLUSMALLINT what) const
 
 inline fault connection::run_text(const std::string& sql)
 {
+    forget_report();
     const statement_handle once{connection_.get()};
     if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
     const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
@@ -280,17 +300,20 @@ inline fault connection::learn_granularity(statement which)
 
 inline fault connection::prepare_and_execute(statement which)
 {
+    forget_report();
     if (std::chrono::steady_clock::now() >= deadline_)
         return fail(fault::timeout, "the time of the call ran out between two statements");
     if (const fault failed = learn_granularity(which); failed != fault::none) return failed;
-    if (!prepared(which))
+    const bool ran_before = static_cast<bool>(prepared(which));
+    if (!ran_before)
         if (const fault failed = prepare(which); failed != fault::none) return failed;
     in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
     if (client_arithmetic()) in_.expiry = timestamp_of(now_us_ + in_.us);
     rows_ = 0;
     found_ = false;
     const SQLRETURN done = ::SQLExecute(prepared(which).get());
-    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, prepared(which).get());
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA)
+        return conflict_if_stale(ran_before, forget(which, SQL_HANDLE_STMT, prepared(which).get()));
     warned_ = done == SQL_SUCCESS_WITH_INFO;
     return fault::none;
 }

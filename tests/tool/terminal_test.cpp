@@ -13,7 +13,8 @@ using namespace leasehold_test;
 namespace {
 
 struct terminal_fixture : tool_fixture {
-    tmux_session terminal{folder(), {"XDG_STATE_HOME=" + path("state"), "LEASEHOLD_STORE=", "HISTFILE="}};
+    tmux_session terminal{folder(), {"-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "-u", "LEASEHOLD_TABLE",
+                                    "LEASEHOLD_DEFAULT_STORE_FILE=" + store_file(), "HISTFILE="}};
 
     // Ends with a word that is not in what was typed.
     void type_tool(const std::string& arguments)

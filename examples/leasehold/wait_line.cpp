@@ -25,22 +25,24 @@ constexpr duration between_looks = 2s;
 
 std::string seconds(duration time) { return to_text(std::chrono::ceil<std::chrono::seconds>(std::max(time, duration::zero()))); }
 
-std::string why(const awaited& what, const std::optional<leasehold::lease_record>& record, duration left)
+std::string subject(const awaited& what) { return (what.held ? "for somebody to hold '" : "for '") + what.name + "'"; }
+
+std::string obstacle(const awaited& what, const std::optional<leasehold::lease_record>& record, duration left)
 {
-    const std::string name = "'" + what.name + "'";
-    if (what.held) return "waiting for somebody to hold " + name;
-    if (!record) return "waiting for " + name;
-    if (record->owner.empty()) return "waiting for " + name + ": kept closed for " + seconds(left) + " more";
-    return "waiting for " + name + ": held by " + short_owner(record->owner) + " for " + seconds(left) + " more, if not renewed";
+    if (what.held || !record) return {};
+    if (record->owner.empty()) return ": kept closed for " + seconds(left) + " more";
+    return ": held by " + short_owner(record->owner) + " for " + seconds(left) + " more";
 }
 
 }  // namespace
 
+// Short, for it has to fit in a line.
 std::string describe_wait(const awaited& what, const std::optional<leasehold::lease_record>& record, duration left,
                           duration waited)
 {
-    return why(what, record, left) +
-           (what.at_most ? "; giving up in " + seconds(*what.at_most - waited) : "; " + seconds(waited) + " so far");
+    const std::string time = to_text(std::chrono::floor<std::chrono::seconds>(waited));
+    return "waiting " + time + (what.at_most ? " of " + to_text(*what.at_most) : "") + " " + subject(what) +
+           obstacle(what, record, left);
 }
 
 wait_line::~wait_line() { clear_status(); }
@@ -54,7 +56,7 @@ void wait_line::seen(std::optional<leasehold::lease_record> record)
     record_ = std::move(record);
     seen_at_ = clock_.now();
     const leasehold::fencing_token token = record_ ? record_->token : leasehold::fencing_token{};
-    if (!looked_ || token != told_) explain(why(what_, record_, left()));
+    if (!looked_ || token != told_) explain("waiting " + subject(what_) + obstacle(what_, record_, left()));
     looked_ = true;
     told_ = token;
 }

@@ -22,7 +22,7 @@ struct awaited {
     std::optional<leasehold::duration> at_most{};
 };
 
-/// "waiting for 'job': held by web-1 for 12s more, if not renewed; 34s so far". Pure.
+/// "waiting 3s of 10s for 'job': held by web-1/01234567… for 12s more". Pure.
 /// `left`: of the record's remaining time, now; `waited`: so far.
 [[nodiscard]] std::string describe_wait(const awaited& what, const std::optional<leasehold::lease_record>& record,
                                         leasehold::duration left, leasehold::duration waited);

@@ -159,7 +159,8 @@ void add_repairs(CLI::App& app, settings& into)
         ->required();
     purge.add_flag("-y,--yes", into.purge.yes, "Don't ask");
 
-    add_subcommand(app, into, "doctor", "Check the database, and say what to improve", help::doctor);
+    CLI::App& doctor = add_subcommand(app, into, "doctor", "Check the database, and say what to improve", help::doctor);
+    doctor.add_flag("--json", into.json, "As JSON, when all is checked");
 }
 
 int perform(const std::string& subcommand, settings& s)
@@ -179,7 +180,7 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "release") return release(s.name, s.force, s.store);
     if (subcommand == "init") return init(s.print, s.store);
     if (subcommand == "purge") return purge(s.purge, s.store);
-    return doctor(s.store);
+    return doctor(s.json, s.store);
 }
 
 /// As CLI11 has it, but with the command that comes last.

@@ -66,7 +66,7 @@ int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);
 int purge(const purge_options& options, const asked_store& store);
-int doctor(const asked_store& store);
+int doctor(bool json, const asked_store& store);
 
 /// The owner: unique to this process whatever `label` is, so that two with one label exclude each other. In front of a random
 /// part the label, or the host's name. Throws failure (exit_code::usage) for a label that is too long.

@@ -114,6 +114,21 @@ BOOST_FIXTURE_TEST_CASE(doctor_checks_and_says_so, tool_fixture)
     BOOST_TEST(run({"doctor", "--store", sqlite_connection_string(path("empty.db"))}).status.code == 69);
 }
 
+BOOST_FIXTURE_TEST_CASE(doctor_says_it_in_json_too, tool_fixture)
+{
+    const auto result = run_words("doctor --json");
+    BOOST_TEST(result.status.success());
+    BOOST_TEST(result.out.starts_with("{\"store\": \"Driver="), result.out);
+    BOOST_TEST(result.out.find("\"table\": \"leasehold\", \"findings\": [{\"is\": \"ok\", \"text\": \"connects, and") !=
+                   std::string::npos,
+               result.out);
+    BOOST_TEST(result.out.ends_with("}], \"well\": true}\n"), result.out);
+    BOOST_TEST(result.out.find('\n') == result.out.size() - 1);
+    const auto failed = run({"doctor", "--json", "--store", sqlite_connection_string(path("empty.db"))});
+    BOOST_TEST(failed.status.code == 69);
+    BOOST_TEST(failed.out == "");
+}
+
 BOOST_FIXTURE_TEST_CASE(wrong_command_lines_are_64_and_say_what_is_right, tool_fixture)
 {
     const std::pair<const char*, const char*> wrong[]{

@@ -64,7 +64,7 @@ _leasehold()
     "") options="--help --version" ;;
     run) options="--wait --nowait --min-hold --busy-status $command $common" ;;
     elect) options="--restart --pause $command $common" ;;
-    show | list) options="--json $common" ;;
+    show | list | doctor) options="--json $common" ;;
     watch) options="--json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;

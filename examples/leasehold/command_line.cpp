@@ -61,8 +61,11 @@ CLI::Option* add_duration(CLI::App& to, const std::string& option, Target& targe
 void add_store(CLI::App& to, settings& into)
 {
     // As a function: an option of std::optional<std::string> takes an empty text for none.
-    const auto add = [&to](const std::string& option, std::optional<std::string>& target, const char* says, const char* type) {
-        return to.add_option_function<std::string>(option, [&target](const std::string& text) { target = text; }, says)
+    const auto add = [&to](const std::string& option, std::optional<std::string>& target, const char* says,
+                           const char* type) {
+        return to
+            .add_option_function<std::string>(
+                option, [&target](const std::string& text) { target = text; }, says)
             ->type_name(type)
             ->group("Database");
     };

@@ -38,7 +38,8 @@ public:
     {
         text_ = "{\"store\": " + json_string(shown(of.connection_string)) + ", \"table\": " + json_string(of.table) +
                 ", \"findings\": [";
-        if (!json_) std::cout << "      " << shown(of.connection_string) << ", table " << printable(of.table) << '\n' << std::flush;
+        if (!json_)
+            std::cout << "      " << shown(of.connection_string) << ", table " << printable(of.table) << '\n' << std::flush;
     }
 
     void tell(const finding& what)
@@ -47,7 +48,8 @@ public:
         const std::string word = words[static_cast<int>(what.how)];
         well_ = well_ && what.how != finding::kind::warning;
         if (!json_) std::cout << fitted(word, 6) << printable(what.text) << '\n' << std::flush;
-        text_ += (text_.ends_with('[') ? "" : ", ") + ("{\"is\": \"" + word) + "\", \"text\": " + json_string(what.text) + "}";
+        text_ +=
+            (text_.ends_with('[') ? "" : ", ") + ("{\"is\": \"" + word) + "\", \"text\": " + json_string(what.text) + "}";
     }
 
     /// The tool's status.

@@ -30,12 +30,8 @@ class candidate {
 public:
     candidate(named_lease& lease, opened_store& store, const elect_options& options, const keeper& command,
               signal_inbox& signals)
-        : lease_{lease},
-          store_{store},
-          options_{options},
-          command_{command},
-          signals_{signals},
-          restarts_{options.restart, options.pause}
+        : lease_{lease}, store_{store}, options_{options}, command_{command}, signals_{signals}, restarts_{options.restart,
+                                                                                                           options.pause}
     {
     }
 

@@ -21,7 +21,8 @@ namespace {
 
 using named_lease = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::fixed_owner_id>;
 
-named_lease::guard_type acquire(named_lease& lease, opened_store& store, const run_options& options, const std::stop_token& stop)
+named_lease::guard_type acquire(named_lease& lease, opened_store& store, const run_options& options,
+                                const std::stop_token& stop)
 {
     if (options.wait && *options.wait <= lh::duration::zero()) return lease.try_acquire();
     const wait_notice told{{.name = options.name, .at_most = options.wait}, holder_of(store, options.name)};

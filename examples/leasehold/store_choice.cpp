@@ -108,7 +108,8 @@ std::string read_store(readable_file& file, const std::string& path)
     std::string text = connection_string_in(all);
     if (text.empty()) throw failure{exit_code::usage, "there is no connection string in " + path};
     if (file.allows(S_IROTH) && has_password(text))
-        complain("everybody on this host can read " + path + ", which has a password in it: chmod it to 600, or to 640 for a group");
+        complain("everybody on this host can read " + path +
+                 ", which has a password in it: chmod it to 600, or to 640 for a group");
     return text;
 }
 
@@ -165,8 +166,7 @@ std::string sqlite_file_of_user()
 std::string not_empty(const std::string& text, const std::string& origin)
 {
     std::string result = trimmed(text);
-    if (result.empty())
-        throw failure{exit_code::usage, origin + " is empty: set it, or leave it out"};
+    if (result.empty()) throw failure{exit_code::usage, origin + " is empty: set it, or leave it out"};
     return result;
 }
 
@@ -174,8 +174,9 @@ std::string not_empty(const std::string& text, const std::string& origin)
 {
     throw failure{exit_code::usage,
                   "no store is named, and hosts that don't share one exclude nobody: write its connection string into " +
-                      default_file + ", or say --store, --store-file, LEASEHOLD_STORE or LEASEHOLD_STORE_FILE;"
-                                     " --local is for processes of yours on this host alone"};
+                      default_file +
+                      ", or say --store, --store-file, LEASEHOLD_STORE or LEASEHOLD_STORE_FILE;"
+                      " --local is for processes of yours on this host alone"};
 }
 
 chosen_store find_store(const asked_store& asked)
@@ -237,8 +238,7 @@ chosen_store choose_store(const asked_store& asked)
         chosen.table = not_empty(*asked.table, "--table");
     else if (const auto table = variable("LEASEHOLD_TABLE"))
         chosen.table = not_empty(*table, "LEASEHOLD_TABLE");
-    if (chosen.connection_string.find('=') == std::string::npos)
-        chosen.connection_string.insert(0, "DSN=");
+    if (chosen.connection_string.find('=') == std::string::npos) chosen.connection_string.insert(0, "DSN=");
     explain("the store is " + shown(chosen.connection_string) + ", table " + chosen.table + "; named by " + chosen.origin);
     return chosen;
 }

@@ -23,7 +23,10 @@ constexpr duration before_first_word = 300ms;  // who hardly waits reads nothing
 constexpr duration between_frames = 500ms;
 constexpr duration between_looks = 2s;
 
-std::string seconds(duration time) { return to_text(std::chrono::ceil<std::chrono::seconds>(std::max(time, duration::zero()))); }
+std::string seconds(duration time)
+{
+    return to_text(std::chrono::ceil<std::chrono::seconds>(std::max(time, duration::zero())));
+}
 
 std::string subject(const awaited& what) { return (what.held ? "for somebody to hold '" : "for '") + what.name + "'"; }
 

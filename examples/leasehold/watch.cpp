@@ -89,7 +89,8 @@ public:
     [[nodiscard]] std::string to_json() const
     {
         return "{\"at\": " + json_string(timestamp()) +
-               (trouble_.empty() ? ", \"leases\": " + tool::to_json(held_, ", ") : ", \"error\": " + json_string(trouble_)) + "}";
+               (trouble_.empty() ? ", \"leases\": " + tool::to_json(held_, ", ") : ", \"error\": " + json_string(trouble_)) +
+               "}";
     }
 
 private:

@@ -116,11 +116,12 @@ void draw_rows(const watch_view& view, const widths& w, time_point now, std::vec
     const std::size_t spare = room > leases.size() + 1 ? room - leases.size() - 1 : 0;
     const std::size_t for_events = std::min(view.events.size(), std::max(spare, room / 4));
     const std::size_t for_leases = room - std::min(room, for_events > 0 ? for_events + 1 : 0);
-    const std::size_t shown = leases.size() <= for_leases ? leases.size() : for_leases - std::min<std::size_t>(for_leases, 1);
+    const std::size_t shown =
+        leases.size() <= for_leases ? leases.size() : for_leases - std::min<std::size_t>(for_leases, 1);
     std::size_t left = shown;
-    for (auto each = leases.begin(); left > 0; ++each, --left) lines.push_back(draw_row(view, w, each->first, each->second, now));
-    if (shown < leases.size())
-        lines.push_back(fitted("and " + std::to_string(leases.size() - shown) + " more", view.width));
+    for (auto each = leases.begin(); left > 0; ++each, --left)
+        lines.push_back(draw_row(view, w, each->first, each->second, now));
+    if (shown < leases.size()) lines.push_back(fitted("and " + std::to_string(leases.size() - shown) + " more", view.width));
     if (leases.empty()) lines.push_back(fitted("nothing is held", view.width));
     if (for_events > 0) lines.emplace_back();
     for (std::size_t i = view.events.size() - for_events; i < view.events.size(); ++i)

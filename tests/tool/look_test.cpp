@@ -181,7 +181,8 @@ BOOST_FIXTURE_TEST_CASE(without_a_subcommand_they_are_listed_and_it_is_64, tool_
     const auto nothing = run({});
     BOOST_TEST(nothing.status.code == 64);
     BOOST_TEST(nothing.out == "");
-    for (const char* words : {"\n  run  ", "Run a command while holding a lease", "\n  purge  ", "leasehold help SUBCOMMAND"})
+    for (const char* words :
+         {"\n  run  ", "Run a command while holding a lease", "\n  purge  ", "leasehold help SUBCOMMAND"})
         BOOST_TEST(nothing.err.find(words) != std::string::npos, nothing.err);
 }
 

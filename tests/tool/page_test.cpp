@@ -60,8 +60,9 @@ struct reader : tool_fixture {
     tool_result type(const std::string& lines)
     {
         const std::string path_variable = "PATH=" + path("bin") + ":" + std::getenv("PATH");
-        child_process shell{{"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", path_variable, "bash", "-c", lines + "\n"},
-                            {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", path("store")}}, .capture = true}};
+        child_process shell{
+            {"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", path_variable, "bash", "-c", lines + "\n"},
+            {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", path("store")}}, .capture = true}};
         std::string out = shell.read_all();
         return {shell.wait(), std::move(out), {}};
     }
@@ -104,8 +105,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
     for (std::string line; std::getline(lines, line);)
         if (line.starts_with("0 ")) job = command_of(line);
     replace(job, "/opt/report", "sh -c 'echo ran >> " + path("report") + "'");
-    const auto night =
-        type("for host in 1 2 3; do { " + job + "; echo $? >> " + path("statuses") + "; } 2>&1 & done; wait");
+    const auto night = type("for host in 1 2 3; do { " + job + "; echo $? >> " + path("statuses") + "; } 2>&1 & done; wait");
     BOOST_TEST(night.out == "");  // nothing for cron to mail
     BOOST_TEST(file("report") == "ran\n");
     std::istringstream statuses{file("statuses")};
@@ -135,10 +135,9 @@ BOOST_FIXTURE_TEST_CASE(the_unit_of_the_page_starts_a_leader_and_ends_it, reader
         if (line.starts_with("ExecStart=")) start_line = line.substr(line.find('=') + 1);
     replace(start_line, "/usr/local/bin/leasehold", LEASEHOLD_TOOL);
     replace(start_line, "/opt/scheduler --foreground", "sh -c 'echo leads; exec sleep 60'");
-    child_process service{{"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "sh", "-c", "exec " + start_line},
-                          {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", path("store")}},
-                           .capture = true,
-                           .death_signal = SIGTERM}};
+    child_process service{
+        {"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "sh", "-c", "exec " + start_line},
+        {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", path("store")}}, .capture = true, .death_signal = SIGTERM}};
     BOOST_TEST(service.read_line().value_or("") == "leads");
     service.signal(SIGTERM);
     BOOST_TEST(service.wait(20s).success());

@@ -16,7 +16,8 @@ using perms = std::filesystem::perms;
 BOOST_AUTO_TEST_SUITE(tool_store)
 
 struct nameless : tool_fixture {
-    const std::map<std::string, std::string> nowhere{{"LEASEHOLD_DEFAULT_STORE_FILE", path("none")}, {"XDG_STATE_HOME", path("state")}};
+    const std::map<std::string, std::string> nowhere{{"LEASEHOLD_DEFAULT_STORE_FILE", path("none")},
+                                                     {"XDG_STATE_HOME", path("state")}};
 
     [[nodiscard]] std::map<std::string, std::string> nowhere_but(const std::string& variable, const std::string& value) const
     {
@@ -29,8 +30,15 @@ struct nameless : tool_fixture {
 BOOST_FIXTURE_TEST_CASE(nothing_is_run_and_nothing_looked_at_without_a_store_that_somebody_has_named, nameless)
 {
     for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"run", "job", "--nowait", "--", "touch", path("ran")}, {"elect", "job", "--", "touch", path("ran")},
-          {"list"}, {"show", "job"}, {"watch"}, {"wait", "job", "--free"}, {"release", "job", "--force"}, {"init"}, {"doctor"},
+         {std::vector<std::string>{"run", "job", "--nowait", "--", "touch", path("ran")},
+          {"elect", "job", "--", "touch", path("ran")},
+          {"list"},
+          {"show", "job"},
+          {"watch"},
+          {"wait", "job", "--free"},
+          {"release", "job", "--force"},
+          {"init"},
+          {"doctor"},
           {"purge", "--unused-for", "1h", "--yes"}}) {
         const auto refused = run(words, nowhere);
         BOOST_TEST(refused.status.code == 64, words.front());
@@ -49,7 +57,8 @@ BOOST_FIXTURE_TEST_CASE(a_store_that_is_named_and_empty_is_a_mistake, nameless)
         BOOST_TEST(refused.status.code == 64);
         BOOST_TEST(refused.err == std::string{"leasehold: "} + option + " is empty: set it, or leave it out\n");
     }
-    for (const char* variable : {"LEASEHOLD_STORE", "LEASEHOLD_STORE_FILE", "LEASEHOLD_TABLE", "LEASEHOLD_DEFAULT_STORE_FILE"}) {
+    for (const char* variable :
+         {"LEASEHOLD_STORE", "LEASEHOLD_STORE_FILE", "LEASEHOLD_TABLE", "LEASEHOLD_DEFAULT_STORE_FILE"}) {
         const auto refused = run({"run", "job", "--", "touch", path("ran")}, {{variable, " "}});
         BOOST_TEST(refused.status.code == 64);
         BOOST_TEST(refused.err == std::string{"leasehold: "} + variable + " is empty: set it, or leave it out\n");
@@ -96,7 +105,8 @@ BOOST_FIXTURE_TEST_CASE(the_first_that_is_named_counts_and_verbose_says_which, n
 
 BOOST_FIXTURE_TEST_CASE(a_store_can_be_named_in_a_file, nameless)
 {
-    std::ofstream{path("store")} << "# the database of the tests\n\n" << sqlite_connection_string(path("leases.db")) << ";PWD=secret\n";
+    std::ofstream{path("store")} << "# the database of the tests\n\n"
+                                 << sqlite_connection_string(path("leases.db")) << ";PWD=secret\n";
     std::filesystem::permissions(path("store"), perms::owner_read | perms::group_read | perms::others_read);
     const auto open = run({"list", "--store-file", path("store")}, nowhere);
     BOOST_TEST(open.status.success());
@@ -118,7 +128,8 @@ BOOST_FIXTURE_TEST_CASE(a_host_s_store_that_others_can_write_is_refused, nameles
         std::filesystem::permissions(store_file(), perms::owner_read | perms::owner_write | others);
         const auto refused = run_words("list");
         BOOST_TEST(refused.status.code == 64);
-        BOOST_TEST(refused.err.find("can be written by others than its owner, and is not used: chmod go-w it") != std::string::npos,
+        BOOST_TEST(refused.err.find("can be written by others than its owner, and is not used: chmod go-w it") !=
+                       std::string::npos,
                    refused.err);
     }
     std::filesystem::permissions(store_file(), perms::owner_read);
@@ -137,8 +148,9 @@ BOOST_FIXTURE_TEST_CASE(a_host_s_store_that_can_t_be_read_is_an_error_and_not_no
     BOOST_TEST(refused.status.code == 64);
     BOOST_TEST(refused.err.find("can't read the store's file " + path("folder")) != std::string::npos, refused.err);
     std::ofstream{path("empty")} << "# nothing yet\n";
-    BOOST_TEST(run({"list"}, nowhere_but("LEASEHOLD_DEFAULT_STORE_FILE", path("empty"))).err.find("no connection string in") !=
-               std::string::npos);
+    BOOST_TEST(
+        run({"list"}, nowhere_but("LEASEHOLD_DEFAULT_STORE_FILE", path("empty"))).err.find("no connection string in") !=
+        std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

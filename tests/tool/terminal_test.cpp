@@ -13,8 +13,9 @@ using namespace leasehold_test;
 namespace {
 
 struct terminal_fixture : tool_fixture {
-    tmux_session terminal{folder(), {"-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "-u", "LEASEHOLD_TABLE",
-                                    "LEASEHOLD_DEFAULT_STORE_FILE=" + store_file(), "HISTFILE="}};
+    tmux_session terminal{folder(),
+                          {"-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "-u", "LEASEHOLD_TABLE",
+                           "LEASEHOLD_DEFAULT_STORE_FILE=" + store_file(), "HISTFILE="}};
 
     // Ends with a word that is not in what was typed.
     void type_tool(const std::string& arguments)

@@ -30,7 +30,8 @@ std::vector<std::string> tool_fixture::command(const std::vector<std::string>& a
 
 process_options tool_fixture::options(const std::map<std::string, std::string>& environment) const
 {
-    std::map<std::string, std::string> all{{"XDG_STATE_HOME", path("state")}, {"LEASEHOLD_DEFAULT_STORE_FILE", store_file()}};
+    std::map<std::string, std::string> all{{"XDG_STATE_HOME", path("state")},
+                                           {"LEASEHOLD_DEFAULT_STORE_FILE", store_file()}};
     for (const auto& [name, value] : environment) all[name] = value;
     // SIGTERM when the test ends before its time, so that the tool ends its command.
     return {.environment = all, .capture = true, .death_signal = SIGTERM};

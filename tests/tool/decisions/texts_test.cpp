@@ -62,8 +62,15 @@ BOOST_AUTO_TEST_CASE(names_are_cut_in_the_middle)
 BOOST_AUTO_TEST_CASE(what_was_probably_meant_is_found)
 {
     const std::vector<std::string> words{"run", "elect", "show", "list", "watch", "wait", "release", "--nowait"};
-    for (const auto& [typed, meant] : {std::pair{"lsit", "list"}, {"lst", "list"}, {"ls", "list"}, {"listt", "list"}, {"rnu", "run"},
-                                       {"relaese", "release"}, {"rel", "release"}, {"wach", "watch"}, {"--no-wait", "--nowait"}})
+    for (const auto& [typed, meant] : {std::pair{"lsit", "list"},
+                                       {"lst", "list"},
+                                       {"ls", "list"},
+                                       {"listt", "list"},
+                                       {"rnu", "run"},
+                                       {"relaese", "release"},
+                                       {"rel", "release"},
+                                       {"wach", "watch"},
+                                       {"--no-wait", "--nowait"}})
         BOOST_TEST(nearest(typed, words) == meant, typed << ": " << nearest(typed, words));
     for (const char* typed : {"frobnicate", "status", "x", "", "l"}) BOOST_TEST(nearest(typed, words) == "");
 }
@@ -75,8 +82,8 @@ BOOST_AUTO_TEST_CASE(a_wait_says_for_whom_and_how_long)
                "waiting 1m1s for 'job': held by web-1/01234567… for 12s more");
     BOOST_TEST(describe_wait({.name = "job", .at_most = 10s}, record, -1s, 3s) ==
                "waiting 3s of 10s for 'job': held by web-1/01234567… for 0s more");
-    BOOST_TEST(describe_wait({.name = "job"}, leasehold::lease_record{"job", "", leasehold::fencing_token{3}, 20s}, 90s, 1s) ==
-               "waiting 1s for 'job': kept closed for 1m30s more");
+    BOOST_TEST(describe_wait({.name = "job"}, leasehold::lease_record{"job", "", leasehold::fencing_token{3}, 20s}, 90s,
+                             1s) == "waiting 1s for 'job': kept closed for 1m30s more");
     BOOST_TEST(describe_wait({.name = "job"}, {}, 0s, 2s) == "waiting 2s for 'job'");
     BOOST_TEST(describe_wait({.name = "job", .held = true}, {}, 0s, 2s) == "waiting 2s for somebody to hold 'job'");
 }
@@ -95,9 +102,11 @@ BOOST_AUTO_TEST_CASE(json_escapes_what_it_must)
     const leasehold::lease_record record{"a\"b\\c\n", "grün", leasehold::fencing_token{3}, 1500ms};
     BOOST_TEST(to_json(record) == R"({"name": "a\"b\\c\u000a", "owner": "grün", "token": 3, "remaining_ms": 1500})");
     BOOST_TEST(json_string("\xC2\x9B\x7f") == R"("\u009b\u007f")");
-    BOOST_TEST(json_string("\xE2\x80\xAE" "gpj.exe") == R"("\u202egpj.exe")");
+    BOOST_TEST(json_string("\xE2\x80\xAE"
+                           "gpj.exe") == R"("\u202egpj.exe")");
     BOOST_TEST(json_string("\xF3\xA0\x81\x81") == R"("\udb40\udc41")");  // a tag: invisible, and not in the first plane
-    BOOST_TEST(json_string("\xff" "a\xC3") == R"("\ufffda\ufffd")");
+    BOOST_TEST(json_string("\xff"
+                           "a\xC3") == R"("\ufffda\ufffd")");
 }
 
 BOOST_AUTO_TEST_CASE(only_what_is_known_to_be_no_secret_is_shown_of_a_connection_string)

@@ -107,16 +107,18 @@ BOOST_AUTO_TEST_CASE(names_that_differ_at_their_ends_are_told_apart_in_a_narrow_
     watch_model model;
     std::vector<lease_record> records;
     for (int i = 1; i <= 12; ++i)
-        records.push_back(held("invoices/eu/shard-" + std::to_string(100 + i), "web-3.example.com/0123456789abcdef0123456789abcdef",
-                               1000 + i));
+        records.push_back(held("invoices/eu/shard-" + std::to_string(100 + i),
+                               "web-3.example.com/0123456789abcdef0123456789abcdef", 1000 + i));
     static_cast<void>(model.look(records, at(0s)));
     const std::deque<std::string> events(20, "12:00:01  something");
     for (const std::size_t width : {38U, 30U, 24U}) {
         const auto shown = draw({model, events, "title", "", width, 24, false}, at(1s));
         for (int i = 1; i <= 12; ++i)
-            BOOST_TEST(std::ranges::count_if(shown, [i](const std::string& line) {
-                           return line.find("-" + std::to_string(100 + i)) != std::string::npos && line.find("29.0s") != std::string::npos;
-                       }) == 1,
+            BOOST_TEST(std::ranges::count_if(shown,
+                                             [i](const std::string& line) {
+                                                 return line.find("-" + std::to_string(100 + i)) != std::string::npos &&
+                                                        line.find("29.0s") != std::string::npos;
+                                             }) == 1,
                        i << " in " << width << " columns");
     }
     const auto low = draw({model, events, "title", "", 80, 10, false}, at(1s));

@@ -102,7 +102,7 @@ public:
         token_ = token;
         time_ = duration::zero();
         deadline_ = std::chrono::steady_clock::now() + patience_;
-        db_.set_deadline(deadline_);
+        db_.begin_call(deadline_);
         perform();
     }
 

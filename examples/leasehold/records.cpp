@@ -15,7 +15,7 @@ namespace {
 
 bool continues_character(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-std::string quoted(std::string_view text)
+std::string json_string(std::string_view text)
 {
     std::string result{"\""};
     for (const char c : text) {
@@ -81,7 +81,7 @@ std::string to_table(const std::vector<leasehold::lease_record>& records)
 std::string to_json(const leasehold::lease_record& record)
 {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(record.remaining).count();
-    return "{\"name\": " + quoted(record.name) + ", \"owner\": " + (record.owner.empty() ? "null" : quoted(record.owner)) +
+    return "{\"name\": " + json_string(record.name) + ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) +
            ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) + "}";
 }
 

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_REPORT_HPP
 
 #include <leasehold/odbc/detail/classify.hpp>
+#include <leasehold/odbc/detail/driver_advice.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
 #include <leasehold/odbc/detail/secrets.hpp>
 #include <leasehold/store_diagnostics.hpp>
@@ -60,7 +61,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, const std::vector<st
     }
     const verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
     result.kind = found.kind;
-    result.details.advice = found.advice;
+    result.details.advice = found.advice == advice::driver ? driver_advice(result.details.server_message) : found.advice;
     result.details.server_message = redacted(std::move(result.details.server_message), secrets);
     return result;
 }

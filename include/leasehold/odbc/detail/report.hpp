@@ -4,6 +4,7 @@
 
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/odbc/detail/classify.hpp>
+#include <leasehold/odbc/detail/driver_advice.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
 #include <leasehold/odbc/detail/secrets.hpp>
 #include <leasehold/store_diagnostics.hpp>
@@ -83,7 +84,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
     verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
     if (!found.known && is_dead(connection)) found = {fault::connection_lost, advice::lost, true};
     result.kind = found.kind;
-    result.details.advice = found.advice;
+    result.details.advice = found.advice == advice::driver ? driver_advice(result.details.server_message) : found.advice;
     result.details.server_message = shown(std::move(result.details.server_message), secrets);
     return result;
 }

@@ -16,7 +16,6 @@
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renewal/broken_rule.hpp>
-#include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renewal/term_keeper.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/local_queue.hpp>
@@ -54,7 +53,7 @@ namespace leasehold::inline v0 {
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
 class basic_lease {
-    static_assert(waitable_clock<Clock> || std::same_as<RenewPolicy, no_renewal>,
+    static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "a clock without wait_until (waitable_clock) renews nothing in the background: give the lease no_renewal{}, or such a clock");
 
 public:

@@ -50,7 +50,6 @@ public:
     [[nodiscard]] bool single_statement_grant() const { return world_.wishes.kind == store_kind::single_statement; }
     [[nodiscard]] bool client_arithmetic() const { return false; }
     [[nodiscard]] bool purges() const { return false; }
-    [[nodiscard]] bool counts_matched_rows() const { return world_.wishes.counts_matched_rows; }
 
 private:
     world& world_;
@@ -93,7 +92,7 @@ public:
                  world_.time.now()};
         if (failed != fault::none) return {};
         if (answer.result.granted()) judge_end(call, answer.result.token.value(), ttl.count());
-        if (last_.busy && world_.wishes.refused == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
+        if (last_.busy && world_.wishes.refused == 0 && world_.wishes.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
             world_.fail("busy means held by another", "busy, but nobody else had it");
         return answer.result;
     }

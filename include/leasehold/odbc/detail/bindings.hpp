@@ -43,6 +43,7 @@ struct parameter_block {
     SQLBIGINT token = 0;
     SQLBIGINT version = 0;
     SQLBIGINT us = 0;
+    SQLBIGINT unit = 1;
     SQLBIGINT lock_number = 0;
     text_buffer<session_lock_key::text_size + 1> lock_name;
     SQL_TIMESTAMP_STRUCT expiry{};
@@ -84,6 +85,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::token: return integer(in.token);
     case parameter::version: return integer(in.version);
     case parameter::us: return integer(in.us);
+    case parameter::unit: return integer(in.unit);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);
     case parameter::expiry: return timestamp(in.expiry, in.expiry_length);

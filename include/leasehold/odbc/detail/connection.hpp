@@ -43,7 +43,6 @@ public:
     [[nodiscard]] bool single_statement_grant() const noexcept { return program_->description().single_statement_grant; }
     [[nodiscard]] bool client_arithmetic() const noexcept { return program_->description().client_arithmetic; }
     [[nodiscard]] bool observes() const noexcept { return program_->description().observes; }
-    [[nodiscard]] bool counts_matched_rows() const noexcept { return program_->description().counts_matched_rows; }
     [[nodiscard]] bool purges() const noexcept { return program_->description().purge.available(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
@@ -52,6 +51,8 @@ public:
                    ? &program_->description().locks
                    : nullptr;
     }
+    // The same, also where they have turned out not to work: there may be some to be given back.
+    [[nodiscard]] bool ever_had_locks() const noexcept { return program_ && program_->description().locks.available(); }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
     // Of the last statement, or of what had to go before it; kind `none` if it had no fault.
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
@@ -158,6 +159,7 @@ private:
     std::int64_t ttl_us_ = 0;
     std::int64_t granularity_us_ = -1;  // what is lost of an expiry or a clock without fractions; -1: not known yet
     std::int64_t now_us_ = 0;           // the database's clock at the last read, for client arithmetic
+    std::int64_t expiry_us_ = 0;        // what the row showed then
     SQLLEN rows_ = 0;
     bool found_ = false;
     bool warned_ = false;
@@ -308,7 +310,9 @@ inline fault connection::prepare_and_execute(statement which)
     if (!ran_before)
         if (const fault failed = prepare(which); failed != fault::none) return failed;
     in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
-    if (client_arithmetic()) in_.expiry = timestamp_of(now_us_ + in_.us);
+    in_.unit = std::max<std::int64_t>(granularity_us_, 1);
+    if (client_arithmetic())
+        in_.expiry = timestamp_of(which == statement::renew ? std::max(now_us_ + in_.us, expiry_us_ + in_.unit) : now_us_ + in_.us);
     rows_ = 0;
     found_ = false;
     const SQLRETURN done = ::SQLExecute(prepared(which).get());
@@ -369,7 +373,8 @@ inline void connection::finish_row(statement which) noexcept
     }
     now_us_ = microseconds_of(out_.times[1]);
     const bool has_expiry = out_.lengths[static_cast<std::size_t>(column::expiry)] != SQL_NULL_DATA;
-    number(column::remaining) = has_expiry ? microseconds_of(out_.times[0]) - now_us_ : 0;
+    expiry_us_ = has_expiry ? microseconds_of(out_.times[0]) : 0;
+    number(column::remaining) = has_expiry ? expiry_us_ - now_us_ : 0;
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

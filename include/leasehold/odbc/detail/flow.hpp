@@ -11,8 +11,7 @@
 #include <cstdint>
 
 // The protocol: which statement comes next, given what the last one said. No ODBC and no SQL; `Database` is anything that
-// has run(), found(), rows(), number(), set_token(), time_to_live_us(), purges() and the three flags of a dialect, as
-// `connection` has.
+// has run(), found(), rows(), number(), set_token(), purges() and the two flags of a dialect, as `connection` has.
 namespace leasehold::inline v0::odbc::detail {
 
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
@@ -106,14 +105,6 @@ fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answ
     return fault::none;
 }
 
-// The term ends no sooner than it is asked to. To write that would change nothing, and drivers that count only changed rows
-// would say the same as of a lost term.
-template <class Database>
-bool lasts_long_enough(const Database& db)
-{
-    return db.number(column::remaining) >= db.time_to_live_us();
-}
-
 // The token of a name's first term. Read when there was no row for the name, so that it is greater than those of all terms
 // the name may have had in a row that was purged.
 template <class Database>
@@ -203,21 +194,21 @@ bool row_is_our_live_term(const Database& db, std::int64_t token)
            db.number(column::token) == token;
 }
 
-// No row counted means lost where a driver counts matched rows. Elsewhere it may also mean that nothing had to change (the
-// term ends later already, or two renewals met in one microsecond), so the row is read.
+// Every renewal changes the row, so one that counts no row found no such term. Where the client adds, it is the expiry that was read
+// that must not have changed since.
 template <class Database>
 fault renew_flow(Database& db, std::int64_t token, bool& renewed)
 {
     db.set_token(token);
     for (int look = 0; look < max_looks; ++look) {
-        if (look > 0 || db.client_arithmetic()) {
+        if (db.client_arithmetic()) {
             if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
             renewed = row_is_our_live_term(db, token);
-            if (!renewed || lasts_long_enough(db)) return fault::none;
+            if (!renewed) return fault::none;
         }
         if (const fault failed = db.run(statement::renew); failed != fault::none) return failed;
         renewed = db.rows() > 0;
-        if (renewed || db.counts_matched_rows()) return fault::none;
+        if (renewed || !db.client_arithmetic()) return fault::none;
     }
     return fault::conflict;
 }

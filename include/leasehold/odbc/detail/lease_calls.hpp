@@ -45,7 +45,7 @@ struct failure {
 class lease_calls {
 public:
     lease_calls(std::shared_ptr<const configuration> config, bool in_process)
-        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)}, line_{config_, pool_}
+        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)}, held_{config_->options().max_session_locks}, line_{config_, pool_}
     {
     }
     lease_calls(const lease_calls&) = delete;
@@ -326,7 +326,15 @@ private:
         if (acquired) note_grant(asked.name, session);
         answer result = std::move(session->inner().result());
         pool_->give_back(std::move(session), acquired && result.grant.result.granted());
+        if (config_->gave_up_session_locks()) give_all_back(until);
         return result;
+    }
+
+    // The server has no room for locks, or they don't work: those it has are not to be in anybody's way.
+    void give_all_back(time_point until)
+    {
+        if (held_.size() == 0) return;
+        for (auto& [name, held] : held_.take_all()) give_back(name, std::move(held), until);
     }
 
     // False: given up.

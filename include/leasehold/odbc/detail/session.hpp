@@ -28,6 +28,11 @@ namespace leasehold::inline v0::odbc::detail {
 inline constexpr const char* no_purge =
     "names can't be purged here: the generic dialect and stores that expire by observation keep no time of last use";
 
+// PostgreSQL has no room for more locks of any kind: nobody can connect, or lock a table, before some are given back.
+inline constexpr const char* out_of_shared_memory = "53200";
+// MySQL sees a deadlock of session locks.
+inline constexpr int session_lock_deadlock = 3058;
+
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
 
@@ -137,6 +142,7 @@ private:
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
+            if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
             if (what_ == operation::lock) {
                 // The place in line is lost; whether it is worth another is for the waiter to say.
                 if (!lock_cancelled_ || failed == fault::connection_lost) db_.disconnect();
@@ -294,16 +300,18 @@ private:
             db_.set_last_report(last);
         }
         if (failed != fault::failure) return failed;
+        const bool deadlock = db_.last_report().details.native_error == session_lock_deadlock;
+        if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
         if (!db_.connected())
             if (const fault again = connect(); again != fault::none) return again;
         const fault without = grant_flow(db_, 0, answer_.grant);
-        if (without == fault::none) db_.give_up_locks();
+        if (without == fault::none && !deadlock) db_.give_up_locks();
         return without;
     }
 
     [[nodiscard]] bool has_lock() const noexcept
     {
-        return order_.use == lock_use::have && order_.connection == connection_number_ && db_.locks();
+        return order_.use == lock_use::have && order_.connection == connection_number_ && db_.ever_had_locks();
     }
 
     fault connect()
@@ -327,15 +335,15 @@ private:
     {
         answer_.yes = false;
         if (!db_.locks()) return fault::none;
+        if (const std::string& set_up = db_.locks()->before_wait; !set_up.empty())
+            if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
         if (backend_ == 0) {
-            if (const std::string& set_up = db_.locks()->on_connect; !set_up.empty())
-                if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
             if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
             backend_ = db_.number(column::token);
         }
         if (lock_cancelled_) return fault::none;
         fault failed = db_.run(statement::lock);
-        while (failed == fault::lock_timeout && !lock_cancelled_) failed = db_.run(statement::lock);
+        while (failed == fault::lock_timeout && !lock_cancelled_ && db_.locks()) failed = db_.run(statement::lock);
         answer_.yes = failed == fault::none && db_.number(column::locked) == 1;
         return failed;
     }

@@ -51,6 +51,7 @@ enum class parameter : std::uint8_t {
     token,
     version,
     us,
+    unit,
     expiry,
     released,
     upper,

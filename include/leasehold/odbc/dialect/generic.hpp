@@ -48,8 +48,8 @@ struct generic {
         d.take = "update {table} set {expires_at} = case when {expires_at} > :expiry then {expires_at} else :expiry end,"
                  " {owner} = :owner, {token} = {token} + 1 where {name} = :name and {token} = :token"
                  " and ({owner} = :owner or {expires_at} <= {now} or {expires_at} is null)";
-        d.renew = "update {table} set {expires_at} = case when {expires_at} > :expiry then {expires_at} else :expiry end"
-                  " where {this live term}";
+        // :expiry is later than what has just been read, so that the row changes.
+        d.renew = "update {table} set {expires_at} = :expiry where {this live term} and {expires_at} < :expiry";
         d.release = "update {table} set {expires_at} = :released where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = :expiry where {this live term}";
         d.inspect = "select {token}, {expires_at}, {now}, {owner} from {table} where {name} = :name and {live}";

@@ -24,7 +24,6 @@ struct sqlite {
         d.name = "sqlite";
         d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
-        d.counts_matched_rows = true;
         // A short wait in the driver, which takes its keyword for SQLite's busy_timeout and has 100 s for a default; then the
         // store's own retry with jitter.
         d.connection_keyword = "Timeout";

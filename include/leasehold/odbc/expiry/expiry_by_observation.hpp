@@ -15,8 +15,8 @@ namespace leasehold::inline v0 {
 ///
 /// The price: a challenger must have been looking for a ttl, counted from its first look at the row as it is. So a dead
 /// holder's lease, and a name that min_hold keeps closed, are only ever had by stores that live longer than that and try
-/// again; a program that starts, tries once and ends never gets them. A released lease is free at once, as ever. An owner
-/// goes on with its own term, with the same token, for as long as nobody has taken it.
+/// again; a program that starts, tries once and ends never gets them. A released lease is free at once, as ever, and so
+/// is an owner's own term to that owner, as a new one.
 ///
 /// The table has a version and a ttl instead of the expiry. The SQL is the same for all databases; what differs comes from
 /// the dialect: quotes, types, and how owners are compared.
@@ -54,7 +54,6 @@ struct expiry_by_observation {
         d.force_release = "update {table} set {version} = {version} + 1, {ttl} = 0 where {name} = :name and {live}";
         d.inspect = "select {token}, {ttl}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {ttl}, {owner}, {name} from {table} where {name} <> '' and {live}";
-        if (!d.fence.write.empty()) d.fence.write = "update {table} set {version} = {version} + 1 where {this live term}";
         return d;
     }
 

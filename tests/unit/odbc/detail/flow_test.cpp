@@ -326,28 +326,33 @@ BOOST_AUTO_TEST_CASE(renewal_that_matches_no_row_has_lost_the_term)
     BOOST_TEST(db.asked.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(renewal_that_changes_no_row_is_read_back_where_only_changes_are_counted)
+BOOST_AUTO_TEST_CASE(renewal_reads_first_where_the_client_adds_and_is_decided_by_its_write)
 {
     bool renewed = false;
-    scripted_database long_enough{changes(0), shows_row(5, us, live, 1000)};
-    long_enough.matched_rows = false;
+    scripted_database long_enough{shows_row(5, us, live, 1'000'000), changes(1)};
+    long_enough.arithmetic = true;
     BOOST_TEST(od::renew_flow(long_enough, 5, renewed) == fault::none);
     BOOST_TEST(renewed);
-    BOOST_TEST((long_enough.asked == statements{statement::renew, statement::read}));
+    BOOST_TEST((long_enough.asked == statements{statement::read, statement::renew}));
 
     for (const reply& lost : {no_row(), shows_row(5, us, over, -1), shows_row(6, us, live, 5000),
                               shows_row(5, another, live, 5000), shows_row(5, nobody, live, 5000)}) {
-        scripted_database db{changes(0), lost};
-        db.matched_rows = false;
+        scripted_database db{lost};
+        db.arithmetic = true;
         renewed = true;
         BOOST_TEST(od::renew_flow(db, 5, renewed) == fault::none);
         BOOST_TEST(!renewed);
+        BOOST_TEST(db.asked.size() == 1U);
     }
 
-    scripted_database again{changes(0), shows_row(5, us, live, 10), changes(1)};
-    again.matched_rows = false;
+    scripted_database again{shows_row(5, us, live, 10), changes(0), shows_row(5, us, live, 20), changes(1)};
+    again.arithmetic = true;
     BOOST_TEST(od::renew_flow(again, 5, renewed) == fault::none);
     BOOST_TEST(renewed);
+
+    scripted_database never{shows_row(5, us, live, 10)};
+    never.arithmetic = true;
+    BOOST_TEST(od::renew_flow(never, 5, renewed) == fault::conflict);
 }
 
 BOOST_AUTO_TEST_CASE(release_is_one_statement)

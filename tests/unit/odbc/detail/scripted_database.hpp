@@ -92,7 +92,6 @@ public:
 
     bool one_statement = false;
     bool arithmetic = false;
-    bool matched_rows = true;
     bool has_floor = false;
     std::int64_t ttl_us = 1000;
 
@@ -122,7 +121,6 @@ public:
     void set_time_to_live(leasehold::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool client_arithmetic() const { return arithmetic; }
-    [[nodiscard]] bool counts_matched_rows() const { return matched_rows; }
     [[nodiscard]] bool purges() const { return has_floor; }
 
 private:

@@ -158,6 +158,22 @@ BOOST_FIXTURE_TEST_CASE(sqlite_refuses_an_expiry_column_for_text, sqlite_file)
     BOOST_TEST(store.diagnostics().advice.find("text") != std::string::npos, store.diagnostics().advice);
 }
 
+// A trigger may refuse a row without an error. An older failure of the connection is no explanation of that.
+BOOST_FIXTURE_TEST_CASE(refusals_without_an_error_are_not_explained_by_an_older_one, sqlite_file)
+{
+    lh::odbc_store store{connection_string, {.call_timeout = 300ms}};
+    std::error_code ec;
+    static_cast<void>(store.try_acquire("n", "we", 30s, ec));
+    BOOST_TEST((ec == lh::errc::schema_missing));
+    store.create_schema();
+    own.execute("create trigger refusing before insert on leasehold begin select raise(ignore); end");
+    BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
+    BOOST_TEST((ec == lh::errc::store_conflict || ec == lh::errc::store_timeout), ec.message());
+    BOOST_TEST(!store.diagnostics().advice.empty());
+    BOOST_TEST(store.diagnostics().advice.find("create_schema") == std::string::npos, store.diagnostics().advice);
+    BOOST_TEST(store.diagnostics().server_message == "");
+}
+
 // As docs/migrating.md shows it.
 BOOST_FIXTURE_TEST_CASE(sqlite_table_of_shedlock_works_once_it_is_migrated, sqlite_file)
 {

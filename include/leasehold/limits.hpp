@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace leasehold::inline v0 {
 
@@ -31,6 +32,18 @@ constexpr const char* broken_text_rule(std::string_view text, std::size_t max_by
     }
     return nullptr;
 }
+
+// What a store says of a call with texts that can't be a name or an owner; no error where they can.
+inline std::error_code refusal_of(std::string_view name) noexcept
+{
+    return broken_text_rule(name, max_name_bytes) ? make_error_code(errc::invalid_name) : std::error_code{};
+}
+inline std::error_code refusal_of(std::string_view name, std::string_view owner) noexcept
+{
+    const bool broken = broken_text_rule(owner, max_owner_bytes) && !broken_text_rule(name, max_name_bytes);
+    return broken ? make_error_code(errc::invalid_owner) : refusal_of(name);
+}
+
 static_assert(max_name_bytes == 190 && max_owner_bytes == 190, "the message above names the limit");
 
 }  // namespace detail

@@ -56,7 +56,9 @@ struct fence_access;
 /// it after all is ended again. The store's other connections are then replaced, but for those that have answered since. At
 /// most pool_size and odbc::detail::abandoned_calls_max (16) more hang so at once; while they do, calls fail at once with
 /// errc::store_unavailable. An in-process database (SQLite) uses the caller's thread.
-/// Errors: errc::store_unavailable, store_timeout, store_conflict, schema_missing, store_failure; diagnostics() has the
+/// Errors: errc::store_unavailable, store_timeout, store_conflict, schema_missing, store_failure; errc::invalid_name or
+/// invalid_owner, before any I/O, for what can't be a name or an owner (renew_many and release_many look at neither).
+/// diagnostics() has the
 /// SQLSTATE, and words on what to do. Messages show *** for a password of the connection string: wherever it stands as the
 /// value of its keyword, in any quoting; and wherever it stands by itself, unless it is shorter than 4 bytes, fewer than 12
 /// letters or fewer than 8 digits, which can't be told from the words and numbers of a message. The forms without std::error_code throw store_error. Either may throw std::bad_alloc.
@@ -87,6 +89,7 @@ public:
     [[nodiscard]] acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl,
                                              std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
         return calls_->acquire(name, owner, ttl, on.failed);
     }
@@ -95,6 +98,7 @@ public:
     [[nodiscard]] bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl,
                              std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
         return calls_->renew(name, owner, token, ttl, on.failed);
     }
@@ -103,6 +107,7 @@ public:
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed,
                  std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
         return calls_->release(name, owner, token, keep_closed, on.failed);
     }
@@ -129,6 +134,7 @@ public:
     /// lease_store: what is held now; the owner is empty where a release still keeps the name closed.
     [[nodiscard]] std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name), ec)) return {};
         return call({operation::inspect, name, {}, 0, {}}, ec).record;
     }
 
@@ -173,10 +179,7 @@ public:
     /// next renewal, and those who wait for `name` by then. errc::invalid_name for what can't be a name.
     bool force_release(std::string_view name, std::error_code& ec)
     {
-        if (leasehold::detail::broken_text_rule(name, max_name_bytes)) {
-            ec = errc::invalid_name;
-            return false;
-        }
+        if (refuses(leasehold::detail::refusal_of(name), ec)) return false;
         return call({operation::force_release, name, {}, 0, {}}, ec).yes && !ec;
     }
     /// The same; throws store_error, or std::system_error with errc::invalid_name.
@@ -293,6 +296,14 @@ private:
     {
         static thread_local failure_of_thread last;
         return last;
+    }
+
+    // Before any I/O.
+    static bool refuses(std::error_code why, std::error_code& ec)
+    {
+        ec = why;
+        if (ec) last_failure() = {};
+        return static_cast<bool>(ec);
     }
 
     // Reports what a call came to, at its end.

@@ -49,7 +49,8 @@ public:
     /// See lease_store.
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
-        ec.clear();
+        ec = detail::refusal_of(name, owner);
+        if (ec) return {};
         const key wanted{name};
         shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};

@@ -61,6 +61,9 @@ inline constexpr const char* fence_index =
     "a fence needs the index leasehold_fence on name and token: create it, as schema_sql() shows";
 inline constexpr const char* other_columns =
     "the table has another column that must have a value: give it a default, or let it be NULL";
+inline constexpr const char* expiry_is_text =
+    "the expiry is kept as text, which can't be compared with a time: see odbc_options::columns, and docs/migrating.md for how"
+    " to take such a table over";
 inline constexpr const char* slow = "the server ended the statement because it took too long";
 
 }  // namespace advice

@@ -86,6 +86,8 @@ public:
     // Runs it and calls each(*this) for every row.
     template <class Each>
     fault run_each(statement which, Each each);
+    // Whether the column of the expiry can hold one, in a table that is there.
+    fault check_expiry_column();
     // Runs a statement once.
     fault run_text(const std::string& sql);
 
@@ -110,6 +112,7 @@ public:
     }
 
 private:
+    static constexpr std::int64_t longest_remaining_us = std::int64_t{100} * 31'557'600 * 1'000'000;  // as good as for ever
     static constexpr std::int64_t long_ago = 86'400'000'000;  // 1970-01-02, as in the dialects
     static constexpr int whole_second = 0;                    // digits of a column without fractions
     static constexpr std::int64_t released_scale = 1000;      // of the time in a released row, see dialect::purge_sql
@@ -136,6 +139,7 @@ private:
     fault prepare(statement which);
     fault prepare_and_execute(statement which);
     fault forget(statement which, SQLSMALLINT type, SQLHANDLE of);
+    fault forget(statement which, fault kind, const char* advice);
     fault prepare_batch(std::size_t which);
     fault forget_batch(std::size_t which);
     fault learn_granularity(statement which);
@@ -143,6 +147,7 @@ private:
     fault fetch(statement which);
     void finish_row(statement which) noexcept;
     std::string info(SQLUSMALLINT what) const;
+    [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
     [[nodiscard]] statement_handle& prepared(statement which) noexcept
     {
         return statements_[static_cast<std::size_t>(which)];
@@ -250,6 +255,12 @@ inline fault connection::run_text(const std::string& sql)
     return SQL_SUCCEEDED(done) || done == SQL_NO_DATA ? fault::none : fail(SQL_HANDLE_STMT, once.get());
 }
 
+inline fault connection::forget(statement which, fault kind, const char* advice)
+{
+    prepared(which).reset();
+    return fail(kind, advice);
+}
+
 // A statement that failed is prepared anew: the table may have been made, or changed, in the meantime.
 inline fault connection::forget(statement which, SQLSMALLINT type, SQLHANDLE of)
 {
@@ -355,14 +366,35 @@ inline fault connection::fetch(statement which)
     const SQLRETURN done = ::SQLFetch(handle);
     found_ = SQL_SUCCEEDED(done);
     if (!found_ && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, handle);
-    if (found_) finish_row(which);
+    if (!found_) return fault::none;
+    finish_row(which);
+    SQLBIGINT& remaining = number_of(column::remaining);
+    if (remaining == dialect::remaining_is_no_time) {
+        remaining = 0;
+        return forget(which, fault::failure, advice::expiry_is_text);
+    }
+    remaining = std::clamp<SQLBIGINT>(remaining, -longest_remaining_us, longest_remaining_us);
+    return fault::none;
+}
+
+// To be asked of a table that is there, before its first use.
+inline fault connection::check_expiry_column()
+{
+    if (!program_->description().numeric_expiry) return fault::none;
+    if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
+    SQLLEN type = SQL_UNKNOWN_TYPE;
+    const SQLHANDLE handle = prepared(statement::probe).get();
+    if (!SQL_SUCCEEDED(::SQLColAttribute(handle, 1, SQL_DESC_CONCISE_TYPE, nullptr, 0, nullptr, &type)))
+        return forget(statement::probe, SQL_HANDLE_STMT, handle);
+    for (const SQLLEN text : {SQL_CHAR, SQL_VARCHAR, SQL_LONGVARCHAR, SQL_WCHAR, SQL_WVARCHAR, SQL_WLONGVARCHAR})
+        if (type == text) return forget(statement::probe, fault::failure, advice::expiry_is_text);
     return fault::none;
 }
 
 // NULLs to 0; and what the statement itself says elsewhere, where the arithmetic is the client's.
 inline void connection::finish_row(statement which) noexcept
 {
-    const auto number = [this](column of) -> SQLBIGINT& { return out_.numbers[static_cast<std::size_t>(of)]; };
+    const auto number = [this](column of) -> SQLBIGINT& { return number_of(of); };
     for (std::size_t i = 0; i < out_.numbers.size(); ++i)
         if (out_.lengths[i] == SQL_NULL_DATA) out_.numbers[i] = 0;
     if (!client_arithmetic()) return;

@@ -22,24 +22,6 @@ constexpr char lower(char c) noexcept
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-inline bool is_keyword(std::string_view text, std::string_view keyword) noexcept
-{
-    text = without_spaces_around(text);
-    return std::equal(text.begin(), text.end(), keyword.begin(), keyword.end(),
-                      [&](char a, char b) { return lower(a) == b; });
-}
-
-// Whether the connection string sets this keyword, given in lower case. Braces are not looked into.
-inline bool sets_keyword(std::string_view connection_string, std::string_view keyword)
-{
-    while (!connection_string.empty()) {
-        const std::string_view pair = connection_string.substr(0, connection_string.find(';'));
-        if (is_keyword(pair.substr(0, pair.find('=')), keyword)) return true;
-        connection_string.remove_prefix(std::min(pair.size() + 1, connection_string.size()));
-    }
-    return false;
-}
-
 constexpr bool is_word_character(char c) noexcept
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -7,7 +7,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <fstream>
 #include <string>
 
 using namespace leasehold_test;

@@ -37,6 +37,7 @@ public:
 
     int run()
     {
+        tell_waiting();
         const std::stop_callback end_with_signal{signals_.asked_to_end(), [this] { over_.request_stop(); }};
         election of{
             lease_,
@@ -48,7 +49,6 @@ public:
              .on_leader_observed = [this](const lh::lease_record& other) { explain(name() + " is " + held_by(other)); },
              .on_error = [this](std::error_code ec) { report_outage(ec); },
              .cooldown = lh::duration::zero()}};
-        tell_waiting();
         of.run(over_.get_token(), [this](election::term_type& term) { lead(term); });
         waiting_.reset();
         if (status_) return *status_;

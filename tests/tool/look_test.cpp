@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The subcommands that look into the store or mend it, and what is said about wrong command lines.
-#include <odbc_connection.hpp>
+#include <contract/odbc_connection.hpp>
 #include <tool/tool_fixture.hpp>
 
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <fstream>
 #include <string>
 
 using namespace leasehold_test;
@@ -19,8 +18,8 @@ namespace {
 /// As if nobody had used the names for years.
 void make_old(const std::string& database)
 {
-    const tool::odbc_connection connection{sqlite_connection_string(database)};
-    static_cast<void>(connection.ask("update leasehold set expires_at = 1 where name <> ''"));
+    odbc_connection own{sqlite_connection_string(database)};
+    own.execute("update leasehold set expires_at = 1 where name <> ''");
 }
 
 }  // namespace

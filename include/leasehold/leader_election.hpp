@@ -140,14 +140,12 @@ private:
         if (ec) {
             machine.failed(clock().now());
             notify(options_.on_error, ec);
-        }
-        else if (guard) {
+        } else if (guard) {
             machine.elected();
             sightings_.elected(guard.token());
             const ended_term ended = lead_term(std::move(guard), stop, lead);
             machine.stepped_down(ended.at, ended.why);
-        }
-        else {
+        } else {
             machine.busy();
             // Another candidate of this process may have stood in line before this one, and been told alone.
             look();

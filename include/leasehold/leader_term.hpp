@@ -82,8 +82,8 @@ private:
     friend class leader_election;
 
     leader_term(const Lease& lease, lease_guard<Lease> guard, const std::stop_token& stop)
-        : lease_{lease}, guard_{std::move(guard)}, token_{guard_.token()}, on_loss_{guard_.stop_token(), request_stop{step_down_}},
-          on_stop_{stop, request_stop{step_down_}}
+        : lease_{lease}, guard_{std::move(guard)}, token_{guard_.token()},
+          on_loss_{guard_.stop_token(), request_stop{step_down_}}, on_stop_{stop, request_stop{step_down_}}
     {
     }
 

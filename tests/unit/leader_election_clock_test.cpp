@@ -44,7 +44,8 @@ public:
     {
         return down ? fail<bool>(ec) : memory_.renew(name, owner, token, ttl, ec);
     }
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration closed, std::error_code& ec)
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration closed,
+                 std::error_code& ec)
     {
         return down ? fail<bool>(ec) : memory_.release(name, owner, token, closed, ec);
     }
@@ -73,8 +74,10 @@ using lease_type = lh::basic_lease<remote_store, lh::manual_clock, lh::fixed_own
 // Until it is destroyed.
 class candidate {
 public:
-    candidate(remote_store& store, const lh::manual_clock& clock, const std::string& owner, std::optional<lh::duration> cooldown = {})
-        : lease{store, "leader", {.ttl = 1h}, clock, lh::fixed_owner_id{owner}}, election{lease, options(cooldown)}, clock_{clock}
+    candidate(remote_store& store, const lh::manual_clock& clock, const std::string& owner,
+              std::optional<lh::duration> cooldown = {})
+        : lease{store, "leader", {.ttl = 1h}, clock, lh::fixed_owner_id{owner}}, election{lease, options(cooldown)},
+          clock_{clock}
     {
         thread_ = std::jthread{[this](const std::stop_token& stop) {
             election.run(stop, [](auto& term) {
@@ -239,7 +242,8 @@ BOOST_AUTO_TEST_CASE(while_the_store_is_down_it_is_asked_ever_more_rarely_and_no
     BOOST_TEST(a.failures().size() >= 8U);  // at 100 ms, 200 ms, ... 5 s, each cut by up to a half
     BOOST_TEST(a.failures().size() <= 20U);
     const auto of_a = a.failures(), of_b = b.failures();
-    const auto together = std::ranges::count_if(of_a, [&](lh::time_point at) { return at != of_a.front() && std::ranges::count(of_b, at) != 0; });
+    const auto together = std::ranges::count_if(
+        of_a, [&](lh::time_point at) { return at != of_a.front() && std::ranges::count(of_b, at) != 0; });
     BOOST_TEST(together < 4);
     store_a.down = store_b.down = false;
     pass(6s, 100ms);

@@ -23,7 +23,8 @@ std::thread quiet_thread(Function&& function)
         {
             sigset_t sent;
             sigfillset(&sent);
-            for (const int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) sigdelset(&sent, caused);
+            for (const int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})
+                sigdelset(&sent, caused);
             pthread_sigmask(SIG_BLOCK, &sent, &before);
         }
         ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }

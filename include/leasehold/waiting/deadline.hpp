@@ -50,8 +50,7 @@ time_point deadline_at(const Clock& clock, std::chrono::time_point<Other, Dur> u
     const duration then = saturated(until.time_since_epoch());
     if constexpr (std::same_as<Other, time_point::clock>) {
         return time_point{then};
-    }
-    else {
+    } else {
         const duration now = saturated(Other::now().time_since_epoch());
         if (then <= now) return clock.now();
         // Positive by now, so that only a `now` before the epoch can make the difference too large.

@@ -186,8 +186,8 @@ public:
     /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard, for the thread that locked.
     ///
     /// They throw like try_acquire(), and hold nothing then; and std::system_error with
-    /// std::errc::resource_deadlock_would_occur where this thread would wait for itself: lock() where it has locked the name
-    /// already, through whatever object; the others where it has done so through another object.
+    /// std::errc::resource_deadlock_would_occur where this thread would wait for itself: lock(), where it has locked the name
+    /// already, through whatever object; try_lock(), where std::lock() of two leases of one name goes in circles.
     /// Ask guard().held() before relying on it: a lease can be lost. Then another thread may lock it; each unlocks its own.
     void lock()
     {
@@ -198,7 +198,7 @@ public:
     /// One attempt, kept like lock() does; false: busy.
     [[nodiscard]] bool try_lock()
     {
-        refuse_deadlock("try_lock", locks_->held_by_this_thread_elsewhere());
+        refuse_deadlock("try_lock", locks_->goes_in_circles());
         return keep(try_acquire());
     }
 
@@ -206,7 +206,6 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        refuse_deadlock("try_lock_for", locks_->held_by_this_thread_elsewhere());
         return keep(try_acquire_for(at_most));
     }
 
@@ -214,7 +213,6 @@ public:
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        refuse_deadlock("try_lock_until", locks_->held_by_this_thread_elsewhere());
         return keep(try_acquire_until(until));
     }
 

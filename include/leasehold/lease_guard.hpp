@@ -155,7 +155,7 @@ public:
         return outcome;
     }
 
-    /// The same, reported in `ec`: does not throw. The outcome is `unknown` where `ec` is set.
+    /// The same, reported in `ec`: does not throw. The outcome is `unknown` where the store fails, `lost` where the guard is empty.
     release_outcome release(std::error_code& ec) noexcept
     {
         ec.clear();
@@ -165,7 +165,7 @@ public:
             return handle->keeper->end(ended, ec);
         }
         ec = errc::not_held;
-        return release_outcome::unknown;
+        return release_outcome::lost;
     }
 
     /// Throws lease_lost unless held(); std::system_error with errc::not_held when the guard is empty.

@@ -103,13 +103,13 @@ public:
         return report_not_held(ec);
     }
 
-    /// Ends the term, here in any case: the guard is empty afterwards. The outcome is `unknown` where `ec` is set.
+    /// Ends the term, here in any case: the guard is empty afterwards. The outcome is `unknown` where the store fails.
     template <error_report Error>
     release_outcome release(Error& ec) noexcept
     {
         if (lease_) return std::exchange(lease_, nullptr)->end_term(std::exchange(token_, fencing_token{}), ec);
         ec = errc::not_held;
-        return release_outcome::unknown;
+        return release_outcome::lost;
     }
 
 private:

@@ -114,7 +114,7 @@ void add_losses(case_list<Fixture> cases)
         BOOST_TEST(guard.held());  // nobody has told it yet
         BOOST_TEST(!guard.renew());
         BOOST_TEST(!guard.held());
-        BOOST_TEST(lost.stop_requested());
+        BOOST_TEST(eventually([&] { return lost.stop_requested(); }));
         BOOST_TEST(guard.release() == release_outcome::lost);
         BOOST_TEST(renew(s.other(), s.name(), "b", next));
     });

@@ -20,8 +20,8 @@ struct lock_target {
     friend bool operator==(const lock_target&, const lock_target&) = default;
 };
 
-// A name that a thread has locked. All of a process are linked, so that a thread that would wait for itself is told: std::lock()
-// of two leases of one name would go from one to the other for ever.
+// A name that a thread has locked. All of a process are linked, so that a thread that would wait for itself is told; and one in
+// std::lock() of two leases of one name, which would go from one to the other for ever.
 class locked_name {
 public:
     explicit locked_name(const lock_target& of) : of_{of}
@@ -36,15 +36,15 @@ public:
 
     [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
 
-    // Whether this thread holds it, other than by what is in `but`.
-    template <class Locks>
-    static bool held_by_this_thread(const lock_target& target, const Locks* but)
+    // The lease by which this thread holds the target, if it does: told by its locks.
+    static const void* holder_of_this_thread(const lock_target& target)
     {
         registry& all = instance();
         const std::lock_guard lock{all.mutex};
-        return std::ranges::any_of(all.names, [&](const locked_name* each) {
-            return each->thread_ == std::this_thread::get_id() && each->of_ == target && each->owner() != but && each->held();
+        const auto found = std::ranges::find_if(all.names, [&](const locked_name* each) {
+            return each->thread_ == std::this_thread::get_id() && each->of_ == target && each->held();
         });
+        return found == all.names.end() ? nullptr : (*found)->owner();
     }
 
 protected:
@@ -87,8 +87,23 @@ public:
     thread_locks(const thread_locks&) = delete;
     thread_locks& operator=(const thread_locks&) = delete;
 
-    [[nodiscard]] bool held_by_this_thread() const { return locked_name::held_by_this_thread<thread_locks>(of_, nullptr); }
-    [[nodiscard]] bool held_by_this_thread_elsewhere() const { return locked_name::held_by_this_thread(of_, this); }
+    [[nodiscard]] bool held_by_this_thread() const { return locked_name::holder_of_this_thread(of_) != nullptr; }
+
+    // Whether this thread goes from one lease of the name to another and back, each of which is in the way of the other.
+    [[nodiscard]] bool goes_in_circles() const
+    {
+        struct conflict {
+            const void* holder = nullptr;
+            const void* tried = nullptr;
+            int swaps = 0;
+        };
+        thread_local conflict last;
+        const void* const holder = locked_name::holder_of_this_thread(of_);
+        if (!holder || holder == this) return false;
+        const bool swapped = last.holder == this && last.tried == holder;
+        last = {holder, this, swapped ? last.swaps + 1 : 0};
+        return last.swaps >= 3;
+    }
 
     // May throw std::bad_alloc: `guard` is released then. What this thread had here before, and lost, is released too.
     void keep(Guard guard)

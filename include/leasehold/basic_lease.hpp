@@ -237,7 +237,8 @@ public:
         std::optional<lease_record> record;
         ec.clear();
         detail::guarded(ec, [&] { record = store().inspect(name(), ec); });
-        return ec ? std::nullopt : record;
+        if (ec) record.reset();
+        return record;  // moved: to copy it takes memory
     }
 
     /// Runs `work` under the lease: one attempt, then the call, then the release.

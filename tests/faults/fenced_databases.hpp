@@ -77,9 +77,7 @@ struct generic_database {
     std::string connection_string() const { return server.connection_string(); }
     static lh::odbc_options options()
     {
-        return {.call_timeout = call_timeout,
-                .on_connect = {"set time zone 'UTC'", "set lock_timeout = 1000"},
-                .now = "cast(clock_timestamp() as timestamp)"};
+        return {.call_timeout = call_timeout, .on_connect = {"set lock_timeout = 1000"}};
     }
 };
 

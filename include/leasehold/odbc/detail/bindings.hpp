@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -42,13 +43,10 @@ struct parameter_block {
     text_buffer<max_name_bytes + 8> upper;
     SQLBIGINT token = 0;
     SQLBIGINT version = 0;
+    SQLBIGINT seen = 0;
     SQLBIGINT us = 0;
     SQLBIGINT lock_number = 0;
     text_buffer<session_lock_key::text_size + 1> lock_name;
-    SQL_TIMESTAMP_STRUCT expiry{};
-    SQL_TIMESTAMP_STRUCT released{};
-    SQLLEN expiry_length = sizeof(SQL_TIMESTAMP_STRUCT);
-    SQLLEN released_length = sizeof(SQL_TIMESTAMP_STRUCT);
 };
 
 // What statements write, column by column.
@@ -56,9 +54,18 @@ struct result_block {
     static constexpr std::size_t max_text = 1024;  // a taken-over table may have longer owners than ours
 
     std::array<SQLBIGINT, 10> numbers{};  // count to version
-    std::array<SQL_TIMESTAMP_STRUCT, 2> times{};
     std::array<text_buffer<max_text>, 2> texts{};
-    std::array<SQLLEN, 14> lengths{};
+    std::array<SQLLEN, 10> lengths{};
+
+    // In place of a number: a driver that knows no 64-bit integers may report success all the same.
+    static constexpr SQLBIGINT untouched = std::numeric_limits<SQLBIGINT>::min();
+
+    void clear() noexcept
+    {
+        numbers.fill(untouched);
+        lengths.fill(0);
+        for (auto& each : texts) each.length = 0;
+    }
 };
 
 // SQL_C_CHAR passes bytes through unchanged in psqlODBC (Unicode and ANSI), MariaDB's driver and libsqliteodbc, under any
@@ -73,21 +80,16 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     const auto integer = [&](SQLBIGINT& value) {
         return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &value, 0, nullptr);
     };
-    const auto timestamp = [&](SQL_TIMESTAMP_STRUCT& value, SQLLEN& length) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_TYPE_TIMESTAMP, SQL_TYPE_TIMESTAMP, 26, 6, &value,
-                                  sizeof(value), &length);
-    };
     switch (which) {
     case parameter::name: return text(in.name);
     case parameter::owner: return text(in.owner);
     case parameter::upper: return text(in.upper);
     case parameter::token: return integer(in.token);
     case parameter::version: return integer(in.version);
+    case parameter::seen: return integer(in.seen);
     case parameter::us: return integer(in.us);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);
-    case parameter::expiry: return timestamp(in.expiry, in.expiry_length);
-    case parameter::released: return timestamp(in.released, in.released_length);
     default: break;  // those of batches have buffers of their own
     }
     return SQL_ERROR;
@@ -97,11 +99,6 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_bl
 {
     const auto index = static_cast<std::size_t>(which);
     switch (which) {
-    case column::expiry:
-    case column::now: {
-        SQL_TIMESTAMP_STRUCT& value = out.times[which == column::now];
-        return ::SQLBindCol(to, number, SQL_C_TYPE_TIMESTAMP, &value, sizeof(value), &out.lengths[index]);
-    }
     case column::owner:
     case column::name: {
         auto& buffer = out.texts[which == column::name];

@@ -5,6 +5,7 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/bindings.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
+#include <leasehold/odbc/detail/observations.hpp>
 #include <leasehold/odbc/detail/program.hpp>
 #include <leasehold/odbc/detail/report.hpp>
 
@@ -25,11 +26,12 @@ public:
     {
     }
 
-    void set_term(std::string_view name, std::string_view owner, fencing_token token) noexcept
+    void set_term(std::string_view name, std::string_view owner, fencing_token token)
     {
         in_.name.assign(name);
         in_.owner.assign(owner);
         in_.token = token.value();
+        in_.version = observations::new_version();
     }
 
     fault read_autocommit(bool& on)

@@ -18,10 +18,6 @@ namespace leasehold::inline v0::odbc::detail {
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
 inline constexpr int max_looks = 32;
 
-// Values of column::whose.
-inline constexpr std::int64_t owner_is_us = 1;
-inline constexpr std::int64_t owner_is_nobody = 2;
-
 // In place of a token that is remembered: it was somebody else's the last time, and likely still is.
 inline constexpr std::int64_t busy_last_time = -1;
 
@@ -198,7 +194,7 @@ template <class Database>
 fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
 {
     return db.single_statement_grant() ? grant_in_one_statement(db, hint, answer)
-                                       : grant_by_compare_and_set(db, db.client_arithmetic() ? 0 : hint, answer);
+                                       : grant_by_compare_and_set(db, hint, answer);
 }
 
 template <class Database>
@@ -215,7 +211,7 @@ fault renew_flow(Database& db, std::int64_t token, bool& renewed)
 {
     db.set_token(token);
     for (int look = 0; look < max_looks; ++look) {
-        if (look > 0 || db.client_arithmetic()) {
+        if (look > 0) {
             if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
             renewed = row_is_our_live_term(db, token);
             if (!renewed || lasts_long_enough(db)) return fault::none;
@@ -232,8 +228,6 @@ template <class Database>
 fault release_flow(Database& db, std::int64_t token, bool keep_closed, bool repeated, bool& released)
 {
     db.set_token(token);
-    if (keep_closed && db.client_arithmetic())
-        if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
     if (const fault failed = db.run(keep_closed ? statement::close : statement::release); failed != fault::none)
         return failed;
     released = db.rows() > 0;

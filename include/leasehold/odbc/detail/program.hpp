@@ -34,6 +34,7 @@ struct compiled_fence {
     compiled_statement cluster;
     compiled_statement lock;
     compiled_statement write;
+    compiled_statement written;
     mutable std::atomic<fence_kind> kind{fence_kind::unknown};
 };
 
@@ -75,6 +76,7 @@ public:
         fence_.cluster = compile(d.fence.cluster, options);
         fence_.lock = compile(d.fence.lock, options);
         fence_.write = compile(d.fence.write, options);
+        fence_.written = compile(d.fence.written, options);
         compile_batches(options);
     }
 
@@ -130,13 +132,12 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 15> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 14> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
-                                                                                  {":version", parameter::version},
+                                                                                 {":version", parameter::version},
+                                                                                 {":seen", parameter::seen},
                                                                                  {":us", parameter::us},
-                                                                                 {":expiry", parameter::expiry},
-                                                                                 {":released", parameter::released},
                                                                                  {":upper", parameter::upper},
                                                                                  {":lock_number", parameter::lock_number},
                                                                                  {":lock_name", parameter::lock_name},

@@ -23,6 +23,8 @@ struct fence_sql {
     std::string lock{};
     /// For a cluster: an UPDATE as above, which changes the row, so that the nodes find the conflict.
     std::string write{};
+    /// Where no count of rows is believed: a row if `lock`, an UPDATE that has set the version to :version, has found its row.
+    std::string written{};
 };
 
 }  // namespace leasehold::inline v0::dialect

@@ -89,7 +89,6 @@ public:
     explicit scripted_database(const std::vector<reply>& replies) : replies_{replies.begin(), replies.end()} {}
 
     bool one_statement = false;
-    bool arithmetic = false;
     bool matched_rows = true;
     bool has_floor = false;
     std::int64_t ttl_us = 1000;
@@ -118,7 +117,6 @@ public:
     void set_version(std::int64_t version) { versions.push_back(version); }
     [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
-    [[nodiscard]] bool client_arithmetic() const { return arithmetic; }
     [[nodiscard]] bool counts_matched_rows() const { return matched_rows; }
     [[nodiscard]] bool purges() const { return has_floor; }
 

@@ -47,7 +47,10 @@ struct database {
         return std::string{"Driver="} + LYING_DRIVER + ";Lies=" + lies + ";Timeout=2000;Database=" + file();
     }
     void create_schema(const std::string& of) const { lh::odbc_store{lying(of)}.create_schema(); }
-    std::string row(const char* what) { return honest.execute(std::string{"select "} + what + " from leasehold where name = 'n'"); }
+    std::string row(const char* what)
+    {
+        return honest.execute(std::string{"select "} + what + " from leasehold where name = 'n'");
+    }
 };
 
 /// What is told of a database, and whether its store is to work; if not, a word of what it has to say.
@@ -62,8 +65,10 @@ const std::vector<lie> told_lies{
     {"unheard_of"},
     {"unheard_of,no_row_count"},
     {"unheard_of,one_row"},
-    {"unheard_of,untouched_bigint", "64-bit"},
-    {"unheard_of,narrow_bigint", "64-bit"},
+    {"unheard_of,untouched_bigint"},
+    {"unheard_of,narrow_bigint"},
+    {"unheard_of,untouched_bigint,narrow_bigint,no_row_count"},
+    {"unheard_of,long_numbers", "64-bit"},
     {"unheard_of,padded_text", "byte"},
     {"unheard_of,no_rows", "read back"},
     {"unheard_of,no_commit", "commit"},
@@ -107,7 +112,8 @@ void contend(const std::string& lies)
                 const lh::time_point asked = clock.now();
                 const auto result = store.try_acquire("n", owner, ttl, ec);
                 const lh::time_point begin = clock.now();
-                if (ec) troubles[i] = ec.message() + " " + store.diagnostics().advice + " " + store.diagnostics().server_message;
+                if (ec)
+                    troubles[i] = ec.message() + " " + store.diagnostics().advice + " " + store.diagnostics().server_message;
                 std::this_thread::sleep_for(2ms);
                 if (ec || !result.granted()) continue;
                 // An answer that is late is none.

@@ -9,6 +9,7 @@
 // | unheard_of | the database is one that nobody knows |
 // | untouched_bigint | SQL_C_SBIGINT is answered with success, and the buffer stays as it is |
 // | narrow_bigint | of an SQL_C_SBIGINT that is sent, 32 bits arrive |
+// | long_numbers | of an integer that comes back as text, the last digits are noughts, as from a column of floating point |
 // | padded_text | texts come back with spaces behind, as from a CHAR column |
 // | no_row_count | SQLRowCount says -1 |
 // | one_row | SQLRowCount says 1 |
@@ -135,6 +136,14 @@ SQLRETURN execute(SQLHSTMT statement, Execute run)
     return loses_reply(statement) ? SQL_ERROR : done;
 }
 
+/// A double keeps 15 digits.
+void round_long_numbers(SQLHSTMT statement)
+{
+    const std::lock_guard lock{mutex};
+    for (const auto& [column, text] : statements[statement].texts)
+        for (SQLLEN i = 15; text.length && i < *text.length && text.bytes[0] <= '9'; ++i) text.bytes[i] = '0';
+}
+
 void pad(SQLHSTMT statement)
 {
     const std::lock_guard lock{mutex};
@@ -149,11 +158,11 @@ void pad(SQLHSTMT statement)
 
 extern "C" {
 
-#define FORWARD(name, parameters, arguments)                    \
-    SQLRETURN SQL_API name parameters                           \
-    {                                                           \
-        static const auto to = real<decltype(name)>(#name);     \
-        return to ? to arguments : static_cast<SQLRETURN>(SQL_ERROR); \
+#define FORWARD(name, parameters, arguments)                                                                                \
+    SQLRETURN SQL_API name parameters                                                                                       \
+    {                                                                                                                       \
+        static const auto to = real<decltype(name)>(#name);                                                                 \
+        return to ? to arguments : static_cast<SQLRETURN>(SQL_ERROR);                                                       \
     }
 #define REAL(name) real<decltype(name)>(#name)
 
@@ -169,7 +178,8 @@ FORWARD(SQLDescribeCol,
         (SQLHSTMT h, SQLUSMALLINT c, SQLCHAR* n, SQLSMALLINT m, SQLSMALLINT* l, SQLSMALLINT* t, SQLULEN* s, SQLSMALLINT* d,
          SQLSMALLINT* u),
         (h, c, n, m, l, t, s, d, u))
-FORWARD(SQLColAttribute, (SQLHSTMT h, SQLUSMALLINT c, SQLUSMALLINT f, SQLPOINTER v, SQLSMALLINT n, SQLSMALLINT* l, SQLLEN* i),
+FORWARD(SQLColAttribute,
+        (SQLHSTMT h, SQLUSMALLINT c, SQLUSMALLINT f, SQLPOINTER v, SQLSMALLINT n, SQLSMALLINT* l, SQLLEN* i),
         (h, c, f, v, n, l, i))
 FORWARD(SQLSetStmtAttr, (SQLHSTMT h, SQLINTEGER a, SQLPOINTER v, SQLINTEGER n), (h, a, v, n))
 FORWARD(SQLGetStmtAttr, (SQLHSTMT h, SQLINTEGER a, SQLPOINTER v, SQLINTEGER n, SQLINTEGER* l), (h, a, v, n, l))
@@ -208,21 +218,22 @@ SQLRETURN SQL_API SQLFreeHandle(SQLSMALLINT kind, SQLHANDLE handle)
     return REAL(SQLFreeHandle)(kind, handle);
 }
 
-SQLRETURN SQL_API SQLDriverConnect(SQLHDBC connection, SQLHWND window, SQLCHAR* in, SQLSMALLINT, SQLCHAR* out, SQLSMALLINT size,
-                                   SQLSMALLINT* length, SQLUSMALLINT completion)
+SQLRETURN SQL_API SQLDriverConnect(SQLHDBC connection, SQLHWND window, SQLCHAR* in, SQLSMALLINT, SQLCHAR* out,
+                                   SQLSMALLINT size, SQLSMALLINT* length, SQLUSMALLINT completion)
 {
     std::string told;
     std::string text = for_the_real_one(reinterpret_cast<const char*>(in), told);
-    const SQLRETURN done = REAL(SQLDriverConnect)(connection, window, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, out, size,
-                                                  length, completion);
+    const SQLRETURN done = REAL(SQLDriverConnect)(connection, window, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, out,
+                                                  size, length, completion);
     if (!SQL_SUCCEEDED(done)) return done;
     {
         const std::lock_guard lock{mutex};
         connections[connection].lies = told;
     }
     if (lies(connection, "no_commit"))
-        REAL(SQLSetConnectAttr)(connection, SQL_ATTR_AUTOCOMMIT,
-                                reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_OFF)), SQL_IS_UINTEGER);
+        REAL(SQLSetConnectAttr)
+        (connection, SQL_ATTR_AUTOCOMMIT, reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_OFF)),
+         SQL_IS_UINTEGER);
     return done;
 }
 
@@ -238,7 +249,8 @@ SQLRETURN SQL_API SQLSetConnectAttr(SQLHDBC connection, SQLINTEGER attribute, SQ
     return REAL(SQLSetConnectAttr)(connection, attribute, value, size);
 }
 
-SQLRETURN SQL_API SQLGetConnectAttr(SQLHDBC connection, SQLINTEGER attribute, SQLPOINTER value, SQLINTEGER size, SQLINTEGER* length)
+SQLRETURN SQL_API SQLGetConnectAttr(SQLHDBC connection, SQLINTEGER attribute, SQLPOINTER value, SQLINTEGER size,
+                                    SQLINTEGER* length)
 {
     if (attribute == SQL_ATTR_AUTOCOMMIT && lies(connection, "no_commit")) {
         *static_cast<SQLUINTEGER*>(value) = SQL_AUTOCOMMIT_ON;
@@ -270,8 +282,8 @@ SQLRETURN SQL_API SQLGetDiagRec(SQLSMALLINT kind, SQLHANDLE handle, SQLSMALLINT 
 }
 
 // The driver manager asks one of the two, as it likes.
-SQLRETURN SQL_API SQLError(SQLHENV environment, SQLHDBC connection, SQLHSTMT statement, SQLCHAR* state, SQLINTEGER* native, SQLCHAR* text,
-                           SQLSMALLINT size, SQLSMALLINT* length)
+SQLRETURN SQL_API SQLError(SQLHENV environment, SQLHDBC connection, SQLHSTMT statement, SQLCHAR* state, SQLINTEGER* native,
+                           SQLCHAR* text, SQLSMALLINT size, SQLSMALLINT* length)
 {
     bool lost = false;
     {
@@ -285,8 +297,9 @@ SQLRETURN SQL_API SQLError(SQLHENV environment, SQLHDBC connection, SQLHSTMT sta
     return text_answer("the reply was lost", text, size, length);
 }
 
-SQLRETURN SQL_API SQLBindParameter(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLINT direction, SQLSMALLINT from, SQLSMALLINT to,
-                                   SQLULEN width, SQLSMALLINT digits, SQLPOINTER value, SQLLEN size, SQLLEN* length)
+SQLRETURN SQL_API SQLBindParameter(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLINT direction, SQLSMALLINT from,
+                                   SQLSMALLINT to, SQLULEN width, SQLSMALLINT digits, SQLPOINTER value, SQLLEN size,
+                                   SQLLEN* length)
 {
     if (from == SQL_C_SBIGINT) {
         const std::lock_guard lock{mutex};
@@ -297,17 +310,19 @@ SQLRETURN SQL_API SQLBindParameter(SQLHSTMT statement, SQLUSMALLINT number, SQLS
     return REAL(SQLBindParameter)(statement, number, direction, from, to, width, digits, value, size, length);
 }
 
-SQLRETURN SQL_API SQLBindCol(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLINT type, SQLPOINTER value, SQLLEN size, SQLLEN* length)
+SQLRETURN SQL_API SQLBindCol(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLINT type, SQLPOINTER value, SQLLEN size,
+                             SQLLEN* length)
 {
     if (type == SQL_C_SBIGINT && statement_lies(statement, "untouched_bigint")) return SQL_SUCCESS;
-    if (type == SQL_C_CHAR && statement_lies(statement, "padded_text")) {
+    if (type == SQL_C_CHAR && (statement_lies(statement, "padded_text") || statement_lies(statement, "long_numbers"))) {
         const std::lock_guard lock{mutex};
         statements[statement].texts[number] = {static_cast<char*>(value), size, length};
     }
     return REAL(SQLBindCol)(statement, number, type, value, size, length);
 }
 
-SQLRETURN SQL_API SQLGetData(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLINT type, SQLPOINTER value, SQLLEN size, SQLLEN* length)
+SQLRETURN SQL_API SQLGetData(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLINT type, SQLPOINTER value, SQLLEN size,
+                             SQLLEN* length)
 {
     if (type == SQL_C_SBIGINT && statement_lies(statement, "untouched_bigint")) return SQL_SUCCESS;
     return REAL(SQLGetData)(statement, number, type, value, size, length);
@@ -337,7 +352,8 @@ SQLRETURN SQL_API SQLFetch(SQLHSTMT statement)
 {
     if (statement_lies(statement, "no_rows")) return SQL_NO_DATA;
     const SQLRETURN done = REAL(SQLFetch)(statement);
-    if (SQL_SUCCEEDED(done)) pad(statement);
+    if (SQL_SUCCEEDED(done) && statement_lies(statement, "padded_text")) pad(statement);
+    if (SQL_SUCCEEDED(done) && statement_lies(statement, "long_numbers")) round_long_numbers(statement);
     return done;
 }
 

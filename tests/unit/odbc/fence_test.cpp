@@ -44,7 +44,7 @@ struct scripted_connection {
     reply last{};
     const char* advice = nullptr;
 
-    fault run(const compiled_statement& statement)
+    fault run(const compiled_statement& statement, bool = false)
     {
         ran.push_back(statement.sql);
         last = replies.at(statement.sql);

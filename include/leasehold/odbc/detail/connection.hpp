@@ -93,6 +93,8 @@ public:
     [[nodiscard]] bool warned() const noexcept { return warned_; }
     [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
     [[nodiscard]] std::string_view text(column which) const noexcept { return out_.texts[which == column::name].view(); }
+    // Whether the last failure was a constraint's: of a key, or of a column that must not be NULL.
+    [[nodiscard]] bool met_constraint() const noexcept { return report_.details.sqlstate.starts_with("23"); }
     [[nodiscard]] bool shows_name() const noexcept { return text(column::name) == in_.name.view(); }
 
     fault fail(fault kind, const char* advice)
@@ -243,10 +245,10 @@ inline fault connection::prepare(statement which)
         return forget(which, SQL_HANDLE_STMT, handle.get());
     SQLUSMALLINT number = 0;
     for (const parameter each : compiled.parameters)
-        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, in_))) return forget(which, SQL_HANDLE_STMT, handle.get());
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, in_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
     number = 0;
     for (const column each : columns_of(which))
-        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_))) return forget(which, SQL_HANDLE_STMT, handle.get());
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
     return fault::none;
 }
 
@@ -283,6 +285,7 @@ inline fault connection::prepare_and_execute(statement which)
     if (!prepared(which))
         if (const fault failed = prepare(which); failed != fault::none) return failed;
     in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
+    if (reads_back()) in_.write_digits();
     rows_ = 0;
     found_ = false;
     const SQLRETURN done = ::SQLExecute(prepared(which).get());
@@ -336,6 +339,7 @@ inline bool connection::finish_row(statement which) noexcept
     const auto number = [this](column of) -> SQLBIGINT& { return out_.numbers[static_cast<std::size_t>(of)]; };
     for (const column each : columns_of(which)) {
         if (each == column::owner || each == column::name) continue;
+        if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));
         if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number(each) = 0;
         if (number(each) == result_block::untouched) return false;
     }

@@ -32,6 +32,7 @@ public:
         in_.owner.assign(owner);
         in_.token = token.value();
         in_.version = observations::new_version();
+        in_.write_digits();
     }
 
     fault read_autocommit(bool& on)
@@ -51,13 +52,14 @@ public:
         return text.data();
     }
 
-    fault run(const compiled_statement& compiled)
+    // `in_digits`: see bind().
+    fault run(const compiled_statement& compiled, bool in_digits = false)
     {
         const statement_handle once{connection_};
         if (!once) return fail(SQL_HANDLE_DBC, connection_);
         SQLUSMALLINT number = 0;
         for (const parameter each : compiled.parameters)
-            if (!SQL_SUCCEEDED(bind(once.get(), ++number, each, in_))) return fail(SQL_HANDLE_STMT, once.get());
+            if (!SQL_SUCCEEDED(bind(once.get(), ++number, each, in_, in_digits))) return fail(SQL_HANDLE_STMT, once.get());
         const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(compiled.sql.c_str()), SQL_NTS);
         if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
         return read(once.get());

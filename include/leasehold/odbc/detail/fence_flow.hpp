@@ -46,9 +46,10 @@ fault fence_flow(Connection& on, const compiled_fence& sql, fence_answer& answer
     if (sql.lock.sql.empty()) return on.fail(fault::failure, "this dialect has no fence");
     if (const fault failed = learn_fence_kind(on, sql); failed != fault::none) return failed;
     const compiled_statement& next = sql.kind == fence_kind::write ? sql.write : sql.lock;
-    if (const fault failed = on.run(next); failed != fault::none) return failed;
-    if (!sql.written.sql.empty()) {
-        if (const fault failed = on.run(sql.written); failed != fault::none) return failed;
+    const bool reads_back = !sql.written.sql.empty();
+    if (const fault failed = on.run(next, reads_back); failed != fault::none) return failed;
+    if (reads_back) {
+        if (const fault failed = on.run(sql.written, true); failed != fault::none) return failed;
         answer = on.found() ? fence_answer::current : fence_answer::over;
     } else if (!on.has_result())
         answer = on.rows() > 0 ? fence_answer::current : fence_answer::over;

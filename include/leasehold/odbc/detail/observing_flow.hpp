@@ -69,7 +69,8 @@ fault look_if_granted(Database& db, const observed_row& wanted, bool inserted, b
     const observed_row found = row_shown(db);
     const bool ours = db.number(column::whose) == owner_is_us;
     if (granted && found != wanted) return db.fail(fault::failure, advice::numbers_not_kept);
-    if (!ours && (granted || (inserted && found.token == wanted.token))) return db.fail(fault::failure, advice::texts_not_kept);
+    if (!ours && (granted || (inserted && found.token == wanted.token)))
+        return db.fail(fault::failure, advice::texts_not_kept);
     return fault::none;
 }
 
@@ -128,15 +129,20 @@ fault observing_grant_flow(Database& db, observations& seen, std::string_view na
                            grant_answer& answer)
 {
     db.set_version(version);
+    fault failed = fault::none;
     for (int look = 0; look < max_looks; ++look) {
-        fault failed = observe(db);
+        const fault refused = failed;
+        failed = observe(db);
         if (failed != fault::none) return failed;
         bool answered = false;
         if (db.found()) {
             failed = grant_as_observed(db, seen, name, version, now, answer, answered);
         } else {
+            // A duplicate key, also in words that nobody knows; unless it comes again and there is still no row.
+            if (refused == fault::failure) return refused;
             failed = db.run(statement::insert);
-            if (failed == fault::duplicate_key) continue;
+            if (failed == fault::duplicate_key || (failed == fault::failure && db.reads_back() && db.met_constraint()))
+                continue;
             const observed_row wanted{1, version, asked_ttl(db)};
             if (failed == fault::none) failed = look_if_granted(db, wanted, true, answered);
             if (failed == fault::none && answered) answer = granted_and_noted(seen, name, wanted, now(), true);
@@ -172,8 +178,8 @@ fault observing_renew_flow(Database& db, observations& seen, std::string_view na
 // `repeated`: an earlier try may have done it, with the reply lost. One whose time is over is freed all the same, since nobody
 // would know for another ttl, but that is no release.
 template <class Database, class Now>
-fault observing_release_flow(Database& db, observations& seen, std::string_view name, std::int64_t token, std::int64_t version,
-                             bool keep_closed, bool repeated, Now now, bool& released)
+fault observing_release_flow(Database& db, observations& seen, std::string_view name, std::int64_t token,
+                             std::int64_t version, bool keep_closed, bool repeated, Now now, bool& released)
 {
     const bool over = seen.has_run_out(name, token, now());
     keep_closed = keep_closed && !over;

@@ -35,7 +35,7 @@ struct description {
     bool in_process = false;              ///< a call can't hang on a network, and so needs no thread to be given up
     bool single_statement_grant = false;  ///< `grant` decides; otherwise `read`, then `insert`, `take` or `renew`
     bool observes = false;                ///< see expiry_by_observation: `observe`, then `insert`, `take` or `renew`
-    bool reads_back = false;              ///< no count of rows is believed, and no write that can't be read; with `observes`
+    bool reads_back = false;  ///< no count of rows is believed, and no write that can't be read; integers go as digits; with `observes`
     bool counts_matched_rows = false;     ///< an UPDATE that changes nothing counts the row all the same
 
     /// Pieces of SQL that the statements name in braces, as in {live}. A piece may name those after it.

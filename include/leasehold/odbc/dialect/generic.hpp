@@ -12,7 +12,7 @@ namespace leasehold::inline v0::dialect {
 /// Any other database with SELECT, a conditional UPDATE and 64-bit integers.
 ///
 /// Terms expire by observation, whatever the store's Expiry: see expiry_by_observation. So nothing is asked of a database's
-/// clock, of its arithmetic of dates, or of what its columns keep of a time. Nothing is believed either: what was written is
+/// clock, of its arithmetic of dates, or of what its columns keep of a time. Integers go as digits. Nothing is believed either: what was written is
 /// read back, and on a store's first grant over a second connection. A database or driver that doesn't keep it is an
 /// errc::store_failure, with words on what was lost. The statements use nothing that SQL-92 hasn't got.
 struct generic {
@@ -35,7 +35,7 @@ struct generic {
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
         // Locks the whole row, as every database does; also against renewals.
         d.fence.lock = "update {table} set {version} = :version where {this live term}";
-        d.fence.written = "select {token} from {table} where {name} = :name and {version} = :version";
+        d.fence.written = "select {token}, {version} from {table} where {name} = :name and {version} = :version";
         return observing(std::move(d));
     }
 };

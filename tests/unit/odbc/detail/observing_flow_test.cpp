@@ -45,6 +45,7 @@ public:
     bool believes = true;
     bool reply_lost = false;  // of the next statement, which is carried out
     std::string advice;
+    bool constraint = false;  // what the failures are of
 
     fault run(statement which)
     {
@@ -84,6 +85,7 @@ public:
     [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
     [[nodiscard]] bool reads_back() const { return !believes; }
     [[nodiscard]] bool shows_name() const { return true; }
+    [[nodiscard]] bool met_constraint() const { return constraint; }
     fault fail(fault kind, const char* words)
     {
         advice = words;
@@ -499,6 +501,22 @@ BOOST_AUTO_TEST_CASE(what_is_not_kept_is_refused_in_a_new_row_and_in_one_that_wa
             BOOST_TEST((fresh.failed == fault::failure || fresh.failed == fault::conflict));
             if (fresh.failed == fault::failure) BOOST_TEST(fresh.db.advice.find(words) != std::string::npos, fresh.db.advice);
         }
+}
+
+BOOST_AUTO_TEST_CASE(duplicate_key_of_a_driver_that_nobody_knows_is_looked_after)
+{
+    other.db.believes = false;
+    other.db.constraint = true;
+    other.db.failures[statement::insert] = fault::failure;
+    other.db.before = [this](statement which) {
+        if (which == statement::insert) BOOST_TEST(holder.attempt().granted());
+    };
+    BOOST_TEST(busy(other.attempt(), 10s));
+    BOOST_TEST(other.failed == fault::none);
+    shared.reset();
+    other.db.before = [](statement) {};
+    static_cast<void>(other.attempt());  // a column more, perhaps, that must not be NULL
+    BOOST_TEST(other.failed == fault::failure);
 }
 
 BOOST_AUTO_TEST_CASE(row_that_cannot_be_read_back_is_refused)

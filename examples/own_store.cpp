@@ -32,8 +32,9 @@ public:
         row& r = rows_.try_emplace(std::string{name}).first->second;
         // Somebody else's, or nobody's but kept closed by a release: busy, and nothing is changed.
         if (r.ends > now && r.owner != owner) return {lh::acquire_status::busy, lh::fencing_token{r.token}, r.ends - now};
-        // A new term has a new token. The same owner again, as after a lost reply, goes on with its term.
-        if (r.ends <= now) ++r.token;
+        // Every grant is a new term with a new token, also to the owner of the one before: whatever was meant for that one
+        // and comes late finds another token.
+        ++r.token;
         r.owner = owner;
         r.ends = std::max(r.ends, now + ttl);
         return {lh::acquire_status::granted, lh::fencing_token{r.token}, lh::duration::zero()};

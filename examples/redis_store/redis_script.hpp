@@ -39,22 +39,18 @@ local function finish(token, keep_closed)
 end
 )lua";
 
-// ARGV: channel, owner, ttl; and of a release whose outcome isn't known: token or '', keep_closed.
+// ARGV: channel, owner, ttl. Each grant has a token of its own, also to the owner of the unexpired term, whose time is not cut.
 //
 // A counter that Redis has lost (a fail-over, a restart without its data) goes on at the milliseconds since 1970, which is
 // beyond what it was unless a name is granted a thousand times per second, or this host's clock is behind the other's.
 inline const std::string acquire = look + R"lua(
 local owner, ttl = ARGV[2], tonumber(ARGV[3])
 local state, token, whose, left = look()
-if state == 'held' and whose == owner and token == ARGV[4] then
-    finish(token, ARGV[5])
-    state, token, whose, left = look()
-end
 if state == 'held' and whose == owner then
-    if left < ttl then redis.call('PEXPIRE', KEYS[1], ttl) end
-    return {1, token, 0}
+    ttl = math.max(ttl, left)
+elseif state ~= 'free' then
+    return {0, token, left}
 end
-if state ~= 'free' then return {0, token, left} end
 local time = redis.call('TIME')
 local floor = time[1] * 1000 + math.floor(time[2] / 1000)
 if redis.call('INCR', KEYS[2]) < floor then redis.call('SET', KEYS[2], string.format('%.0f', floor)) end

@@ -9,7 +9,6 @@
 #include "redis_reply.hpp"
 #include "redis_script.hpp"
 #include "redis_subscriber.hpp"
-#include "unknown_releases.hpp"
 
 #include <leasehold/error.hpp>
 #include <leasehold/store/concept.hpp>
@@ -43,13 +42,8 @@ public:
 
     lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
-        const auto unknown = unknown_.find(name, owner);
-        const std::string time = milliseconds(ttl);
-        const redis_reply reply =
-            unknown ? call(redis_script::acquire, name, {}, ec, {owner, time, unknown->token, unknown->keep_closed})
-                    : call(redis_script::acquire, name, {}, ec, {owner, time, "", ""});
+        const redis_reply reply = call(redis_script::acquire, name, {}, ec, {owner, milliseconds(ttl)});
         if (ec) return {};
-        if (unknown) unknown_.erase(name, owner, unknown->token);
         const lh::fencing_token token{reply.number(1)};
         if (reply.number(0) == 1) return {lh::acquire_status::granted, token, {}};
         return {lh::acquire_status::busy, token, remaining(reply.number(2))};
@@ -63,11 +57,9 @@ public:
     bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
                  std::error_code& ec)
     {
-        unknown_releases::release what{text(token), milliseconds(keep_closed)};
-        const redis_reply reply = call(redis_script::release, name, key("release-" + next_number(), name), ec,
-                                       {owner, what.keep_closed, what.token, milliseconds(options_.call_timeout)});
-        if (ec) unknown_.put(name, owner, std::move(what));
-        return reply.number() == 1;
+        return call(redis_script::release, name, key("release-" + next_number(), name), ec,
+                    {owner, milliseconds(keep_closed), text(token), milliseconds(options_.call_timeout)})
+                   .number() == 1;
     }
 
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
@@ -166,7 +158,6 @@ private:
     const redis_options options_;
     redis_pool pool_{options_};
     redis_subscriber subscriber_{options_};
-    unknown_releases unknown_;
     const std::string store_number_ = random_number();
     std::atomic<std::uint64_t> releases_ = 0;
 

@@ -65,7 +65,7 @@ public:
             pause(lock);
         const bool again = unexpired && !(is(defect::keep_closed_lets_the_same_owner_in) && r.closed);
         if (again) {
-            r.token += is(defect::token_changed_by_a_repeated_attempt);
+            r.token += !is(defect::token_kept_for_the_same_owner);
             if (!is(defect::repeated_attempt_keeps_the_old_end))
                 r.ends = is(defect::repeated_attempt_shortens) ? now + ttl : std::max(r.ends, now + ttl);
         } else {

@@ -10,7 +10,7 @@ enum class defect {
     token_reused_after_release,
     token_reused_after_forced_release,
     token_kept_for_the_same_owner_after_expiry,
-    token_changed_by_a_repeated_attempt,
+    token_kept_for_the_same_owner,
     token_changed_by_a_renewal,
     grant_not_atomic,
     take_over_not_atomic,

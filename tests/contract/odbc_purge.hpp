@@ -151,7 +151,7 @@ inline void check_table_without_a_floor(purge_scene& s)
     s.own.execute("delete from " + s.options.table + " where name = ''");
     const lh::fencing_token first = grant(s.store, "n", "a");
     BOOST_TEST(first.value() == 1);
-    release(s.store, "n", "a", grant(s.store, "n", "a"));
+    release(s.store, "n", "a", first);
     s.make_release_older("n", 62min);
     BOOST_TEST(s.store.purge(1h) == 1U);
     BOOST_TEST(s.floor() == "2");

@@ -46,7 +46,6 @@ void add_tokens(case_list<Fixture> cases)
         const fencing_token token = grant(s.store(), s.name(), "a");
         for (int i = 0; i < 5; ++i) BOOST_TEST(renew(s.store(), s.name(), "a", token));
         BOOST_TEST(inspect(s.store(), s.name())->token == token);
-        BOOST_TEST(acquire(s.store(), s.name(), "a").token == token);
     });
 }
 
@@ -121,7 +120,8 @@ void add_renewals(case_list<Fixture> cases)
     cases.add("renewal_with_a_token_from_the_future_is_false", [](auto& s) {
         const fencing_token token = grant(s.store(), s.name(), "a");
         BOOST_TEST(!renew(s.store(), s.name(), "a", fencing_token{token.value() + 1}));
-        BOOST_TEST(grant(s.store(), s.name(), "a") == token);
+        BOOST_TEST(inspect(s.store(), s.name())->token == token);
+        BOOST_TEST(renew(s.store(), s.name(), "a", token));
     });
 }
 

@@ -107,4 +107,38 @@ BOOST_AUTO_TEST_CASE(take_over_on_the_same_node_is_busy_until_the_transaction_en
     BOOST_TEST(neighbour.try_acquire().held());
 }
 
+// As in a table that was there before. A fence that makes the smallest change that a finer column would keep changes nothing
+// here, and so is not certified; one that makes a larger one would let the term grow with each fence.
+BOOST_AUTO_TEST_CASE(holds_where_the_expiry_has_whole_seconds_and_does_not_lengthen_the_term)
+{
+    const std::string here = cluster().node(0).connection_string();
+    odbc_connection{here}.execute("create table whole_seconds (name varbinary(190) not null primary key, owner varbinary(190) not null,"
+                                  " token bigint not null, expires_at datetime not null, unique key leasehold_fence (name, token))");
+    lh::odbc_options options = mariadb_database::options();
+    options.table = "whole_seconds";
+    lh::odbc_store store{here, options};
+    lh::odbc_store others_store{cluster().node(1).connection_string(), options};
+    application::prepare(here, "whole seconds");
+    application app{here, "whole seconds"};
+    {
+        lh::basic_lease lease{store, "whole seconds", lh::lease_terms{.ttl = 60s}};
+        const auto guard = lease.try_acquire();
+        for (int i = 0; i < 20; ++i) {
+            BOOST_TEST(lh::odbc::fence(app.handle(), guard));
+            app.commit();
+        }
+        BOOST_TEST((lease.inspect()->remaining <= 62s));
+        BOOST_TEST((lease.inspect()->token == guard.token()));
+    }
+    lh::basic_lease<lh::odbc_store, lh::manual_clock, lh::random_owner_id, lh::no_renewal> lease{
+        store, "whole seconds", lh::lease_terms{.ttl = 1s}, lh::manual_clock{}};
+    const auto guard = lease.try_acquire();
+    BOOST_TEST(lh::odbc::fence(app.handle(), guard));
+    lh::basic_lease others{others_store, "whole seconds", lh::lease_terms{.ttl = 60s}};
+    BOOST_TEST(others.try_acquire_for(20s).token() > guard.token());
+    BOOST_CHECK_THROW((app.write(guard.token()), app.commit()), std::runtime_error);
+    app.roll_back();
+    BOOST_TEST(app.last() == "0");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // needs: server, quiet
 // A cluster of three real nodes, with clients at different ones: what the contract promises holds across them.
+#include <contract/odbc_connection.hpp>
 #include <contract/tenure.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
@@ -249,6 +250,32 @@ BOOST_AUTO_TEST_CASE(contention_goes_on_through_a_node_that_freezes)
     BOOST_TEST(lh::contract::faults_of(all_tenures(accounts)) == "");
     for (const account& each : accounts) BOOST_TEST((each.longest <= call_timeout + 100ms + slack));
     BOOST_TEST(s.cluster.wait_until_whole());
+}
+
+// A read there shows what was: a lease that its owner has released since, and that somebody else was granted.
+BOOST_AUTO_TEST_CASE(node_that_lags_behind_grants_and_extends_nothing_by_what_it_shows)
+{
+    scene s;
+    odbc_connection elsewhere{s.cluster.node(0).connection_string()};
+    elsewhere.execute("create table if not exists much (id int primary key, n int)");
+    elsewhere.execute("insert ignore into much select seq, 0 from seq_1_to_150000");
+    std::error_code ec;
+    const auto first = s.stores[0].try_acquire("lagging", "a", 30s, ec);
+    BOOST_REQUIRE(first.granted());
+    BOOST_REQUIRE(s.stores[0].renew("lagging", "a", first.token, 60s, ec));
+    BOOST_REQUIRE(eventually([&] {
+        const auto record = s.stores[1].inspect("lagging", ec);
+        return record && record->remaining > 40s;
+    }));
+    elsewhere.execute("update much set n = n + 1");  // the other nodes only begin to carry it out when it is committed here
+    BOOST_REQUIRE(s.stores[0].release("lagging", "a", first.token, {}, ec));
+    const auto second = s.stores[0].try_acquire("lagging", "b", 60s, ec);
+    BOOST_REQUIRE(second.granted());
+    const auto shown = s.stores[1].inspect("lagging", ec);
+    BOOST_TEST_MESSAGE("    the other node shows token " << (shown ? shown->token.value() : 0));
+    BOOST_TEST(!s.stores[1].try_acquire("lagging", "a", 30s, ec).granted());
+    BOOST_TEST(!s.stores[1].renew("lagging", "a", first.token, 30s, ec));
+    BOOST_TEST(eventually([&] { return s.stores[1].renew("lagging", "b", second.token, 30s, ec) && !ec; }, 30s), ec.message());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

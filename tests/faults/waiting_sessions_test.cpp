@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // needs: server, quiet
 // The sessions and session locks behind a wait, on real servers: lost, given away, bounded, and never left behind.
+#include <contract/odbc_connection.hpp>
 #include <faults/waiting_scene.hpp>
 #include <support/printing.hpp>
 
@@ -68,18 +69,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_whose_session_is_ended_still_releases, Se
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_process_has_no_more_than_so_many_locks, Server, servers)
 {
     waiting_scene<Server> s;
+    const std::size_t most_locks = lh::odbc_options{}.max_session_locks;
     std::deque<lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal>> leases;
     std::deque<typename decltype(leases)::value_type::guard_type> guards;
-    for (std::size_t i = 0; i < lh::odbc::detail::max_held_locks + 20; ++i) {
+    for (std::size_t i = 0; i < most_locks + 20; ++i) {
         auto& lease = leases.emplace_back(s.stores[0], "n" + std::to_string(i), terms, lh::steady_clock{},
                                           lh::random_owner_id{}, lh::no_renewal{});
         BOOST_REQUIRE(guards.emplace_back(lease.try_acquire()).held());
     }
-    BOOST_TEST(s.locks() == static_cast<int>(lh::odbc::detail::max_held_locks));
+    BOOST_TEST(s.locks() == static_cast<int>(most_locks));
     // Held without a lock: whoever waits gets it, and polls.
     lh::basic_lease waiter{s.stores[1], leases.back().name(), terms};
     std::jthread waiting{[&] { const auto next = waiter.acquire(); }};
-    BOOST_REQUIRE(eventually([&] { return s.locks() > static_cast<int>(lh::odbc::detail::max_held_locks); }));
+    BOOST_REQUIRE(eventually([&] { return s.locks() > static_cast<int>(most_locks); }));
     guards.clear();
     waiting.join();
     BOOST_TEST(s.nothing_is_left(0));
@@ -232,6 +234,44 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(first_grants_of_a_name_at_the_same_instant_leave_n
             if (answers[each].granted()) s.stores[each].release(name, "owner " + std::to_string(each), answers[each].token, {}, ec);
     }
     BOOST_TEST(s.nothing_is_left(0));
+}
+
+// The memory for locks is the whole server's, for tables and new connections too.
+BOOST_AUTO_TEST_CASE(many_stores_leave_room_for_the_locks_of_others)
+{
+    const postgresql_server server{{"-c", "max_locks_per_transaction=10"}};
+    std::deque<lh::odbc_store> stores;
+    for (int i = 0; i < 60; ++i) stores.emplace_back(server.connection_string(), lh::odbc_options{.pool_size = 1});
+    stores.front().create_schema();
+    std::error_code ec;
+    for (std::size_t i = 0; i < stores.size(); ++i)
+        for (int n = 0; n < 40; ++n) {
+            BOOST_REQUIRE(stores[i].try_acquire(std::to_string(i) + '-' + std::to_string(n), "a", 1h, ec).granted());
+            BOOST_REQUIRE(!ec);
+        }
+    odbc_connection other{server.connection_string()};
+    BOOST_CHECK_NO_THROW(other.execute("create table of_somebody_else (n int primary key)"));
+}
+
+BOOST_AUTO_TEST_CASE(store_gives_its_locks_back_where_the_server_has_no_room_for_more)
+{
+    const postgresql_server server{{"-c", "max_locks_per_transaction=10"}};
+    std::deque<lh::odbc_store> stores;
+    for (int i = 0; i < 8; ++i)
+        stores.emplace_back(server.connection_string(), lh::odbc_options{.pool_size = 1, .max_session_locks = 256});
+    stores.front().create_schema();
+    std::error_code ec;
+    for (std::size_t i = 0; i < stores.size(); ++i)
+        for (int n = 0; n < 256; ++n) {
+            BOOST_REQUIRE(stores[i].try_acquire(std::to_string(i) + '-' + std::to_string(n), "a", 1h, ec).granted());
+            BOOST_REQUIRE_MESSAGE(!ec, ec.message());
+        }
+    odbc_connection other{server.connection_string()};
+    const int locks = std::stoi(other.execute("select count(*) from pg_locks where locktype = 'advisory'"));
+    BOOST_TEST(locks > 0);
+    BOOST_TEST(locks % 256 == 0);  // the others gave theirs back
+    BOOST_TEST(stores.back().try_acquire("7-0", "b", 1h, ec).token.value() == 1);
+    BOOST_CHECK_NO_THROW(other.execute("create table of_somebody_else (n int primary key)"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -112,8 +112,9 @@ private:
             world_.fail("trust does not overlap", b.of_.label + " and " + other->of_.label + " both believe they hold '" +
                                                       std::string{lease_names[static_cast<std::size_t>(b.name_)]} + "'");
         other = &b;
+        // A later term of its own owner keeps everybody else out as well: an attempt that it had given up was carried out late.
         const row_view row = world_.db.look(b.name_);
-        if (!row.live || row.token != b.token_ || row.owner != b.owner_)
+        if (!row.live || row.token < b.token_ || row.owner != b.owner_)
             world_.fail("trust ends before the term",
                         b.of_.label + " believes in token " + std::to_string(b.token_) + ", which is over in the store");
     }

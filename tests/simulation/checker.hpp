@@ -36,8 +36,7 @@ public:
         if (!before.live) h.over = h.last_token;
         if (after.live) note_end(h, after);
         if (after == before) return;
-        if (before.live && after.live && after.token != before.token)
-            return fail("store: terms overlap", "a term began while the one before was unexpired");
+        if (before.live && after.live && after.token != before.token) return took_over(h, before, after, asked, real);
         if (before.live && !after.live && !ends_that_term(asked, before))
             return fail("store: only its owner ends a term", "a term ended by a statement about another one");
         if (!before.live && after.live) {
@@ -125,6 +124,16 @@ private:
             return fail("store: nothing revives", "a term began by something else than a grant");
         if (real < h.closed_until)
             fail("min_hold keeps it closed", "a term began " + std::to_string(h.closed_until - real) + " ns too early");
+    }
+
+    // Only its own owner may begin a term while the one before is unexpired.
+    void took_over(history& h, const row_view& before, const row_view& after, const request& asked, instant real)
+    {
+        if (before.owner != asked.owner || after.owner != asked.owner)
+            return fail("store: terms overlap", "a term began while the one before was unexpired");
+        if (after.token < before.token) return fail("store: tokens grow", "a token came back");
+        if (after.ends < before.ends) return fail("store: never shorter", "a term was shortened by a grant");
+        begun(h, after, asked, real);
     }
 
     void changed(const request& asked, const row_view& before, const row_view& after)

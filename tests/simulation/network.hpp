@@ -52,13 +52,6 @@ public:
         std::erase_if(listeners_, [&w](const listener& l) { return l.wakes == &w; });
     }
 
-    // What a process had sent and the server has not received is gone with its connections.
-    void cut_off(const process& p)
-    {
-        for (sent& s : sent_)
-            if (s.from == &p) s.gone = true;
-    }
-
     // The server has been killed: whoever waits for an answer learns of it, or not.
     void break_all()
     {

@@ -30,7 +30,7 @@ struct plan {
     int hosts = 2;
     int names = 1;
     store_kind kind = store_kind::memory;
-    bool counts_matched_rows = true;
+    bool in_step = true;        // false: the nodes of a cluster lag behind each other
     bool notifies = false;      // the store wakes waiters, when the message gets through
     bool fixed_owners = false;  // a restarted process has its predecessor's owners
     bool calm = false;          // no faults at all
@@ -53,6 +53,9 @@ struct plan {
     // Whether renewals go together. Not drawn, so that older seeds mean what they meant.
     [[nodiscard]] bool batches() const noexcept { return names > 1 && call_timeout % 4 != 0; }
 
+    // By how much a node is behind the others at most, in microseconds.
+    [[nodiscard]] std::int64_t lag() const noexcept { return in_step || calm || kind != store_kind::compare_and_set ? 0 : ttl / 2000; }
+
     [[nodiscard]] std::int64_t longest_ttl() const noexcept { return ttl * 3 / 2 * 3 / 2; }  // renew(ttl) included
     [[nodiscard]] std::int64_t longest_delay() const noexcept { return slow == 0 ? quick_delay : ttl * 2; }
 
@@ -62,9 +65,9 @@ struct plan {
         char text[400];
         std::snprintf(
             text, sizeof text,
-            "%d hosts, %d names, %s%s%s; ttl about %.3f s, margin 1/%d, drift up to %.2f %%, jump %.3f s%s, call timeout "
+            "%d hosts, %d names, %s%s%s%s; ttl about %.3f s, margin 1/%d, drift up to %.2f %%, jump %.3f s%s, call timeout "
             "%.3f s%s",
-            hosts, names, kinds[static_cast<int>(kind)], notifies ? ", notifying" : "", fixed_owners ? ", fixed owners" : "",
+            hosts, names, kinds[static_cast<int>(kind)], lag() != 0 ? ", nodes that lag" : "", notifies ? ", notifying" : "", fixed_owners ? ", fixed owners" : "",
             static_cast<double>(ttl) / 1e9, static_cast<int>(margin_part), static_cast<double>(drift_ppm) / 1e4,
             static_cast<double>(jump) / 1e9, trust_is_promised ? "" : " (beyond the margin)",
             static_cast<double>(call_timeout) / 1e9, calm ? "; no faults" : "");
@@ -77,7 +80,7 @@ private:
         hosts = static_cast<int>(random.between(2, 5));
         names = random.chance(300) ? 2 : 1;
         kind = static_cast<store_kind>(random.below(3));
-        counts_matched_rows = random.chance(700);
+        in_step = random.chance(700);
         notifies = random.chance(400);
         fixed_owners = random.chance(250);
         calm = random.chance(100);

@@ -112,7 +112,6 @@ private:
             ++world_.faults.crashes;
             world_.tell(self, 'K', how_long, [&] { return "crashes, and is started again after " + seconds(how_long); });
             self.dead = true;
-            if (p.fixed_owners) net_.cut_off(self);
             time.at(time.now() + how_long, &strike, this,
                     static_cast<std::uint64_t>(trouble::process_starts) * 16 + static_cast<std::uint64_t>(host));
             break;

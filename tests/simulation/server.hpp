@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 2> lease_names{"job", "shard"};
 class server {
 public:
     server(const plan& p, scheduler& s, checker& c, const std::vector<std::string>& owners)
-        : plan_{p}, scheduler_{s}, checker_{c}, owners_{owners}, memory_{server_clock{this}}, table_{p.counts_matched_rows}
+        : plan_{p}, scheduler_{s}, checker_{c}, owners_{owners}, memory_{server_clock{this}}, table_{p.lag()}
     {
         clock.offset = 86'400'000 * ms;
     }

@@ -13,13 +13,52 @@ namespace sim {
 
 // What the statements of the dialects (include/leasehold/odbc/dialect) do to the lease table, each in one atomic step, in
 // microseconds of the server's clock. Which statement comes when is for the library's flows to decide.
+//
+// As one node of a cluster may be, it can be behind by a change of a row that is younger than `lag`: reads then show what was,
+// and what is written is refused, as certification does; but only if it changes the row, for else nothing is certified.
 class sql_table {
 public:
-    explicit sql_table(bool counts_matched_rows) : counts_matched_rows_{counts_matched_rows} {}
+    explicit sql_table(std::int64_t lag) : lag_{lag} {}
 
     reply execute(const request& asked, std::int64_t now)
     {
-        row& r = rows_[static_cast<std::size_t>(asked.name)];
+        const auto name = static_cast<std::size_t>(asked.name);
+        const row before = rows_[name];
+        if (lag_ > 0 && now - changed_at_[name] < lag_ && now % 4 == 0) {
+            row past = past_[name];
+            const reply said = carry_out(past, asked, now);
+            if (past == past_[name]) return said;
+            reply refused;
+            refused.failed = fault::conflict;
+            return refused;
+        }
+        const reply said = carry_out(rows_[name], asked, now);
+        if (rows_[name] != before) {
+            past_[name] = before;
+            changed_at_[name] = now;
+        }
+        return said;
+    }
+
+    [[nodiscard]] row_view look(int name, std::int64_t now) const
+    {
+        const row& r = rows_[static_cast<std::size_t>(name)];
+        if (!live(r, now)) return {};
+        return {true, r.owner, r.token, r.expires * 1000};
+    }
+
+private:
+    struct row {
+        int owner = nobody;
+        std::int64_t token = 0;  // 0: there is no such row
+        std::int64_t expires = 0;
+
+        friend bool operator==(const row&, const row&) = default;
+    };
+    static constexpr std::int64_t long_ago = 0;
+
+    static reply carry_out(row& r, const request& asked, std::int64_t now)
+    {
         const std::int64_t later = now + (asked.time + 999) / 1000;
         reply said;
         switch (asked.which) {
@@ -37,13 +76,13 @@ public:
                 said.rows = set(r, {asked.owner, 1, later});
             break;
         case statement::take:
-            if (r.token == asked.token && !live(r, now)) said.rows = set(r, {asked.owner, r.token + 1, later});
+            if (r.token == asked.token && (!live(r, now) || r.owner == asked.owner))
+                said.rows = set(r, {asked.owner, r.token + 1, std::max(r.expires, later)});
             break;
         case statement::renew:
             if (is_live_term(r, asked, now)) {
-                const bool changes = later > r.expires;
-                r.expires = std::max(r.expires, later);
-                said.rows = changes || counts_matched_rows_ ? 1 : 0;
+                r.expires = std::max(r.expires + 1, later);
+                said.rows = 1;
             }
             break;
         case statement::release:
@@ -57,21 +96,6 @@ public:
         }
         return said;
     }
-
-    [[nodiscard]] row_view look(int name, std::int64_t now) const
-    {
-        const row& r = rows_[static_cast<std::size_t>(name)];
-        if (!live(r, now)) return {};
-        return {true, r.owner, r.token, r.expires * 1000};
-    }
-
-private:
-    struct row {
-        int owner = nobody;
-        std::int64_t token = 0;  // 0: there is no such row
-        std::int64_t expires = 0;
-    };
-    static constexpr std::int64_t long_ago = 0;
 
     static bool live(const row& r, std::int64_t now) { return r.token != 0 && r.expires > now; }
     static bool is_live_term(const row& r, const request& asked, std::int64_t now)
@@ -104,14 +128,15 @@ private:
             return;
         }
         const bool fresh = !live(r, now);
-        r = {asked.owner, r.token + (fresh ? 1 : 0), fresh ? later : std::max(r.expires, later)};
+        r = {asked.owner, r.token + 1, std::max(r.expires, later)};
         said.number(column::granted) = 1;
         said.number(column::token) = r.token;
         said.number(column::fresh) = fresh;
     }
 
-    bool counts_matched_rows_;
-    std::array<row, 2> rows_{};
+    std::int64_t lag_;
+    std::array<row, 2> rows_{}, past_{};
+    std::array<std::int64_t, 2> changed_at_{};
 };
 
 }  // namespace sim

@@ -10,7 +10,6 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
 #include <leasehold/odbc/detail/token_hints.hpp>
-#include <leasehold/odbc/detail/unfinished_releases.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
@@ -50,7 +49,6 @@ public:
     [[nodiscard]] std::int64_t time_to_live_us() const { return (time_ + 999) / 1000; }
     [[nodiscard]] bool single_statement_grant() const { return world_.wishes.kind == store_kind::single_statement; }
     [[nodiscard]] bool purges() const { return false; }
-    [[nodiscard]] bool counts_matched_rows() const { return world_.wishes.counts_matched_rows; }
 
 private:
     world& world_;
@@ -72,8 +70,8 @@ struct call_record {
     instant ended = 0;
 };
 
-// One process's way to the server. It bounds each call, repeats an operation whose connection broke or that met a conflict,
-// and a release whose outcome is unknown before the same owner's next attempt: as odbc_store and its sessions do.
+// One process's way to the server. It bounds each call, and repeats an operation whose connection broke or that met a conflict:
+// as odbc_store and its sessions do.
 class store {
 public:
     store(world& w, network& net, process& of) : world_{w}, net_{net}, of_{of} {}
@@ -85,27 +83,15 @@ public:
     {
         const instant begun = world_.time.now();
         operation call = begin(name, owner, ttl.count());
-        const auto unfinished = unfinished_.find(name, owner);
         const std::int64_t hint = hints_.take(name);
         flows::grant_answer answer;
-        bool released_first = !unfinished;
-        const fault failed = persevere(call, [&](bool) {
-            if (!released_first) {
-                bool ignored = false;
-                if (const fault f = end(call, unfinished->token, unfinished->keep_closed.count(), false, ignored);
-                    f != fault::none)
-                    return f;
-                released_first = true;
-            }
-            return grant(call, ttl.count(), hint, answer);
-        });
+        const fault failed = persevere(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
         report(failed, ec);
         last_ = {failed != fault::none, failed == fault::none && !answer.result.granted(), world_.time.current(),
                  world_.time.now()};
         if (failed != fault::none) return {};
-        if (unfinished) unfinished_.erase(name, owner);
         if (answer.result.granted()) judge_end(call, answer.result.token.value(), ttl.count());
-        if (last_.busy && world_.wishes.refused == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
+        if (last_.busy && world_.wishes.refused == 0 && world_.wishes.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
             world_.fail("busy means held by another", "busy, but nobody else had it");
         return answer.result;
     }
@@ -165,7 +151,6 @@ public:
         report(persevere(call,
                          [&](bool repeated) { return end(call, token.value(), keep_closed.count(), repeated, released); }),
                ec);
-        if (ec) unfinished_.put(name, owner, {token.value(), keep_closed});
         if (released && !ec && keep_closed.count() <= 0) hints_.put(name, token.value());
         return released && !ec;
     }
@@ -318,7 +303,6 @@ private:
     network& net_;
     process& of_;
     flows::token_hints hints_;
-    flows::unfinished_releases unfinished_;
     call_record last_;
 };
 

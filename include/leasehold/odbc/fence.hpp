@@ -34,14 +34,15 @@ bool fence_at(Store& store, SQLHDBC connection, const Guard& guard, std::error_c
     bool autocommit = false;
     fence_answer answer = fence_answer::over;
     fault failed = on.read_autocommit(autocommit);
+    const auto sql = failed == fault::none ? config.program_for(on.info(SQL_DBMS_NAME), on.info(SQL_DBMS_VER)) : nullptr;
+    if (failed == fault::none) failed = look_for_transaction(on, sql->fence(), autocommit);
     if (failed == fault::none && autocommit) {
         ec = std::make_error_code(std::errc::invalid_argument);
         return false;
     }
     // By observation no database says that a term is over, before it has been taken; the holder's store does.
     if (config.seen().has_run_out(guard.name(), guard.token().value(), observations::now())) return false;
-    if (failed == fault::none)
-        failed = fence_flow(on, config.program_for(on.info(SQL_DBMS_NAME), on.info(SQL_DBMS_VER))->fence(), answer);
+    if (failed == fault::none) failed = fence_flow(on, sql->fence(), answer);
     if (failed != fault::none) {
         ec = make_error_code(errc_of(failed));
         details = std::move(on.last_report().details);
@@ -79,7 +80,7 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
 /// True: by the database's clock that very term (name, owner, token) is unexpired, and nobody else is granted the name until
 /// the transaction ends, or is rolled back to a savepoint from before; an attempt at it answers busy after
 /// odbc_options::lock_timeout. The term itself can still run out or be released meanwhile, only nobody can have it next.
-/// On a Galera cluster another node may grant it all the same; then the transaction fails, at the latest in its commit.
+/// On a cluster (Galera, Group Replication) another node may grant it all the same; then the transaction fails, at the latest in its commit.
 /// False: it is over, or the guard is empty or no longer held(), for which nothing is asked. End the transaction: it may have
 /// got the lock all the same.
 ///
@@ -92,7 +93,7 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
 /// long as the connection's own settings allow; call_timeout doesn't hold for it. Any isolation level will do.
 ///
 /// Throws std::system_error with std::errc::invalid_argument in autocommit mode; store_error when the database fails,
-/// among them errc::store_conflict where the transaction has to be begun anew (a snapshot from before a take-over, or SQLite
+/// among them errc::store_conflict where the transaction has to be begun anew (a snapshot from before the term, or SQLite
 /// busy). PostgreSQL aborts a transaction in which a statement has failed, so roll back.
 /// Thread safety: as the guard's and the connection's.
 template <class Guard>

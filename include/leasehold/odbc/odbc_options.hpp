@@ -17,6 +17,12 @@ namespace leasehold::inline v0 {
 inline constexpr std::size_t max_pool_size = 256;
 /// Shortest and longest call_timeout that are accepted.
 inline constexpr duration min_call_timeout = std::chrono::milliseconds{10};
+namespace odbc::detail {
+
+inline constexpr std::size_t max_session_locks_of_a_store = 256;
+
+}  // namespace odbc::detail
+
 /// See min_call_timeout.
 inline constexpr duration max_call_timeout = std::chrono::hours{1};
 
@@ -53,6 +59,10 @@ struct odbc_options {
     /// wakes the first waiter, first come, first served. Only a hint: the row decides. Each name waited for is one connection
     /// more, apart from the pool. Without it waiters poll.
     bool session_locks = true;
+    /// Most terms that have a session lock at a time; beyond that whoever waits for a term polls. The locks live in memory that the
+    /// whole server shares, and has a fixed size on PostgreSQL: about max_locks_per_transaction (64) times max_connections, for
+    /// all its programs together. 0: holders have none.
+    std::size_t max_session_locks = 8;
     /// Statements run on each new connection, after the store's own, as in "PRAGMA synchronous=NORMAL".
     std::vector<std::string> on_connect{};
 
@@ -63,6 +73,7 @@ struct odbc_options {
         if (call_timeout > max_call_timeout) return "call_timeout must be at most 1 hour";
         if (lock_timeout <= duration::zero()) return "lock_timeout must be positive";
         if (pool_size == 0 || pool_size > max_pool_size) return "pool_size must be 1 to 256";
+        if (max_session_locks > odbc::detail::max_session_locks_of_a_store) return "max_session_locks must be at most 256";
         if (!odbc::detail::is_qualified_identifier(table))
             return "table must be a name or schema.name, each part a letter or _, then letters, digits, _ or $, up to 63 "
                    "bytes";

@@ -13,8 +13,8 @@ namespace leasehold::inline v0 {
 /// |---|---|---|
 /// | o.id() | convertible to std::string | non-empty UTF-8 up to max_owner_bytes (190) without NUL; called once, by the constructor of basic_lease, which refuses anything else with errc::invalid_owner; may throw |
 ///
-/// Two holders with the same text are the same owner to a store: it grants either one what the other holds. So unless a
-/// restarted process is meant to go on with its lease, the text should be unique to one basic_lease object.
+/// Two holders with the same text are the same owner to a store: it lets either one take over from the other at once, as a new
+/// term. So unless a restarted process is meant to go on without waiting, the text should be unique to one basic_lease object.
 ///
 /// Minimal model:
 ///

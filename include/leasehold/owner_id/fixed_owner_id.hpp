@@ -11,10 +11,10 @@ namespace leasehold::inline v0 {
 
 /// The owner is the text it is given.
 ///
-/// A restarted process with the same text goes on with the term it had, while that is unexpired; two live processes
-/// with the same text would both be granted it, so the text must be theirs alone (a pod's name, a configured node).
-/// What the process before had sent when it died may still arrive: a late release of its can end the term that its successor
-/// goes on with, who learns of that from its next renewal. Where that matters, wait a call_timeout before you start again.
+/// A restarted process with the same text is granted its lease at once, as a new term with a new token, although the one it had is
+/// unexpired. What the process before had sent when it died has the old token, and ends nothing. If that process is alive after
+/// all, it believes in its term until its next renewal: so the text must be of one process alone (a pod's name, a configured
+/// node), or what the lease guards must compare tokens.
 class fixed_owner_id {
 public:
     /// The owner; basic_lease checks it.

@@ -8,7 +8,7 @@ namespace leasehold::inline v0 {
 
 /// The owner is the text it is given, which is not copied: a literal, as a rule. For any lease.
 ///
-/// Two tasks with the same text are one owner to the store: it grants either one what the other holds.
+/// Two tasks with the same text are one owner to the store: it lets either one take over from the other at once.
 class static_owner_id {
 public:
     /// The owner; it must outlive the object.

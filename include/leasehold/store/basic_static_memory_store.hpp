@@ -77,16 +77,12 @@ public:
             ec = errc::store_failure;
             return {};
         }
-        if (e->held(now)) {
-            if (e->owner != owner) return {acquire_status::busy, fencing_token{e->token}, e->ends - now};
-            e->ends = std::max(e->ends, now + ttl);
-        }
-        else {
-            e->name.assign(name);
-            e->owner.assign(owner);
-            e->ends = now + ttl;
-            e->token = ++last_token_;
-        }
+        const bool again = e->held(now);
+        if (again && e->owner != owner) return {acquire_status::busy, fencing_token{e->token}, e->ends - now};
+        e->name.assign(name);
+        e->owner.assign(owner);
+        e->ends = again ? std::max(e->ends, now + ttl) : now + ttl;
+        e->token = ++last_token_;
         return {acquire_status::granted, fencing_token{e->token}, duration::zero()};
     }
 

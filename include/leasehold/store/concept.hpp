@@ -108,14 +108,16 @@ concept store_can_release_many =
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.try_acquire(name, owner, ttl, ec) | acquire_result | in one atomic step, judged by the store's clock: free or expired: a new term for `owner` with a token larger than every earlier one of that name; held, unexpired, by the same owner: the same token, and it ends `ttl` from now, or when it would have if that is later; else busy, and writes nothing |
+/// | s.try_acquire(name, owner, ttl, ec) | acquire_result | in one atomic step, judged by the store's clock: held, unexpired, by another owner, or kept closed: busy, and writes nothing; else, also to the owner of an unexpired term: a new term for `owner` with a token larger than every earlier one of that name, which ends `ttl` from now, or when that owner's unexpired term would have if that is later |
 /// | s.renew(name, owner, token, ttl, ec) | bool | true: that very term was unexpired and now ends `ttl` from now, or when it would have if that is later; false: it is over. Never creates or revives a term |
 /// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, the same owner included, can acquire the name for `keep_closed` (0: free at once); false: it was over already |
 /// | s.inspect(name, ec) | std::optional<lease_record> | what is held now; empty when free |
 ///
-/// Never shorter, because a statement that was late (a frozen server, a lost reply) may be carried out after its successor. For
-/// the same reason a store over a network must know what became of a release before the same owner's next attempt at that name,
-/// so repeat one whose outcome is unknown: coming late it would end the next term, which has the same token.
+/// No two grants share a token, so nothing that was sent for an earlier term and comes late (a frozen server, a lost reply) can
+/// touch a later one of the same owner. Never shorter, because a renewal that was late may be carried out after its successor.
+/// A store over a network may find out that an attempt was granted when its caller has been told of a timeout. It may end that
+/// term, so that the name is not held by nobody; but not where the attempt has taken over an unexpired term of its own owner, whose holder may
+/// still believe in it.
 /// Errors: each clears `ec` on success and sets it on failure, best to an errc; what it returns then has no meaning. A failure
 /// is never reported as busy or false. None throws for a failure of the store (std::bad_alloc is the exception).
 /// Thread safety: all four may be called at once from any number of threads.

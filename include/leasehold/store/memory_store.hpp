@@ -56,15 +56,10 @@ public:
         auto found = s.entries.find(wanted);
         if (found == s.entries.end()) found = s.entries.emplace(wanted, entry{}).first;
         entry& e = found->second;
-        if (e.ends > now) {
-            if (e.owner != owner) return {acquire_status::busy, fencing_token{e.token}, e.ends - now};
-            e.ends = std::max(e.ends, now + ttl);
-        }
-        else {
-            e.owner.assign(owner);
-            e.ends = now + ttl;
-            ++e.token;
-        }
+        if (e.ends > now && e.owner != owner) return {acquire_status::busy, fencing_token{e.token}, e.ends - now};
+        e.owner.assign(owner);
+        e.ends = std::max(e.ends, now + ttl);
+        ++e.token;
         return {acquire_status::granted, fencing_token{e.token}, duration::zero()};
     }
 

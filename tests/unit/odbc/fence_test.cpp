@@ -68,6 +68,8 @@ struct sql : compiled_fence {
         if (at_first.find("cluster") != std::string::npos) cluster.sql = "cluster";
         lock.sql = "lock";
         write.sql = "write";
+        if (at_first.find("back") != std::string::npos) write_back.sql = "back";
+        if (at_first.find("transaction") != std::string::npos) transaction.sql = "transaction";
     }
 };
 
@@ -116,14 +118,66 @@ BOOST_AUTO_TEST_CASE(table_and_cluster_are_asked_about_once)
     BOOST_TEST(on.ran == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(on_a_cluster_the_row_is_written)
+BOOST_AUTO_TEST_CASE(snapshot_from_before_the_term_is_a_conflict)
 {
-    const sql of{"cluster, possible"};
-    scripted_connection on{{{"cluster", a_row}, {"write", counted(1)}}};
+    scripted_connection on{{{"lock", number(3)}}};
+    fence_answer answer = fence_answer::current;
+    BOOST_TEST(fence_flow(on, sql{}, answer) == fault::conflict);
+    BOOST_TEST(answer == fence_answer::over);
+    BOOST_TEST(std::string{on.advice}.find("snapshot") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(on_a_cluster_the_row_is_written_and_written_back)
+{
+    const sql of{"cluster, possible, back"};
+    scripted_connection on{{{"cluster", a_row}, {"lock", number(2)}, {"write", counted(1)}, {"back", counted(1)}}};
     fence_answer answer{};
     BOOST_TEST(fence_flow(on, of, answer) == fault::none);
     BOOST_TEST(answer == fence_answer::current);
+    const std::vector<std::string> expected{"cluster", "lock", "write", "back"};
+    BOOST_TEST(on.ran == expected, boost::test_tools::per_element());
+
+    on.replies["write"] = counted(0);
+    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(answer == fence_answer::over);
     BOOST_TEST(on.ran.back() == "write");
+
+    on.replies["write"] = counted(1);
+    on.replies["back"] = {.failed = fault::conflict};
+    BOOST_TEST(fence_flow(on, of, answer) == fault::conflict);
+    BOOST_TEST(answer == fence_answer::over);
+
+    on.replies["lock"] = nothing_found;
+    on.ran.clear();
+    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(answer == fence_answer::over);
+    BOOST_TEST(on.ran == std::vector<std::string>{"lock"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(driver_that_tells_the_server_of_the_transaction_late_is_asked_by_a_statement)
+{
+    const sql of{"transaction"};
+    scripted_connection in_one{{{"transaction", a_row}}};
+    bool autocommit = true;
+    BOOST_TEST(look_for_transaction(in_one, of, autocommit) == fault::none);
+    BOOST_TEST(!autocommit);
+    BOOST_TEST(look_for_transaction(in_one, of, autocommit) == fault::none);
+    BOOST_TEST(in_one.ran.size() == 1U);  // only where the driver says autocommit
+
+    scripted_connection in_none{{{"transaction", nothing_found}}};
+    autocommit = true;
+    BOOST_TEST(look_for_transaction(in_none, of, autocommit) == fault::none);
+    BOOST_TEST(autocommit);
+    BOOST_TEST(look_for_transaction(in_none, sql{}, autocommit) == fault::none);
+    BOOST_TEST(autocommit);
+    BOOST_TEST(in_none.ran.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(clusters_of_mariadb_and_mysql_are_told_by_either_variable)
+{
+    const std::string question = lh::dialect::mariadb::describe({}).fence.cluster;
+    for (const char* variable : {"'wsrep_on' and value = 'ON'", "'group_replication_group_name' and value <> ''"})
+        BOOST_TEST(question.find(variable) != std::string::npos, question);
 }
 
 BOOST_AUTO_TEST_CASE(table_on_which_nothing_would_wait_is_refused_until_it_has_its_index)
@@ -174,8 +228,8 @@ BOOST_AUTO_TEST_CASE(every_dialects_fence_names_the_whole_term)
         for (const compiled_statement* each : {&compiled.fence().lock, &compiled.fence().write}) {
             if (each->sql.empty()) continue;
             BOOST_TEST(each->sql.find_first_of("{}:") == std::string::npos, each->sql);
-            BOOST_TEST((std::count(each->parameters.begin(), each->parameters.end(), parameter::name) == 1), each->sql);
-            BOOST_TEST((std::count(each->parameters.begin(), each->parameters.end(), parameter::token) == 1), each->sql);
+            BOOST_TEST((std::count(each->parameters.begin(), each->parameters.end(), parameter::name) >= 1), each->sql);
+            BOOST_TEST((std::count(each->parameters.begin(), each->parameters.end(), parameter::token) >= 1), each->sql);
         }
         BOOST_TEST(!compiled.fence().lock.sql.empty());
     }

@@ -74,7 +74,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_counts_from_now_and_never_shortens, manual_store
     BOOST_TEST(store.inspect("n", ec)->remaining == 10s);
     BOOST_TEST(store.renew("n", "a", term.token, 1s, ec));
     BOOST_TEST(store.inspect("n", ec)->remaining == 10s);
-    BOOST_TEST(store.try_acquire("n", "a", 1s, ec).token == term.token);
+    BOOST_TEST((store.try_acquire("n", "a", 1s, ec).token > term.token));
     BOOST_TEST(store.inspect("n", ec)->remaining == 10s);
 }
 

@@ -69,6 +69,7 @@ struct parameter_block {
     SQLBIGINT version = 0;
     SQLBIGINT seen = 0;
     SQLBIGINT us = 0;
+    SQLBIGINT unit = 1;
     SQLBIGINT lock_number = 0;
     text_buffer<session_lock_key::text_size + 1> lock_name;
     std::array<integer_text, 4> digits;  // of token, version, seen and us
@@ -135,6 +136,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::version: return in_digits ? digits(in.digits[1]) : integer(in.version);
     case parameter::seen: return in_digits ? digits(in.digits[2]) : integer(in.seen);
     case parameter::us: return in_digits ? digits(in.digits[3]) : integer(in.us);
+    case parameter::unit: return integer(in.unit);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);
     default: break;  // those of batches have buffers of their own

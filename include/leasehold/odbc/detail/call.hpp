@@ -7,7 +7,6 @@
 #include <leasehold/odbc/detail/fault.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
 #include <leasehold/odbc/detail/purge_flow.hpp>
-#include <leasehold/odbc/detail/unfinished_releases.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <chrono>
@@ -42,9 +41,8 @@ struct request {
     operation what = operation::connect;
     std::string_view name{};
     std::string_view owner{};
-    std::int64_t token = 0;      // acquire: a hint, or 0
-    duration time{};             // ttl, keep_closed, or for how long unused
-    unfinished_release first{};  // acquire: to be repeated before, if its token isn't 0
+    std::int64_t token = 0;  // acquire: a hint, or 0
+    duration time{};         // ttl, keep_closed, or for how long unused
     std::shared_ptr<batch> many{};
 };
 

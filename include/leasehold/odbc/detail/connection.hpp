@@ -40,7 +40,6 @@ public:
     [[nodiscard]] bool single_statement_grant() const noexcept { return program_->description().single_statement_grant; }
     [[nodiscard]] bool observes() const noexcept { return program_->description().observes; }
     [[nodiscard]] bool reads_back() const noexcept { return program_->description().reads_back; }
-    [[nodiscard]] bool counts_matched_rows() const noexcept { return program_->description().counts_matched_rows; }
     [[nodiscard]] bool purges() const noexcept { return program_->description().purge.available(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
@@ -49,6 +48,8 @@ public:
                    ? &program_->description().locks
                    : nullptr;
     }
+    // The same, also where they have turned out not to work: there may be some to be given back.
+    [[nodiscard]] bool ever_had_locks() const noexcept { return program_ && program_->description().locks.available(); }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
     void set_last_report(report last) { report_ = std::move(last); }
@@ -285,6 +286,7 @@ inline fault connection::prepare_and_execute(statement which)
     if (!prepared(which))
         if (const fault failed = prepare(which); failed != fault::none) return failed;
     in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
+    in_.unit = std::max<std::int64_t>(granularity_us_, 1);
     if (reads_back()) in_.write_digits();
     rows_ = 0;
     found_ = false;

@@ -11,8 +11,7 @@
 #include <cstdint>
 
 // The protocol: which statement comes next, given what the last one said. No ODBC and no SQL; `Database` is anything that
-// has run(), found(), rows(), number(), set_token(), time_to_live_us(), purges() and the three flags of a dialect, as
-// `connection` has.
+// has run(), found(), rows(), number(), set_token(), purges() and a flag of a dialect, as `connection` has.
 namespace leasehold::inline v0::odbc::detail {
 
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
@@ -23,7 +22,7 @@ inline constexpr std::int64_t busy_last_time = -1;
 
 struct grant_answer {
     acquire_result result{};
-    bool fresh = false;        // a new term, not more time for one that the owner had
+    bool fresh = false;        // granted: nobody held the name; else the owner's own unexpired term may have been taken over
     bool out_of_turn = false;  // busy: nobody holds, but somebody else has the lock; `remaining` is 0 or negative
     bool locked = false;       // this session has the lock now
 };
@@ -102,14 +101,6 @@ fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answ
     return fault::none;
 }
 
-// The term ends no sooner than it is asked to. To write that would change nothing, and drivers that count only changed rows
-// would say the same as of a lost term.
-template <class Database>
-bool lasts_long_enough(const Database& db)
-{
-    return db.number(column::remaining) >= db.time_to_live_us();
-}
-
 // The token of a name's first term. Read when there was no row for the name, so that it is greater than those of all terms
 // the name may have had in a row that was purged.
 template <class Database>
@@ -142,33 +133,28 @@ fault grant_first_term(Database& db, grant_answer& answer, bool& answered, state
     return failed;
 }
 
-// One attempt at the row as it was read. `answered` stays false where it has changed in the meantime.
+// One attempt at the row as it was read. The owner of the unexpired term takes it over as anybody takes a free one: by a write that
+// changes the token, for a read may show what was. `answered` stays false where the row has changed in the meantime.
 template <class Database>
 fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statement insert = statement::insert,
                     statement take = statement::take)
 {
     const bool live = db.found() && db.number(column::live) != 0;
-    const bool extend = live && db.number(column::whose) == owner_is_us;
-    if (live && !extend) {
+    if (live && db.number(column::whose) != owner_is_us) {
         answer = busy_as_read(db);
         answered = true;
         return fault::none;
     }
     if (!db.found()) return grant_first_term(db, answer, answered, insert);
     const std::int64_t token = db.number(column::token);
-    if (extend && lasts_long_enough(db)) {
-        answer = granted(token, false);
-        answered = true;
-        return fault::none;
-    }
     db.set_token(token);
-    const fault failed = db.run(extend ? statement::renew : take);
+    const fault failed = db.run(take);
     if (failed == fault::lock_timeout) {
         answered = true;
         return busy_after_reading(db, answer);
     }
     if (failed != fault::none || db.rows() <= 0) return failed;
-    answer = granted(extend ? token : token + 1, !extend);
+    answer = granted(token + 1, !live);
     answered = true;
     return fault::none;
 }
@@ -204,23 +190,14 @@ bool row_is_our_live_term(const Database& db, std::int64_t token)
            db.number(column::token) == token;
 }
 
-// No row counted means lost where a driver counts matched rows. Elsewhere it may also mean that nothing had to change (the
-// term ends later already, or two renewals met in one microsecond), so the row is read.
+// Every renewal changes the row, so one that counts no row found no such term.
 template <class Database>
 fault renew_flow(Database& db, std::int64_t token, bool& renewed)
 {
     db.set_token(token);
-    for (int look = 0; look < max_looks; ++look) {
-        if (look > 0) {
-            if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
-            renewed = row_is_our_live_term(db, token);
-            if (!renewed || lasts_long_enough(db)) return fault::none;
-        }
-        if (const fault failed = db.run(statement::renew); failed != fault::none) return failed;
-        renewed = db.rows() > 0;
-        if (renewed || db.counts_matched_rows()) return fault::none;
-    }
-    return fault::conflict;
+    const fault failed = db.run(statement::renew);
+    renewed = failed == fault::none && db.rows() > 0;
+    return failed;
 }
 
 // `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost.

@@ -18,10 +18,6 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Most session locks a store has at once: the tables they live in are the whole server's. Terms beyond that go without, and
-// whoever waits for them polls.
-inline constexpr std::size_t max_held_locks = 256;
-
 // Which session has the lock of a name, and for which term. Thread-safe.
 class held_locks {
 public:
@@ -31,13 +27,15 @@ public:
         std::int64_t token = 0;
     };
 
+    explicit held_locks(std::size_t most) : most_{most} {}
+
     // Whether a grant of this name may try the lock. Not if a session of ours still has it, from a term that ended without
     // us: locks are counted, so that one would have to give it back twice.
     [[nodiscard]] bool may_lock(std::string_view name) const
     {
-        if (count_ == 0) return true;
+        if (count_ == 0) return most_ > 0;
         const std::lock_guard lock{mutex_};
-        return entries_.size() < max_held_locks && entries_.find(name) == entries_.end();
+        return entries_.size() < most_ && entries_.find(name) == entries_.end();
     }
 
     // What it replaces can only be the lock of a connection that is gone.
@@ -103,6 +101,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
+    const std::size_t most_;
     mutable std::mutex mutex_;
     std::map<std::string, entry, std::less<>> entries_;
     std::atomic<std::size_t> count_{0};

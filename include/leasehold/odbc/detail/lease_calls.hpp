@@ -11,7 +11,6 @@
 #include <leasehold/odbc/detail/lock_order.hpp>
 #include <leasehold/odbc/detail/pool.hpp>
 #include <leasehold/odbc/detail/token_hints.hpp>
-#include <leasehold/odbc/detail/unfinished_releases.hpp>
 #include <leasehold/odbc/detail/waiting_line.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
@@ -46,7 +45,7 @@ struct failure {
 class lease_calls {
 public:
     lease_calls(std::shared_ptr<const configuration> config, bool in_process)
-        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)}, line_{config_, pool_}
+        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)}, held_{config_->options().max_session_locks}, line_{config_, pool_}
     {
     }
     lease_calls(const lease_calls&) = delete;
@@ -78,12 +77,13 @@ public:
 
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why)
     {
+        const time_point until = deadline();
         auto held = held_.take(name, token.value());
         const request asked{operation::release, name, owner, token.value(), keep_closed};
-        const auto answered = held ? call(asked, deadline(), why, order_for(name, *held), held->session) : call(asked, why);
+        const auto answered = held ? call(asked, until, why, order_for(name, *held), held->session) : call(asked, until, why);
         const bool released = answered.yes && !why;
         if (held) let_go(std::move(*held), !why);
-        if (why) unfinished_.put(name, owner, {token.value(), keep_closed});
+        end_late_terms(name, owner, token.value(), keep_closed, until);
         if (released && keep_closed <= duration::zero()) hints_.put(name, token.value());
         return released;
     }
@@ -120,7 +120,7 @@ public:
             call_for_many(operation::release_many, what, group, {}, answers, until, why);
             for (const item_number i : group) {
                 if (answers[i] == batch_answer::yes) hints_.put(what[i].name, what[i].token.value());
-                if (answers[i] == batch_answer::unknown) unfinished_.put(what[i].name, what[i].owner, {what[i].token.value(), {}});
+                end_late_terms(what[i].name, what[i].owner, what[i].token.value(), {}, until);
             }
         }
     }
@@ -180,7 +180,7 @@ private:
         auto many = std::make_shared<batch>(group.size());
         for (const item_number i : group) many->add(items[i].name, items[i].owner, items[i].token.value());
         failure of_this;
-        call({what, {}, {}, 0, time, {}, many}, until, of_this);
+        call({what, {}, {}, 0, time, many}, until, of_this);
         for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
         if (of_this && !why) why = std::move(of_this);
     }
@@ -209,12 +209,9 @@ private:
 
     grant_answer attempt(const wish& what, const lock_order& order, const session_pointer& own, failure& why)
     {
-        const auto unfinished = unfinished_.find(what.name, what.owner);
-        const request asked{operation::acquire,         what.name, what.owner,
-                            hints_.take(what.name), what.ttl,  unfinished.value_or(unfinished_release{})};
+        const request asked{operation::acquire, what.name, what.owner, hints_.take(what.name), what.ttl};
         const answer result = call(asked, what.until, why, order, own);
         if (why) return {};
-        if (unfinished) unfinished_.erase(what.name, what.owner);
         if (!result.grant.result.granted()) {
             hints_.put(what.name, busy_last_time);
             give_back(what.name, held_.take_older(what.name, result.grant.result.token.value()), what.until);
@@ -236,7 +233,7 @@ private:
             }
             if (why || !answer.locked) {
                 place.lost();
-            } else if (answer.result.granted() && answer.fresh) {
+            } else if (answer.result.granted()) {
                 line_.set_turns_before(place.spent(answer.result.token));
                 line_.patience().was_worth_it();
             } else {
@@ -265,6 +262,17 @@ private:
         return answer.result;
     }
 
+    // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
+    // nobody knows of what came out of it, and so it is ended too.
+    void end_late_terms(std::string_view name, std::string_view owner, std::int64_t token, duration keep_closed, time_point until)
+    {
+        while ((token = pool_->given_back(name, owner, token)) != 0) {
+            failure ignored;
+            const request asked{operation::release, name, owner, token, keep_closed};
+            call(asked, until, ignored);
+        }
+    }
+
     // A lock whose term is over. In a statement of its own, which only lost terms cost; where there is no time for it, the
     // connection is replaced.
     void give_back(std::string_view name, std::optional<held_lock> held, time_point until)
@@ -291,7 +299,7 @@ private:
     void note_grant(std::string_view name, const session_pointer& session)
     {
         const grant_answer& grant = session->inner().result().grant;
-        if (!grant.result.granted() || !grant.fresh) return;
+        if (!grant.result.granted()) return;
         if (!grant.locked) {
             held_.renew(name, grant.result.token.value());
             return;
@@ -318,7 +326,15 @@ private:
         if (acquired) note_grant(asked.name, session);
         answer result = std::move(session->inner().result());
         pool_->give_back(std::move(session), acquired && result.grant.result.granted());
+        if (config_->gave_up_session_locks()) give_all_back(until);
         return result;
+    }
+
+    // The server has no room for locks, or they don't work: those it has are not to be in anybody's way.
+    void give_all_back(time_point until)
+    {
+        if (held_.size() == 0) return;
+        for (auto& [name, held] : held_.take_all()) give_back(name, std::move(held), until);
     }
 
     // False: given up.
@@ -350,7 +366,6 @@ private:
     const std::shared_ptr<const configuration> config_;
     const std::shared_ptr<pool> pool_;
     token_hints hints_;
-    unfinished_releases unfinished_;
     held_locks held_;
     waiting_line line_;
 };

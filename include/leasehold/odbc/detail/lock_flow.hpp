@@ -72,7 +72,7 @@ fault locking_grant_flow(Database& db, std::int64_t hint, grant_answer& answer, 
     }
     const fault failed = grant_by_compare_and_set(db, hint, answer, statement::locking_insert, statement::locking_take);
     // No column shows whether it got the lock; to give back what one hasn't got is no error.
-    locked = failed != fault::none || (answer.result.granted() && answer.fresh);
+    locked = failed != fault::none || answer.result.granted();
     return failed;
 }
 

@@ -89,7 +89,7 @@ duration asked_ttl(const Database& db)
 }
 
 // One attempt at the row as it was seen. A take-over compares token and version, so it fails if anything has been written
-// since. `answered` stays false where it has.
+// since. `answered` stays false where it has. The owner of the unexpired term takes it over and keeps its time to live, if that is longer.
 template <class Database, class Now>
 fault grant_as_observed(Database& db, observations& seen, std::string_view name, std::int64_t version, Now now,
                         grant_answer& answer, bool& answered)
@@ -103,22 +103,22 @@ fault grant_as_observed(Database& db, observations& seen, std::string_view name,
         return fault::none;
     }
     if (left > duration::zero() && row.version == version) {  // this very attempt was granted, and the reply was lost
-        answer = granted(row.token, true);
+        answer = granted(row.token, false);
         return fault::none;
     }
-    const bool extend = left > duration::zero();
+    const bool again = left > duration::zero();
+    if (again) db.set_time_to_live(std::max(row.ttl, asked_ttl(db)));
     db.set_token(row.token);
     db.set_seen(row.version);
-    fault failed = db.run(extend ? statement::renew : statement::take);
+    fault failed = db.run(statement::take);
     if (failed == fault::lock_timeout) {
         answer = busy_for(row.token, duration::zero());
         return fault::none;
     }
     if (failed != fault::none) return failed;
-    const observed_row wanted{extend ? row.token : row.token + 1, version,
-                              extend ? std::max(row.ttl, asked_ttl(db)) : asked_ttl(db)};
+    const observed_row wanted{row.token + 1, version, asked_ttl(db)};
     failed = look_if_granted(db, wanted, false, answered);
-    if (failed == fault::none && answered) answer = granted_and_noted(seen, name, wanted, now(), !extend);
+    if (failed == fault::none && answered) answer = granted_and_noted(seen, name, wanted, now(), !again);
     return failed;
 }
 

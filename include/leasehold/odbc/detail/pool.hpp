@@ -4,6 +4,7 @@
 
 #include <leasehold/odbc/detail/bounded_session.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
+#include <leasehold/odbc/detail/late_terms.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,7 +40,7 @@ public:
         std::unique_lock lock{mutex_};
         if (wanted) {
             const auto patience = std::min(deadline, std::chrono::steady_clock::now() + patience_for_one_session);
-            if (wait_for(lock, wanted, asked, patience)) {
+            if (wait_for(lock, wanted, patience)) {
                 std::erase(idle_, wanted);
                 active_.push_back(wanted);
                 wanted->inner().prepare(asked, deadline);
@@ -51,7 +53,7 @@ public:
                 why = fault::unavailable;
                 return nullptr;
             }
-            if (may_begin(asked) && (has_free() || open_ < config_->options().pool_size)) break;
+            if (has_free() || open_ < config_->options().pool_size) break;
             if (std::chrono::steady_clock::now() >= deadline) {
                 why = fault::timeout;
                 return nullptr;
@@ -73,9 +75,10 @@ public:
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         direct_ = direct_ || session->direct();
-        if (told)
-            for (abandoned& each : abandoned_)
-                each.known = each.known || (each.attempt && same_attempt(*each.session, *session));
+        if (told) {
+            const auto& inner = session->inner();
+            late_.told(inner.name(), inner.owner(), inner.granted_token());
+        }
         std::erase(active_, session);
         std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
         if (session->apart()) {
@@ -88,8 +91,7 @@ public:
             return;
         }
         idle_.push_back(std::move(session));
-        // One that waits for an older attempt to be undone can't use what it is woken for.
-        if (abandoned_.empty() && wanted_.empty())
+        if (wanted_.empty())
             changed_.notify_one();
         else
             changed_.notify_all();
@@ -114,25 +116,32 @@ public:
     }
 
     // On the thread of a session that was given up; does nothing unless that was in a call.
-    void came_late(bounded_session& late)
+    void came_late(bounded_session& back)
     {
         const auto entry = [&] {
-            return std::find_if(abandoned_.begin(), abandoned_.end(),
-                                [&](const abandoned& each) { return each.session.get() == &late; });
+            return std::find_if(abandoned_.begin(), abandoned_.end(), [&](const auto& each) { return each.get() == &back; });
         };
         std::unique_lock lock{mutex_};
         if (entry() == abandoned_.end()) return;
-        if (late.inner().was_granted_a_new_term()) {
-            changed_.wait(lock, [&] { return entry()->known || !same_attempt_is_under_way(late); });
-            if (!entry()->known) {
-                entry()->ending = true;
+        session& inner = back.inner();
+        if (inner.what() == operation::acquire) {
+            late_.arrived(inner.name(), inner.owner(), inner.granted_token(), inner.result().grant.fresh);
+            while (const std::int64_t token = late_.next_to_end(inner.name(), inner.owner())) {
                 lock.unlock();
-                late.inner().undo();
+                inner.undo(token);
                 lock.lock();
             }
         }
         abandoned_.erase(entry());
         changed_.notify_all();
+    }
+
+    // The owner of that term believes in it no longer. The token of a late term that is to be ended now, if any, and so on.
+    std::int64_t given_back(std::string_view name, std::string_view owner, std::int64_t token)
+    {
+        const std::lock_guard lock{mutex_};
+        late_.given_back(name, owner, token);
+        return late_.next_to_end(name, owner);
     }
 
     // No session that could be made: undoes take().
@@ -177,13 +186,6 @@ public:
     }
 
 private:
-    struct abandoned {
-        session_pointer session;
-        bool attempt;  // at a grant
-        bool known;    // a later attempt of the same owner was told of a term, perhaps of the one that came out late
-        bool ending;   // its late term is being ended
-    };
-
     struct unattended {
         session_pointer session;
         time_point until;
@@ -191,9 +193,16 @@ private:
 
     bool give_up_locked(const session_pointer& session)
     {
-        if (!session->give_up()) return false;
+        const auto& inner = session->inner();
+        const bool attempt = inner.what() == operation::acquire;
+        abandoned_.reserve(abandoned_.size() + 1);
+        if (attempt) late_.expect(inner.name(), inner.owner());
+        if (!session->give_up()) {
+            if (attempt) late_.arrived(inner.name(), inner.owner(), 0, false);
+            return false;
+        }
         std::erase(active_, session);
-        abandoned_.push_back({session, session->inner().what() == operation::acquire, false, false});
+        abandoned_.push_back(session);
         if (!session->apart()) --open_;
         ++abandoned_calls_;
         changed_.notify_all();
@@ -228,45 +237,20 @@ private:
     }
 
     // Keeps others from taking it meanwhile, so that a release is not starved by renewals.
-    bool wait_for(std::unique_lock<std::mutex>& lock, const session_pointer& session, const request& asked, time_point until)
+    bool wait_for(std::unique_lock<std::mutex>& lock, const session_pointer& session, time_point until)
     {
         const auto is_in = [&](const auto& list) { return std::find(list.begin(), list.end(), session) != list.end(); };
         wanted_.push_back(session.get());
         bool free = false;
         for (;;) {
             // One apart is used by nobody but whoever asks for it.
-            free = abandoned_.size() < abandoned_calls_max && may_begin(asked) && (session->apart() || is_in(idle_));
+            free = abandoned_.size() < abandoned_calls_max && (session->apart() || is_in(idle_));
             if (free || !(session->apart() || is_in(idle_) || is_in(active_))) break;
             if (changed_.wait_until(lock, until) == std::cv_status::timeout) break;
         }
         wanted_.erase(std::find(wanted_.begin(), wanted_.end(), session.get()));
         if (!free) changed_.notify_all();
         return free;
-    }
-
-    // Of two sessions that are both at a grant.
-    static bool same_attempt(bounded_session& a, bounded_session& b)
-    {
-        return a.inner().name() == b.inner().name() && a.inner().owner() == b.inner().owner();
-    }
-
-    // An attempt whose caller has left may still be granted. That term has to be ended, since nobody knows of it; but not
-    // if the same owner has tried again and was told the same term. So the ending waits for such attempts that are under
-    // way, and they wait for an ending that has begun.
-    bool may_begin(const request& asked) const
-    {
-        return asked.what != operation::acquire ||
-               std::none_of(abandoned_.begin(), abandoned_.end(), [&](const abandoned& each) {
-                   session& late = each.session->inner();
-                   return each.ending && late.name() == asked.name && late.owner() == asked.owner;
-               });
-    }
-
-    bool same_attempt_is_under_way(bounded_session& late) const
-    {
-        return std::any_of(active_.begin(), active_.end(), [&](const session_pointer& each) {
-            return each->inner().what() == operation::acquire && same_attempt(*each, late);
-        });
     }
 
     std::shared_ptr<const configuration> config_;
@@ -276,7 +260,8 @@ private:
     std::vector<session_pointer> idle_;
     std::vector<session_pointer> active_;
     std::vector<const bounded_session*> wanted_;
-    std::vector<abandoned> abandoned_;
+    std::vector<session_pointer> abandoned_;
+    late_terms late_;
     std::vector<unattended> unattended_;
     std::size_t open_ = 0;
     bool closed_ = false;

@@ -31,10 +31,12 @@ enum class fence_kind : std::uint8_t { unknown, lock, write };
 // See dialect::fence_sql.
 struct compiled_fence {
     compiled_statement possible;
+    compiled_statement transaction;
     compiled_statement cluster;
     compiled_statement lock;
     compiled_statement write;
     compiled_statement written;
+    compiled_statement write_back;
     mutable std::atomic<fence_kind> kind{fence_kind::unknown};
 };
 
@@ -77,6 +79,8 @@ public:
         fence_.lock = compile(d.fence.lock, options);
         fence_.write = compile(d.fence.write, options);
         fence_.written = compile(d.fence.written, options);
+        fence_.write_back = compile(d.fence.write_back, options);
+        fence_.transaction = compile(d.fence.transaction, options);
         compile_batches(options);
     }
 
@@ -132,12 +136,13 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 14> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 15> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
                                                                                  {":version", parameter::version},
                                                                                  {":seen", parameter::seen},
                                                                                  {":us", parameter::us},
+                                                                                 {":unit", parameter::unit},
                                                                                  {":upper", parameter::upper},
                                                                                  {":lock_number", parameter::lock_number},
                                                                                  {":lock_name", parameter::lock_name},

@@ -28,6 +28,11 @@ namespace leasehold::inline v0::odbc::detail {
 inline constexpr const char* no_purge =
     "names can't be purged here: the generic dialect and stores that expire by observation keep no time of last use";
 
+// PostgreSQL has no room for more locks of any kind: nobody can connect, or lock a table, before some are given back.
+inline constexpr const char* out_of_shared_memory = "53200";
+// MySQL sees a deadlock of session locks.
+inline constexpr int session_lock_deadlock = 3058;
+
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
 
@@ -51,7 +56,6 @@ public:
         version_ = 0;
         token_ = asked.token;
         time_ = asked.time;
-        first_ = asked.first;
         many_ = asked.many;
         order_ = {};
         lock_cancelled_ = false;
@@ -97,10 +101,15 @@ public:
         }
     }
 
-    // Ends the term that the last request was granted and nobody was told of. Best effort.
-    void undo() noexcept
+    // Ends a term that an attempt was granted and nobody was told of: of the last request's name and owner. Best effort.
+    void undo(std::int64_t token) noexcept
     {
-        prepare_undo();
+        what_ = operation::release;
+        version_ = 0;
+        token_ = token;
+        time_ = duration::zero();
+        deadline_ = std::chrono::steady_clock::now() + patience_;
+        db_.set_deadline(deadline_);
         perform();
     }
 
@@ -113,11 +122,11 @@ public:
     // Of the last request; not written while it is carried out.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
     [[nodiscard]] std::string_view owner() const noexcept { return db_.in().owner.view(); }
-    // A new term has come out of it, which only matters if nobody waits for the answer any longer.
-    [[nodiscard]] bool was_granted_a_new_term() const noexcept
+    // The token of the term that came out of it, which only matters if nobody waits for the answer any longer; 0: none did.
+    [[nodiscard]] std::int64_t granted_token() const noexcept
     {
-        return what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted() &&
-               answer_.grant.fresh;
+        const bool granted = what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted();
+        return granted ? answer_.grant.result.token.value() : 0;
     }
     [[nodiscard]] bool runs_in_process() const noexcept
     {
@@ -125,16 +134,6 @@ public:
     }
 
 private:
-    void prepare_undo() noexcept
-    {
-        what_ = operation::release;
-        version_ = 0;
-        token_ = answer_.grant.result.token.value();
-        time_ = duration::zero();
-        deadline_ = std::chrono::steady_clock::now() + patience_;
-        db_.set_deadline(deadline_);
-    }
-
     void persevere()
     {
         const time_point begun = std::chrono::steady_clock::now();
@@ -145,6 +144,7 @@ private:
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
+            if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
             if (what_ == operation::lock) {
                 // The place in line is lost; whether it is worth another is for the waiter to say.
                 if (!lock_cancelled_ || failed == fault::connection_lost) db_.disconnect();
@@ -169,8 +169,7 @@ private:
     bool busy_by_now(time_point begun)
     {
         if (what_ != operation::acquire || answer_.failed != fault::conflict || !runs_in_process()) return false;
-        // A release that has to come first has not been made yet: that must not be forgotten over an answer.
-        if (first_.token != 0 || std::chrono::steady_clock::now() - begun < lock_patience_) return false;
+        if (std::chrono::steady_clock::now() - begun < lock_patience_) return false;
         const report why = db_.last_report();
         const bool read = look_who_holds() == fault::none && db_.found();
         // One's own term is nobody else's.
@@ -274,17 +273,6 @@ private:
 
     fault acquire()
     {
-        if (first_.token != 0) {
-            bool ignored = false;
-            db_.set_time_to_live(first_.keep_closed);
-            const bool keep_closed = first_.keep_closed > duration::zero();
-            const fault failed = db_.observes()
-                                     ? observing_release_flow(db_, seen_, name(), first_.token, observations::new_version(),
-                                                              keep_closed, false, &observations::now, ignored)
-                                     : release_flow(db_, first_.token, keep_closed, false, ignored);
-            if (failed != fault::none) return failed;
-            first_ = {};
-        }
         db_.set_time_to_live(time_);
         answer_.grant.locked = false;
         const std::int64_t hint = std::exchange(token_, 0);
@@ -348,23 +336,25 @@ private:
                                  : locking_grant_flow(db_, hint, answer_.grant, locked);
         if (failed == fault::failure && !db_.last_report().details.advice.empty()) return failed;
         if (failed == fault::connection_lost || failed == fault::timeout) return failed;
-        answer_.grant.locked = locked && failed == fault::none && answer_.grant.result.granted() && answer_.grant.fresh;
+        answer_.grant.locked = locked && failed == fault::none && answer_.grant.result.granted();
         if (locked && !answer_.grant.locked) {
             const report last = db_.last_report();
             if (db_.run(statement::unlock) != fault::none) db_.disconnect();
             db_.set_last_report(last);
         }
         if (failed != fault::failure) return failed;
+        const bool deadlock = db_.last_report().details.native_error == session_lock_deadlock;
+        if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
         if (!db_.connected())
             if (const fault again = connect(); again != fault::none) return again;
         const fault without = grant_flow(db_, 0, answer_.grant);
-        if (without == fault::none) db_.give_up_locks();
+        if (without == fault::none && !deadlock) db_.give_up_locks();
         return without;
     }
 
     [[nodiscard]] bool has_lock() const noexcept
     {
-        return order_.use == lock_use::have && order_.connection == connection_number_ && db_.locks();
+        return order_.use == lock_use::have && order_.connection == connection_number_ && db_.ever_had_locks();
     }
 
     fault connect()
@@ -388,15 +378,15 @@ private:
     {
         answer_.yes = false;
         if (!db_.locks()) return fault::none;
+        if (const std::string& set_up = db_.locks()->before_wait; !set_up.empty())
+            if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
         if (backend_ == 0) {
-            if (const std::string& set_up = db_.locks()->on_connect; !set_up.empty())
-                if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
             if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
             backend_ = db_.number(column::token);
         }
         if (lock_cancelled_) return fault::none;
         fault failed = db_.run(statement::lock);
-        while (failed == fault::lock_timeout && !lock_cancelled_) failed = db_.run(statement::lock);
+        while (failed == fault::lock_timeout && !lock_cancelled_ && db_.locks()) failed = db_.run(statement::lock);
         answer_.yes = failed == fault::none && db_.number(column::locked) == 1;
         return failed;
     }
@@ -434,7 +424,6 @@ private:
     std::int64_t token_ = 0;
     std::int64_t version_ = 0;
     duration time_{};
-    unfinished_release first_{};
     std::shared_ptr<batch> many_;
     time_point deadline_ = time_point::max();
     lock_order order_;

@@ -52,6 +52,7 @@ enum class parameter : std::uint8_t {
     version,
     seen,
     us,
+    unit,
     upper,
     lock_number,
     lock_name,

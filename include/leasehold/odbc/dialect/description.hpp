@@ -26,9 +26,10 @@ struct circumstances {
 /// All that the store needs to know of one database: its SQL, and how it is to be used.
 ///
 /// In the statements, {table}, {name}, {owner}, {token} and {expires_at} stand for the quoted names; :name, :owner, :token,
-/// :us (a duration in microseconds), :upper (end of a range of names), :version and :seen (the version to write, and the one
-/// that was read; see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. "Live" is a row whose
-/// expiry is later than the database's clock in that very statement.
+/// :us (a duration in microseconds), :unit (the smallest change that the expiry's column keeps, likewise), :upper (end of a
+/// range of names), :version and :seen (the version to write, and the one that was read; see expiry_by_observation) for
+/// parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that
+/// very statement.
 struct description {
     std::string_view name;  ///< of the dialect
     char quote = '"';  ///< around the names of table and columns
@@ -36,7 +37,6 @@ struct description {
     bool single_statement_grant = false;  ///< `grant` decides; otherwise `read`, then `insert`, `take` or `renew`
     bool observes = false;                ///< see expiry_by_observation: `observe`, then `insert`, `take` or `renew`
     bool reads_back = false;  ///< no count of rows is believed, and no write that can't be read; integers go as digits; with `observes`
-    bool counts_matched_rows = false;     ///< an UPDATE that changes nothing counts the row all the same
 
     /// Pieces of SQL that the statements name in braces, as in {live}. A piece may name those after it.
     std::vector<std::pair<std::string_view, std::string>> pieces;
@@ -53,7 +53,8 @@ struct description {
     std::string insert;   ///< the first term of a name; fails with a duplicate key if the row is there. Its token is 1; where
                           ///< there is `purge` it is :token, and nothing is inserted if the floor is higher by now
     std::string take;     ///< a new term, if the row has :token and is not live
-    std::string renew;    ///< if the row has :owner, :token and is live; never to an earlier expiry
+    std::string renew;    ///< if the row has :owner, :token and is live; never to an earlier expiry, and where rows are certified or
+                          ///< only changes are counted: always to another one
     std::string release;  ///< the same; sets the expiry to long ago, so that a clock set back revives nothing: to a thousandth
                           ///< of the time since 1970 where there is `purge`, which reads it, so that `released` is before 1971
     std::string close;    ///< the same; no owner, and live for :us

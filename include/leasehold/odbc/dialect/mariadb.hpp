@@ -27,6 +27,12 @@ struct mariadb {
         d.on_connect = on_connect(at);
         d.pieces = {
             {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
+            // A new term of the owner of the unexpired one is not over before that would have been.
+            {"{mine or free}", "({ours} or ({live}) is not true)"},
+            {"{not before}", "coalesce(greatest({expires_at}, {later}), {later})"},
+            // A row that is written as it was is not written: no node of a cluster would certify it, and it isn't counted. So a
+            // renewal that asks for no more time gets the smallest change that the column keeps.
+            {"{changed}", "greatest({expires_at} + interval :unit microsecond, {later})"},
             // Compared as bytes also where a table that was there before has a collation that ignores case or spaces.
             {"{ours}", "cast(convert({owner} using utf8mb4) as binary) = cast(:owner as binary)"},
             {"{term}", "cast(concat({token}, ' ', length(convert({name} using utf8mb4)), ' ', convert({name} using utf8mb4),"
@@ -55,9 +61,9 @@ struct mariadb {
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
         d.insert = insert(":token");
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                 " where {name} = :name and {token} = :token and ({live}) is not true";
-        d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
+        d.take = "update {table} set {expires_at} = {not before}, {owner} = :owner, {token} = {token} + 1"
+                 " where {name} = :name and {token} = :token and {mine or free}";
+        d.renew = "update {table} set {expires_at} = {changed} where {this live term}";
         d.release = "update {table} set {expires_at} = {released now} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
@@ -78,8 +84,9 @@ private:
         const auto whole = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::seconds>(d).count()); };
         return {"set session transaction isolation level read committed",
                 "set time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
+                // The other one is for a table that somebody has locked, or alters.
                 " innodb_lock_wait_timeout = " +
-                    whole(at.lock_timeout) +
+                    whole(at.lock_timeout) + ", lock_wait_timeout = " + whole(at.lock_timeout) +
                     // A process that is frozen between a release of many and its commit keeps their rows locked no longer
                     // than a call. MySQL has no such setting, and takes this for a comment.
                     " /*M!100300 , idle_write_transaction_timeout = " + whole(at.call_timeout) + " */"};
@@ -106,14 +113,20 @@ private:
 
     // Nothing but the index is read, and so locked: a renewal doesn't touch it, a take-over does, and waits. Owner and expiry
     // are in the row, which a plain read would show as of the transaction's snapshot, and any other would lock.
-    // Galera's nodes don't see each other's locks; what both have written is certified.
+    // The inner SELECT locks nothing and shows what the transaction sees: a snapshot from before the term would go on showing what
+    // others have overwritten since. Nodes of Galera and Group Replication don't see each other's locks; what both have written is
+    // certified, and the token is written in steps that every column keeps, so that the term doesn't grow with each fence.
     static fence_sql fence()
     {
         fence_sql f;
-        f.cluster = "show variables where variable_name = 'wsrep_on' and value = 'ON'";
-        f.lock = "select 2 from {table} force index (leasehold_fence) where {name} = :name and {token} = :token"
-                 " lock in share mode";
-        f.write = "update {table} set {expires_at} = {expires_at} + interval 1 microsecond where {this live term}";
+        f.transaction = "show variables where variable_name = 'autocommit' and value = 'OFF'";
+        f.cluster = "show variables where (variable_name = 'wsrep_on' and value = 'ON')"
+                    " or (variable_name = 'group_replication_group_name' and value <> '')";
+        f.lock = "select case when exists (select 1 from {table} as seen force index (leasehold_fence)"
+                 " where seen.{name} = :name and seen.{token} = :token) then 2 else 3 end from {table} force index (leasehold_fence)"
+                 " where {name} = :name and {token} = :token lock in share mode";
+        f.write = "update {table} set {token} = {token} + 1 where {this live term}";
+        f.write_back = "update {table} set {token} = {token} - 1 where {name} = :name and {token} = :token + 1";
         return f;
     }
 
@@ -126,7 +139,7 @@ private:
         const std::string terms = " where {name} in (:each_name) and {term} in (:each_term) and {live}";
         batch_sql b;
         b.most = 256;
-        b.renew = patience + "update {table} set {expires_at} = greatest({expires_at}, {later})" + terms;
+        b.renew = patience + "update {table} set {expires_at} = {changed}" + terms;
         b.release = patience + "update {table} set {expires_at} = {released now}" + terms;
         return b;
     }
@@ -136,8 +149,9 @@ private:
     {
         session_lock_sql l;
         l.locking_insert = insert(":token + 0 * coalesce(get_lock({key}, 0), 0)");
-        l.locking_take = "update {table} set {owner} = :owner, {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0),"
-                         " {expires_at} = {later} where {name} = :name and {token} = :token and ({live}) is not true";
+        l.locking_take = "update {table} set {expires_at} = {not before}, {owner} = :owner,"
+                         " {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0)"
+                         " where {name} = :name and {token} = :token and {mine or free}";
         // Found by a unique key, so the row is locked before this is worked out, and it is worked out once. CASE, since nothing
         // else settles that the lock is asked for last.
         l.queued_take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
@@ -154,6 +168,7 @@ private:
                             " where {this live term}";
         // Without the table: a statement that waits keeps its metadata lock, and so would stop whoever alters the table, and
         // all who come after that.
+        l.before_wait = "set autocommit = 1 /*M!100101 , max_statement_time = 0 */ /*!50708 , max_execution_time = 0 */";
         l.lock = "select get_lock({key}, 31536000)";
         l.unlock = "do release_lock({key})";
         l.backend = "select connection_id()";

@@ -49,7 +49,6 @@ namespace leasehold::inline v0::dialect {
     d.close = "update {table} set {owner} = '', {version} = :version, {ttl} = :us where {this live term}";
     d.force_release = "update {table} set {version} = :version, {ttl} = 0 where {name} = :name and {live}";
     d.list = "select {token}, {ttl}, {owner}, {name} from {table} where {name} <> '' and {live}";
-    if (!d.fence.write.empty()) d.fence.write = "update {table} set {version} = {version} + 1 where {this live term}";
     return d;
 }
 

@@ -23,7 +23,6 @@ struct postgresql {
         description d{};
         d.name = "postgresql";
         d.single_statement_grant = true;
-        d.counts_matched_rows = true;
         d.on_connect = {on_connect(at)};
         d.pieces = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
@@ -99,18 +98,24 @@ private:
                 " values ('', 'leasehold schema', 1, {expiry of no lease}) on conflict do nothing"};
     }
 
-    static constexpr const char* take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                                        " where {name} = :name and {token} = :token and ({live}) is not true";
+    // A new term of the owner of the unexpired one is not over before that would have been. greatest() passes over a NULL.
+    static constexpr const char* take =
+        "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = greatest({expires_at}, {later})"
+        " where {name} = :name and {token} = :token and ({owner} = :owner or ({live}) is not true)";
 
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
-    // false. What it lets through is judged again on the locked row. The token is kept only for the same owner, so two
-    // readings of the clock can't give two owners one token even if the clock is set back between them.
+    // false. What it lets through is judged again on the locked row.
     static std::string grant() { return grant("", not_busy, "", ""); }
 
-    static constexpr const char* not_busy = " where not exists (select 1 from old where live and foreign_owner)";
+    static constexpr const char* not_busy = " where not exists (select 1 from \"old row\" where live and foreign_owner)";
 
+    // The names in WITH have a blank, so that no table can have one of them.
+    //
     // The token of an INSERT is the floor, or greater by one than in a row that the snapshot shows and a purge has removed
     // since: only one unused for longer than a statement lives, so it was still that row.
+    //
+    // Nobody held the name (the fourth column) if the term was free in the snapshot and no other grant came in between, as the token
+    // shows.
     //
     // `more`: further common table expressions; `condition`: of the attempt, with its FROM; `locked`, `busy_locked`: the last
     // column of a grant and of a busy answer.
@@ -118,21 +123,23 @@ private:
                              std::string_view refused)
     {
         std::string sql =
-            "with old as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
+            "with \"old row\" as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
             " {remaining} as remaining from {table} where {name} = :name),";
         sql += more;
-        sql += " granted as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner,"
-               " coalesce((select token + 1 from old), greatest(1, (select {token} from {table} where {name} = ''))), {later}";
+        sql += " \"next token\" as (select coalesce((select token + 1 from \"old row\"),"
+               " greatest(1, (select {token} from {table} where {name} = ''))) as token),"
+               " \"granted row\" as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner,"
+               " (select token from \"next token\"), {later}";
         sql += condition;
-        sql += " on conflict ({name}) do update set {owner} = excluded.{owner},"
-               " {token} = case when t.{owner} = excluded.{owner} and t.{live} then t.{token} else t.{token} + 1 end,"
-               " {expires_at} = case when t.{owner} = excluded.{owner} then greatest(t.{expires_at}, {later}) else {later} end"
+        sql += " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
+               " {expires_at} = greatest(t.{expires_at}, {later})"
                " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
                " returning {token} as token)"
-               " select 1, token, cast(0 as bigint), case when token = (select token from old) then 0 else 1 end";
+               " select 1, token, cast(0 as bigint), case when token = (select token from \"next token\")"
+               " and not exists (select 1 from \"old row\" where live) then 1 else 0 end";
         sql += locked;
-        sql += " from granted union all ";
-        sql += refused.empty() ? "select 0, token, remaining, 0 from old where live and foreign_owner" : refused;
+        sql += " from \"granted row\" union all ";
+        sql += refused.empty() ? "select 0, token, remaining, 0 from \"old row\" where live and foreign_owner" : refused;
         return sql;
     }
 
@@ -162,10 +169,10 @@ private:
                      "[1:coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts)])"
                      " where i.indrelid = cast('{table}' as regclass) and i.indisunique and i.indisvalid"
                      " and i.indpred is null and i.indexprs is null and '\"' || a.attname || '\"' = '{token}'";
-        f.lock = "with term as (select {expiry} from {table}"
+        f.lock = "with \"held term\" as (select {expiry} from {table}"
                  " where {name} = :name and {owner} = :owner and {token} = :token for key share)"
                  " select case when current_setting('transaction_isolation') in ('repeatable read', 'serializable') then 2"
-                 " when {live} then 1 else 0 end from term";
+                 " when {live} then 1 else 0 end from \"held term\"";
         return f;
     }
 
@@ -173,32 +180,31 @@ private:
     {
         session_lock_sql l;
         l.locking_grant = grant("", not_busy,
-                                ", case when token = (select token from old) then 0"
-                                " when pg_try_advisory_lock({key}) then 1 else 0 end",
-                                "select 0, token, remaining, 0, 0 from old where live and foreign_owner");
+                                ", case when pg_try_advisory_lock({key}) then 1 else 0 end",
+                                "select 0, token, remaining, 0, 0 from \"old row\" where live and foreign_owner");
         l.locking_retake = std::string{take} + " returning case when pg_try_advisory_lock({key}) then 1 else 0 end";
         // CASE, since nothing else settles whether the lock is asked for.
-        l.queued_grant = grant(" mine as (select case when exists (select 1 from old where live) then false"
+        l.queued_grant = grant(" \"own lock\" as (select case when exists (select 1 from \"old row\" where live) then false"
                                " else pg_try_advisory_lock({key}) end as locked),",
-                               " from mine where locked or exists (select 1 from old where live and not foreign_owner)",
-                               ", (select cast(locked as int) from mine)",
-                               "select 0, coalesce(old.token, 0), coalesce(old.remaining, 0), 0, cast(mine.locked as int)"
-                               " from mine left join old on true where not exists (select 1 from granted)");
+                               " from \"own lock\" where locked or exists (select 1 from \"old row\" where live and not foreign_owner)",
+                               ", (select cast(locked as int) from \"own lock\")",
+                               "select 0, coalesce(\"old row\".token, 0), coalesce(\"old row\".remaining, 0), 0, cast(\"own lock\".locked as int)"
+                               " from \"own lock\" left join \"old row\" on true where not exists (select 1 from \"granted row\")");
         // Without the busy test: its snapshot may show the term whose release has passed the lock on but isn't committed
         // yet. ON CONFLICT waits for that row and judges it as it is then.
         l.held_grant = grant("", "", ", 1",
-                             "select 0, token, case when live and foreign_owner then remaining else 0 end, 0, 1 from old"
-                             " where not exists (select 1 from granted)");
+                             "select 0, token, case when live and foreign_owner then remaining else 0 end, 0, 1 from \"old row\""
+                             " where not exists (select 1 from \"granted row\")");
         l.unlocking_release = "update {table} set {expires_at} = {released now} where {this live term}"
                               " returning pg_advisory_unlock({key})";
         l.unlocking_close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}"
                             " returning pg_advisory_unlock({key})";
         // lock_timeout holds for this lock too, and is looked at when the wait begins. A minute at a time: a statement that
         // runs keeps its snapshot, so that VACUUM leaves what died since, and CREATE INDEX CONCURRENTLY waits.
-        l.on_connect = "select set_config('statement_timeout', '0', false)";
+        l.before_wait = "select set_config('statement_timeout', '0', false)";
         l.lock = "select 1 + 0 * length(set_config('lock_timeout', '60000', false)), pg_advisory_lock({key}),"
                  " set_config('lock_timeout', '" +
-                 ms(at.lock_timeout) + "', false)";
+                 ms(at.lock_timeout) + "', false), set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
         l.unlock = "select pg_advisory_unlock({key})";
         l.backend = "select pg_backend_pid()";
         // Not a session that has come by the same number since.

@@ -13,7 +13,7 @@ namespace leasehold::inline v0::dialect {
 /// characters), both made of the table's and the lease's name; use either.
 /// All are needed but those that say which kind of grant (description::single_statement_grant) they are for.
 struct session_lock_sql {
-    std::string on_connect;         ///< run on a session that waits, so that nothing ends its wait; may be empty
+    std::string before_wait;        ///< run on a session before each wait, so that nothing ends it; may be empty
     std::string locking_grant;      ///< single: as grant, and then tries the lock if the term is new; fifth column: has it
     std::string locking_insert;     ///< otherwise: as insert, and tries the lock
     std::string locking_take;       ///< otherwise: as take, and tries the lock if it takes
@@ -25,7 +25,8 @@ struct session_lock_sql {
     std::string held_grant;         ///< single: as grant, but waits for whoever is writing to the row; by who has the lock
     std::string unlocking_release;  ///< as release, and gives the lock back if it matches
     std::string unlocking_close;    ///< as close, and gives the lock back if it matches
-    std::string lock;               ///< waits for the lock, or for so long that it had better be asked again; has it (1)
+    std::string lock;               ///< waits for the lock, or for so long that it had better be asked again; has it (1). What
+                                    ///< before_wait has changed is as before then
     std::string unlock;             ///< gives it back; no error if it hasn't got it
     std::string backend;            ///< the number by which others can end what this session is at
     std::string end_wait;           ///< ends the wait of the session :token, which goes on; no error where it doesn't wait

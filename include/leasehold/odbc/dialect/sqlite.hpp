@@ -24,7 +24,6 @@ struct sqlite {
         d.name = "sqlite";
         d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
-        d.counts_matched_rows = true;
         // A short wait in the driver, which takes its keyword for SQLite's busy_timeout and has 100 s for a default; then the
         // store's own retry with jitter.
         d.connection_keyword = "Timeout";
@@ -59,8 +58,10 @@ struct sqlite {
                  " from {table} where {name} = :name";
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, :token, {later}"
                    " where not exists (select 1 from {table} where {name} = '' and {token} > :token)";
-        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                 " where {name} = :name and {token} = :token and ({live}) is not true";
+        // A new term of the owner of the unexpired one is not over before that would have been.
+        d.take = "update {table} set {owner} = :owner, {token} = {token} + 1,"
+                 " {expires_at} = coalesce(max({expires_at}, {later}), {later})"
+                 " where {name} = :name and {token} = :token and ({owner} = :owner or ({live}) is not true)";
         d.renew = "update {table} set {expires_at} = max({expires_at}, {later}) where {this live term}";
         d.release = "update {table} set {expires_at} = {released now} where {this live term}";
         d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";

@@ -14,8 +14,8 @@ namespace leasehold::inline v0 {
 ///
 /// The price: a challenger must have been looking for a ttl, counted from its first look at the row as it is. So a dead
 /// holder's lease, and a name that min_hold keeps closed, are only ever had by stores that live longer than that and try
-/// again; a program that starts, tries once and ends never gets them. A released lease is free at once, as ever. An owner
-/// goes on with its own term, with the same token, for as long as nobody has taken it.
+/// again; a program that starts, tries once and ends never gets them. A released lease is free at once, as ever, and so
+/// is an owner's own term to that owner, as a new one.
 ///
 /// The table has a version and a ttl instead of the expiry. Every write gives the row a version of its own, drawn at random,
 /// so that a write whose reply was lost is known by it.

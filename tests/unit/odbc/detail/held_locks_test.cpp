@@ -10,7 +10,8 @@
 namespace {
 
 using leasehold::odbc::detail::held_locks;
-using leasehold::odbc::detail::max_held_locks;
+
+constexpr std::size_t max_held_locks = 8;
 
 held_locks::entry lock_of(std::int64_t token, std::uint64_t connection = 1) { return {nullptr, connection, token}; }
 
@@ -20,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(held_locks_test)
 
 BOOST_AUTO_TEST_CASE(lock_is_taken_by_the_release_of_its_term_once)
 {
-    held_locks locks;
+    held_locks locks{max_held_locks};
     BOOST_TEST(!locks.take("n", 5).has_value());
     BOOST_TEST(!locks.put("n", lock_of(5, 17)).has_value());
     BOOST_TEST(!locks.take("n", 4).has_value());
@@ -34,7 +35,7 @@ BOOST_AUTO_TEST_CASE(lock_is_taken_by_the_release_of_its_term_once)
 
 BOOST_AUTO_TEST_CASE(name_whose_lock_we_still_have_is_not_locked_twice)
 {
-    held_locks locks;
+    held_locks locks{max_held_locks};
     BOOST_TEST(locks.may_lock("n"));
     locks.put("n", lock_of(5));
     BOOST_TEST(!locks.may_lock("n"));
@@ -45,7 +46,7 @@ BOOST_AUTO_TEST_CASE(name_whose_lock_we_still_have_is_not_locked_twice)
 
 BOOST_AUTO_TEST_CASE(lock_goes_with_a_new_term_that_has_none_of_its_own)
 {
-    held_locks locks;
+    held_locks locks{max_held_locks};
     locks.renew("n", 6);  // there is none
     BOOST_TEST(locks.size() == 0U);
     locks.put("n", lock_of(5));
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(lock_goes_with_a_new_term_that_has_none_of_its_own)
 
 BOOST_AUTO_TEST_CASE(lock_of_an_older_term_is_taken_when_somebody_else_has_a_later_one)
 {
-    held_locks locks;
+    held_locks locks{max_held_locks};
     BOOST_TEST(!locks.take_older("n", 9).has_value());
     locks.put("n", lock_of(5));
     BOOST_TEST(!locks.take_older("n", 5).has_value());
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE(lock_of_an_older_term_is_taken_when_somebody_else_has_a_lat
 
 BOOST_AUTO_TEST_CASE(lock_of_a_connection_that_is_gone_is_replaced_and_handed_out)
 {
-    held_locks locks;
+    held_locks locks{max_held_locks};
     locks.put("n", lock_of(5, 1));
     const auto replaced = locks.put("n", lock_of(6, 2));
     BOOST_REQUIRE(replaced.has_value());
@@ -80,7 +81,7 @@ BOOST_AUTO_TEST_CASE(lock_of_a_connection_that_is_gone_is_replaced_and_handed_ou
 
 BOOST_AUTO_TEST_CASE(number_of_locks_is_bounded)
 {
-    held_locks locks;
+    held_locks locks{max_held_locks};
     for (std::size_t i = 0; i < max_held_locks; ++i) {
         BOOST_REQUIRE(locks.may_lock("one more"));
         locks.put("n" + std::to_string(i), lock_of(1));
@@ -90,9 +91,15 @@ BOOST_AUTO_TEST_CASE(number_of_locks_is_bounded)
     BOOST_TEST(locks.may_lock("one more"));
 }
 
+BOOST_AUTO_TEST_CASE(none_is_taken_where_none_is_allowed)
+{
+    held_locks locks{0};
+    BOOST_TEST(!locks.may_lock("n"));
+}
+
 BOOST_AUTO_TEST_CASE(all_are_handed_out_at_the_end)
 {
-    held_locks locks;
+    held_locks locks{max_held_locks};
     locks.put("a", lock_of(1));
     locks.put("b", lock_of(2));
     BOOST_TEST(locks.take_all().size() == 2U);

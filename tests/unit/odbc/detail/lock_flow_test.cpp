@@ -169,8 +169,9 @@ BOOST_AUTO_TEST_CASE(grant_by_steps_takes_the_lock_with_a_new_term_and_with_noth
     scripted_database ours{shows_row(8, us, live, 10), changes(1)};
     result = locking_grant(ours);
     BOOST_TEST(result.answer.result.granted());
-    BOOST_TEST(!result.locked);
-    BOOST_TEST((ours.asked == statements{statement::read, statement::renew}));
+    BOOST_TEST(!result.answer.fresh);
+    BOOST_TEST(result.locked);
+    BOOST_TEST((ours.asked == statements{statement::read, statement::locking_take}));
 
     scripted_database busy{shows_row(8, another, live, 10)};
     BOOST_TEST(!locking_grant(busy).locked);
@@ -276,14 +277,14 @@ BOOST_AUTO_TEST_CASE(grant_in_line_of_a_held_name_is_busy_and_gets_no_lock)
     BOOST_TEST((by_steps.asked == statements{statement::queued_read}));
 }
 
-BOOST_AUTO_TEST_CASE(grant_in_line_of_our_own_term_gives_it_more_time_without_the_lock)
+BOOST_AUTO_TEST_CASE(grant_in_line_of_our_own_term_takes_it_over_without_the_lock)
 {
     scripted_database db{shows_row(8, us, live, 10), changes(1)};
     const outcome result = grant_in_line(db);
     BOOST_TEST(result.answer.result.granted());
     BOOST_TEST(!result.answer.fresh);
     BOOST_TEST(!result.locked);
-    BOOST_TEST((db.asked == statements{statement::queued_read, statement::renew}));
+    BOOST_TEST((db.asked == statements{statement::queued_read, statement::take}));
 }
 
 BOOST_AUTO_TEST_CASE(grant_in_line_of_a_new_name_is_a_grant_like_any_other)

@@ -91,6 +91,7 @@ public:
         advice = words;
         return kind;
     }
+    void set_time_to_live(lh::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
     [[nodiscard]] std::int64_t number(od::column which) const
     {
         switch (which) {
@@ -273,7 +274,7 @@ BOOST_AUTO_TEST_CASE(owner_goes_on_with_its_own_term_and_never_shortens_it)
     holder.db.ttl_us = 1'000'000;
     const auto again = holder.attempt();
     BOOST_TEST(again.granted());
-    BOOST_TEST(again.token == lh::fencing_token{1});
+    BOOST_TEST(again.token == lh::fencing_token{2});
     BOOST_TEST(shared->ttl_us == 10'000'000);
     BOOST_TEST(shared->version == holder.request);
 }
@@ -284,11 +285,11 @@ BOOST_AUTO_TEST_CASE(owner_begins_a_new_term_when_its_own_has_had_its_time)
     holder.now += 9s;
     BOOST_TEST(holder.renew(1));
     holder.now += 9s;
-    BOOST_TEST(holder.attempt().token == lh::fencing_token{1});
-    holder.now += 10s;
-    BOOST_TEST(!holder.renew(1));
-    BOOST_TEST(holder.left() == 0s);
     BOOST_TEST(holder.attempt().token == lh::fencing_token{2});
+    holder.now += 10s;
+    BOOST_TEST(!holder.renew(2));
+    BOOST_TEST(holder.left() == 0s);
+    BOOST_TEST(holder.attempt().token == lh::fencing_token{3});
     BOOST_TEST(holder.left() == 10s);
 }
 
@@ -313,11 +314,12 @@ BOOST_AUTO_TEST_CASE(inspection_is_a_look)
     BOOST_TEST(other.attempt().granted());
 }
 
-BOOST_AUTO_TEST_CASE(restarted_owner_goes_on_with_its_term)
+BOOST_AUTO_TEST_CASE(restarted_owner_goes_on_at_once_as_a_new_term)
 {
     BOOST_TEST(holder.attempt().granted());
     contender restarted{shared, "holder"};
-    BOOST_TEST(restarted.attempt().token == lh::fencing_token{1});
+    BOOST_TEST(restarted.attempt().token == lh::fencing_token{2});
+    BOOST_TEST(!holder.renew(1));
     BOOST_TEST(busy(other.attempt(), 10s));
 }
 

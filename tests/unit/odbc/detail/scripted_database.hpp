@@ -2,10 +2,12 @@
 #ifndef LEASEHOLD_TESTS_UNIT_ODBC_DETAIL_SCRIPTED_DATABASE_HPP
 #define LEASEHOLD_TESTS_UNIT_ODBC_DETAIL_SCRIPTED_DATABASE_HPP
 
+#include <leasehold/duration.hpp>
 #include <leasehold/odbc/detail/fault.hpp>
 #include <leasehold/odbc/detail/statement.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -89,7 +91,6 @@ public:
     explicit scripted_database(const std::vector<reply>& replies) : replies_{replies.begin(), replies.end()} {}
 
     bool one_statement = false;
-    bool matched_rows = true;
     bool has_floor = false;
     std::int64_t ttl_us = 1000;
 
@@ -116,8 +117,8 @@ public:
     void set_upper(std::string_view name) { uppers.emplace_back(name); }
     void set_version(std::int64_t version) { versions.push_back(version); }
     [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
+    void set_time_to_live(leasehold::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
-    [[nodiscard]] bool counts_matched_rows() const { return matched_rows; }
     [[nodiscard]] bool purges() const { return has_floor; }
 
 private:

@@ -7,7 +7,7 @@
 // is gone under the holder's feet: nothing tells it, and the next one works beside it. Those who wait are woken by a message,
 // and a message that is lost costs the rest of the wait.
 // Here the two times of a lease are apart. The ttl is how long a crashed holder is waited for, and is renewed; a limit of the
-// work is a policy, renew_until. When it is reached the holder is told, by its stop token, before anybody else is let in. A
+// work is a policy, renew_for. When it is reached the holder is told, by its stop token, before anybody else is let in. A
 // release wakes who waits; that is a hint, and who waits comes back at the term's end without it.
 #include <leasehold/leasehold.hpp>
 
@@ -27,7 +27,7 @@ constexpr lh::lease_terms terms{.ttl = 800ms, .safety_margin = 300ms};
 int main()
 {
     lh::memory_store store;  // an lh::odbc_store or a redis_store is used just so
-    lh::basic_lease limited{store, "checkout", terms, lh::steady_clock{}, lh::random_owner_id{}, lh::renew_until{1s}};
+    lh::basic_lease limited{store, "checkout", terms, lh::steady_clock{}, lh::random_owner_id{}, lh::renew_for{1s}};
     lh::basic_lease other{store, "checkout", terms};
 
     // Work that would take ten seconds, with a limit of one, give or take a ttl.

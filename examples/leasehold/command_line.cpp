@@ -6,6 +6,7 @@
 #include "failure.hpp"
 #include "help.hpp"
 #include "message.hpp"
+#include "nearest.hpp"
 
 #include <leasehold/version.hpp>
 
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -40,6 +42,7 @@ struct settings {
     list_options list;
     wait_options wait;
     watch_options watch;
+    purge_options purge;
 };
 
 template <class Target>
@@ -57,11 +60,21 @@ CLI::Option* add_duration(CLI::App& to, const std::string& option, Target& targe
 
 void add_store(CLI::App& to, settings& into)
 {
-    to.add_option("--store", into.store.store, help::store)->type_name("STRING")->group("Database");
-    to.add_option("--store-file", into.store.file, help::store_file)->type_name("FILE")->group("Database");
-    to.add_option("--table", into.store.table, help::table)->type_name("NAME")->group("Database");
+    // As a function: an option of std::optional<std::string> takes an empty text for none.
+    const auto add = [&to](const std::string& option, std::optional<std::string>& target, const char* says,
+                           const char* type) {
+        return to
+            .add_option_function<std::string>(
+                option, [&target](const std::string& text) { target = text; }, says)
+            ->type_name(type)
+            ->group("Database");
+    };
+    CLI::Option* store = add("--store", into.store.store, help::store, "STRING");
+    CLI::Option* file = add("--store-file", into.store.file, help::store_file, "FILE")->excludes(store);
+    to.add_flag("--local", into.store.local, help::local)->group("Database")->excludes(store)->excludes(file);
+    add("--table", into.store.table, help::table, "NAME");
     to.add_flag("-q,--quiet", into.quiet, "Say nothing on standard error")->group("Messages");
-    to.add_flag("-v,--verbose", into.verbose, "Say more")->group("Messages");
+    to.add_flag("-v,--verbose", into.verbose, "Say more, as where the leases are")->group("Messages");
 }
 
 CLI::App& add_subcommand(CLI::App& app, settings& into, const std::string& name, const std::string& says,
@@ -69,6 +82,7 @@ CLI::App& add_subcommand(CLI::App& app, settings& into, const std::string& name,
 {
     CLI::App& made = *app.add_subcommand(name, says);
     made.footer(examples);
+    made.prefix_command();  // what is left over is explained by check_remaining()
     add_store(made, into);
     return made;
 }
@@ -124,6 +138,7 @@ void add_looks(CLI::App& app, settings& into)
 
     CLI::App& watch = add_subcommand(app, into, "watch", "Watch leases change hands", help::watch);
     watch.add_option("PREFIX", into.watch.prefix, "Only names that begin so")->type_name("");
+    watch.add_flag("--json", into.watch.json, "A line of JSON each time");
     add_duration(watch, "--interval", into.watch.interval, "How often to ask the database [500ms]");
 
     CLI::App& wait = add_subcommand(app, into, "wait", "Wait until a lease is free, or held", help::wait);
@@ -142,7 +157,13 @@ void add_repairs(CLI::App& app, settings& into)
     CLI::App& init = add_subcommand(app, into, "init", "Create the table, if it isn't there", help::init);
     init.add_flag("--print", into.print, "Only print the statements that would do it");
 
-    add_subcommand(app, into, "doctor", "Check the database, and say what to improve", help::doctor);
+    CLI::App& purge = add_subcommand(app, into, "purge", "Remove names that nobody uses any longer", help::purge);
+    add_duration(purge, "--unused-for", into.purge.unused_for, "Those that nobody has held for that long; at least 1m")
+        ->required();
+    purge.add_flag("-y,--yes", into.purge.yes, "Don't ask");
+
+    CLI::App& doctor = add_subcommand(app, into, "doctor", "Check the database, and say what to improve", help::doctor);
+    doctor.add_flag("--json", into.json, "As JSON, when all is checked");
 }
 
 int perform(const std::string& subcommand, settings& s)
@@ -161,7 +182,8 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "wait") return wait(s.wait, s.store);
     if (subcommand == "release") return release(s.name, s.force, s.store);
     if (subcommand == "init") return init(s.print, s.store);
-    return doctor(s.store);
+    if (subcommand == "purge") return purge(s.purge, s.store);
+    return doctor(s.json, s.store);
 }
 
 /// As CLI11 has it, but with the command that comes last.
@@ -181,7 +203,9 @@ std::string version()
            std::to_string(LEASEHOLD_VERSION_PATCH);
 }
 
-/// The command's own arguments are never looked at, so `--` is where it begins.
+bool takes_command(const std::string& subcommand) { return subcommand == "run" || subcommand == "elect"; }
+
+/// What comes after `--` is the command, and its arguments are never looked at.
 std::vector<std::string> take_command(std::vector<std::string>& arguments)
 {
     const auto mark = std::find(arguments.begin(), arguments.end(), "--");
@@ -191,13 +215,140 @@ std::vector<std::string> take_command(std::vector<std::string>& arguments)
     return command;
 }
 
+[[noreturn]] void refuse(const std::string& why, const std::string& subcommand = {})
+{
+    throw failure{exit_code::usage, why + (why.ends_with('?') ? " See" : "; see") + " leasehold " + subcommand +
+                                        (subcommand.empty() ? "" : " ") + "--help"};
+}
+
+std::string with_suggestion(const std::string& wrong, const std::string& nearest)
+{
+    return nearest.empty() ? wrong : wrong + ": did you mean " + nearest + "?";
+}
+
+/// Nothing of a connection string that got into the wrong place.
+std::string without_value(const std::string& word) { return word.substr(0, word.find('=')); }
+
+void check_subcommand(const CLI::App& app, const std::string& first)
+{
+    if (first.starts_with('-')) {
+        if (first != "--help" && first != "-h" && first != "--version")
+            refuse("'" + without_value(first) + "' is no option here: a subcommand comes first, then its options");
+        return;
+    }
+    std::vector<std::string> names;
+    for (const CLI::App* each : app.get_subcommands({})) names.push_back(each->get_name());
+    if (std::find(names.begin(), names.end(), first) == names.end())
+        refuse(with_suggestion("there is no subcommand '" + without_value(first) + "'", nearest(first, names)));
+}
+
+/// For a person to copy into a shell.
+std::string quoted_for_shell(const std::string& word)
+{
+    if (!word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == word.npos) return word;
+    std::string text{"'"};
+    for (const char c : word) text += c == '\'' ? "'\\''" : std::string{c};
+    return text + "'";
+}
+
+[[noreturn]] void refuse_option(const CLI::App& subcommand, const settings& into, const std::string& option)
+{
+    std::vector<std::string> options;
+    for (const CLI::Option* each : subcommand.get_options())
+        for (const std::string& name : each->get_lnames()) options.push_back("--" + name);
+    const std::string meant = option.starts_with("--") ? nearest(option, options) : "";
+    std::string why = with_suggestion("there is no option " + option, meant);
+    const std::string& name = subcommand.get_name();
+    if (meant.empty() && !takes_command(name))
+        why += "; put -- before what begins with -, after all options";
+    else if (meant.empty() && into.command.command.empty())
+        why += "; put -- before the command, as in: leasehold " + name + " NAME -- COMMAND ARGUMENT...";
+    refuse(why, name);
+}
+
+/// Says what is wrong with what a subcommand did not understand; `words`: from there on.
+[[noreturn]] void refuse_unexpected(const CLI::App& subcommand, const settings& into, const std::vector<std::string>& words)
+{
+    const std::string& name = subcommand.get_name();
+    const std::string first = without_value(words.front());
+    if (!takes_command(name) || !into.command.command.empty()) refuse("'" + first + "' was not expected", name);
+    std::string right = "leasehold " + name + " " + quoted_for_shell(into.command.name) + " --";
+    for (const std::string& word : words) right += " " + quoted_for_shell(word);
+    refuse("put -- before the command, as in: " + right, name);
+}
+
+void check_remaining(const CLI::App& subcommand, const settings& into)
+{
+    std::vector<std::string> words = subcommand.remaining();
+    if (words.empty()) return;
+    const bool all_are_words = words.front() == "--";  // after which nothing is an option; CLI11 leaves it here
+    if (!all_are_words && words.front().starts_with('-')) refuse_option(subcommand, into, without_value(words.front()));
+    std::erase(words, "--");
+    if (!words.empty()) refuse_unexpected(subcommand, into, words);
+}
+
+/// The subcommand that was chosen; nothing: what there is to do is done, which is to print `text`.
+const CLI::App* parse(CLI::App& app, const settings& into, std::vector<std::string> arguments, std::string& text)
+{
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the end
+    std::optional<std::string> wrong;
+    try {
+        app.parse(arguments);
+    } catch (const CLI::ParseError& said) {
+        std::ostringstream out, err;
+        if (app.exit(said, out, err) == 0) {
+            text = out.str();
+            return nullptr;
+        }
+        wrong = said.what();
+    }
+    const auto chosen = app.get_subcommands();
+    const CLI::App* subcommand = chosen.empty() ? nullptr : chosen.front();
+    if (subcommand) check_remaining(*subcommand, into);
+    if (wrong) refuse(*wrong, subcommand ? subcommand->get_name() : "");
+    return subcommand;
+}
+
+/// `leasehold help run` is `leasehold run --help`, and so on.
+std::vector<std::string> with_words_as_options(std::vector<std::string> arguments)
+{
+    if (arguments.front() == "version" && arguments.size() == 1) return {"--version"};
+    if (arguments.front() != "help" || arguments.size() > 2) return arguments;
+    if (arguments.size() == 1 || arguments.back() == "help" || arguments.back().starts_with('-')) return {"--help"};
+    return {arguments.back(), "--help"};
+}
+
+std::function<int()> print(std::string text)
+{
+    return [text = std::move(text)] {
+        std::cout << text;
+        return exit_code::success;
+    };
+}
+
+// As long as there is nothing to do but to say what could be done.
+std::function<int()> print_summary(const CLI::App& app)
+{
+    return [text = app.help()] {
+        std::cerr << text << "\nleasehold help has an example of a cron job, leasehold help SUBCOMMAND all options.\n";
+        return exit_code::usage;
+    };
+}
+
+void check_combination(const settings& into, const std::string& subcommand)
+{
+    if (takes_command(subcommand) && into.command.command.empty())
+        throw failure{exit_code::usage, "the command is missing; it comes last, after --, as in: leasehold " + subcommand +
+                                            " NAME -- COMMAND ARGUMENT..."};
+    if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);
+}
+
 }  // namespace
 
 std::function<int()> understand(const std::vector<std::string>& given)
 {
     const auto into = std::make_shared<settings>();
     CLI::App app{help::about, "leasehold"};
-    app.footer(help::footer);
     app.formatter(std::make_shared<with_command>());
     app.set_version_flag("--version", version());
     app.require_subcommand(1);
@@ -205,33 +356,19 @@ std::function<int()> understand(const std::vector<std::string>& given)
     add_elect(app, *into);
     add_looks(app, *into);
     add_repairs(app, *into);
+    app.add_subcommand("help", "Show this, or the options and examples of a subcommand")->prefix_command();
+    app.add_subcommand("version", "Show the version");
+    if (given.empty()) return print_summary(app);
+    app.footer(help::footer);
 
-    std::vector<std::string> arguments = given;
-    into->command.command = take_command(arguments);
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the end
-    std::string subcommand;
-    try {
-        app.parse(arguments);
-        subcommand = app.get_subcommands().front()->get_name();
-    } catch (const CLI::ParseError& said) {
-        std::ostringstream out, err;
-        if (app.exit(said, out, err) == 0)
-            return [text = out.str()] {
-                std::cout << text;
-                return exit_code::success;
-            };
-        const auto chosen = app.get_subcommands();
-        throw failure{exit_code::usage, std::string{said.what()} + "; see leasehold " +
-                                            (chosen.empty() ? "" : chosen.front()->get_name() + " ") + "--help"};
-    }
-    const bool runs = subcommand == "run" || subcommand == "elect";
-    if (runs && into->command.command.empty())
-        throw failure{exit_code::usage, "the command is missing; it comes last, after --, as in: leasehold " + subcommand +
-                                            " NAME -- COMMAND ARGUMENT..."};
-    if (!runs && !into->command.command.empty())
-        throw failure{exit_code::usage, "leasehold " + subcommand + " runs no command"};
-    if (subcommand == "wait" && into->free == into->wait.held)
-        throw failure{exit_code::usage, "wait needs --free or --held; see leasehold wait --help"};
+    std::vector<std::string> arguments = with_words_as_options(given);
+    check_subcommand(app, arguments.front());
+    if (takes_command(arguments.front())) into->command.command = take_command(arguments);
+    std::string text;
+    const CLI::App* chosen = parse(app, *into, arguments, text);
+    if (!chosen) return print(std::move(text));
+    const std::string subcommand = chosen->get_name();
+    check_combination(*into, subcommand);
     set_loudness(into->quiet ? loudness::quiet : into->verbose ? loudness::verbose : loudness::normal);
     return [into, subcommand] { return perform(subcommand, *into); };
 }

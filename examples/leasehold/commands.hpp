@@ -48,6 +48,12 @@ struct wait_options {
 struct watch_options {
     std::string prefix;
     leasehold::duration interval = std::chrono::milliseconds{500};
+    bool json = false;  ///< lines of JSON instead of a table
+};
+
+struct purge_options {
+    leasehold::duration unused_for{};
+    bool yes = false;  ///< without a question
 };
 
 // Each is one subcommand and returns the tool's exit status. All throw failure, leasehold::store_error and std::system_error.
@@ -59,7 +65,8 @@ int release(const std::string& name, bool force, const asked_store& store);
 int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);
-int doctor(const asked_store& store);
+int purge(const purge_options& options, const asked_store& store);
+int doctor(bool json, const asked_store& store);
 
 /// The owner: unique to this process whatever `label` is, so that two with one label exclude each other. In front of a random
 /// part the label, or the host's name. Throws failure (exit_code::usage) for a label that is too long.

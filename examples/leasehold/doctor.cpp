@@ -2,8 +2,10 @@
 #include "checkup.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
+#include "json.hpp"
 #include "message.hpp"
 #include "opened_store.hpp"
+#include "records.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -29,11 +31,39 @@ constexpr int samples = 11;
 
 lh::time_point now() { return lh::steady_clock{}.now(); }
 
-void tell_finding(finding::kind how, const std::string& text)
-{
-    constexpr const char* words[]{"ok    ", "note  ", "mend  "};
-    std::cout << words[static_cast<int>(how)] << printable(text) << '\n' << std::flush;
-}
+/// Lines as the findings come; or, as JSON, one object when all are there.
+class report {
+public:
+    report(const chosen_store& of, bool json) : json_{json}
+    {
+        text_ = "{\"store\": " + json_string(shown(of.connection_string)) + ", \"table\": " + json_string(of.table) +
+                ", \"findings\": [";
+        if (!json_)
+            std::cout << "      " << shown(of.connection_string) << ", table " << printable(of.table) << '\n' << std::flush;
+    }
+
+    void tell(const finding& what)
+    {
+        constexpr const char* words[]{"ok", "note", "mend"};
+        const std::string word = words[static_cast<int>(what.how)];
+        well_ = well_ && what.how != finding::kind::warning;
+        if (!json_) std::cout << fitted(word, 6) << printable(what.text) << '\n' << std::flush;
+        text_ +=
+            (text_.ends_with('[') ? "" : ", ") + ("{\"is\": \"" + word) + "\", \"text\": " + json_string(what.text) + "}";
+    }
+
+    /// The tool's status.
+    int finish()
+    {
+        if (json_) std::cout << text_ << "], \"well\": " << (well_ ? "true" : "false") << "}\n";
+        return well_ ? exit_code::success : exit_code::no;
+    }
+
+private:
+    bool json_;
+    bool well_ = true;
+    std::string text_;
+};
 
 lh::duration median_round_trip(opened_store& store)
 {
@@ -138,29 +168,23 @@ trial try_lease(opened_store& store, checkup& into)
     return tried;
 }
 
-bool tell_all(const std::vector<finding>& findings)
-{
-    bool well = true;
-    for (const finding& each : findings) {
-        tell_finding(each.how, each.text);
-        well = well && each.how != finding::kind::warning;
-    }
-    return well;
-}
-
 }  // namespace
 
-int doctor(const asked_store& asked)
+int doctor(bool json, const asked_store& asked)
 {
     const chosen_store chosen = choose_store(asked);
-    std::cout << "      " << shown(chosen.connection_string) << ", table " << printable(chosen.table) << '\n' << std::flush;
+    report says{chosen, json};
     opened_store store{chosen};
     // Through the store first: its calls end in time, whatever the driver does.
     static_cast<void>(store->list());
-    tell_finding(finding::kind::good, "connects, and the table is there with its columns");
+    says.tell({finding::kind::good, "connects, and the table is there with its columns"});
     checkup found;
     found.round_trip = median_round_trip(store);
-    const bool relied_on = tell_all(judge(try_lease(store, found)));
+    bool relied_on = true;
+    for (const finding& each : judge(try_lease(store, found))) {
+        says.tell(each);
+        relied_on = relied_on && each.how != finding::kind::warning;
+    }
 
     const odbc_connection own{chosen.connection_string};
     found.facts = own.facts();
@@ -169,9 +193,9 @@ int doctor(const asked_store& asked)
     for (const auto& [setting, query] : settings_to_ask(of))
         if (const auto value = own.ask(query)) found.settings.emplace(setting, *value);
     found.clock_ahead = clock_ahead(own, clock_query(of));
-    const bool well = tell_all(judge(found));
-    if (!relied_on) return exit_code::store;
-    return well ? exit_code::success : exit_code::no;
+    for (const finding& each : judge(found)) says.tell(each);
+    const int status = says.finish();
+    return relied_on ? status : exit_code::store;
 }
 
 }  // namespace tool

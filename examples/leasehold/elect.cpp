@@ -7,6 +7,7 @@
 #include "opened_store.hpp"
 #include "signal_inbox.hpp"
 #include "supervise.hpp"
+#include "wait_line.hpp"
 #include "wording.hpp"
 
 #include <leasehold/leasehold.hpp>
@@ -27,13 +28,16 @@ using election = lh::leader_election<named_lease>;
 /// One host's part in an election: what it does as leader, and after it.
 class candidate {
 public:
-    candidate(named_lease& lease, const elect_options& options, const keeper& command, signal_inbox& signals)
-        : lease_{lease}, options_{options}, command_{command}, signals_{signals}, restarts_{options.restart, options.pause}
+    candidate(named_lease& lease, opened_store& store, const elect_options& options, const keeper& command,
+              signal_inbox& signals)
+        : lease_{lease}, store_{store}, options_{options}, command_{command}, signals_{signals}, restarts_{options.restart,
+                                                                                                           options.pause}
     {
     }
 
     int run()
     {
+        tell_waiting();
         const std::stop_callback end_with_signal{signals_.asked_to_end(), [this] { over_.request_stop(); }};
         election of{
             lease_,
@@ -44,8 +48,9 @@ public:
              .on_stepped_down = [this](lh::step_down_reason) { pause(); },
              .on_leader_observed = [this](const lh::lease_record& other) { explain(name() + " is " + held_by(other)); },
              .on_error = [this](std::error_code ec) { report_outage(ec); },
-             .pause_after_term = {}}};
+             .cooldown = lh::duration::zero()}};
         of.run(over_.get_token(), [this](election::term_type& term) { lead(term); });
+        waiting_.reset();
         if (status_) return *status_;
         // To be asked to end is how it ends.
         return signals_.ended_by() == SIGTERM ? exit_code::success : exit_code::signalled + signals_.ended_by();
@@ -54,8 +59,16 @@ public:
 private:
     [[nodiscard]] std::string name() const { return "'" + printable(options_.name) + "'"; }
 
+    // A line at a terminal; what is said with --verbose comes from the election.
+    void tell_waiting()
+    {
+        if (shows_status() && !explains())
+            waiting_.emplace(awaited{.name = options_.name}, holder_of(store_, options_.name));
+    }
+
     void lead(election::term_type& term)
     {
+        waiting_.reset();
         outage_told_ = false;
         next_ = {};
         if (signals_.ended_by() != 0) return;
@@ -97,6 +110,12 @@ private:
     // After the release, so that others have their turn.
     void pause()
     {
+        stay_away();
+        if (!over_.stop_requested()) tell_waiting();
+    }
+
+    void stay_away()
+    {
         if (next_.pause <= lh::duration::zero() || over_.stop_requested()) return;
         explain("standing for election again in " + to_text(next_.pause));
         lh::waker wake;
@@ -118,6 +137,7 @@ private:
     }
 
     named_lease& lease_;
+    opened_store& store_;
     const elect_options& options_;
     const keeper& command_;
     signal_inbox& signals_;
@@ -126,6 +146,7 @@ private:
     std::stop_source over_;
     std::optional<int> status_;
     bool outage_told_ = false;
+    std::optional<wait_notice> waiting_;
 };
 
 }  // namespace
@@ -145,8 +166,8 @@ int elect(const elect_options& options, const asked_store& store)
     // Without a terminal SIGHUP is for the command: "read your configuration again".
     signal_inbox signals{blocked, ::isatty(STDIN_FILENO) != 0};
     opened_store opened{chosen, terms.call_timeout};
-    named_lease lease{*opened, options.name, terms.lease, {}, lh::fixed_owner_id{owner}};
-    return candidate{lease, options, command, signals}.run();
+    named_lease lease{*opened, options.name, terms.lease, lh::fixed_owner_id{owner}};
+    return candidate{lease, opened, options, command, signals}.run();
 }
 
 }  // namespace tool

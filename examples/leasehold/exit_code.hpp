@@ -9,12 +9,13 @@ namespace tool {
 namespace exit_code {
 
 inline constexpr int success = 0;
-inline constexpr int no = 1;         ///< show: it is free; release: there was nothing to release
+inline constexpr int no = 1;         ///< show: it is free; release: there was nothing to release; purge: not confirmed
 inline constexpr int usage = 64;     ///< EX_USAGE
 inline constexpr int store = 69;     ///< EX_UNAVAILABLE: the database failed
 inline constexpr int internal = 70;  ///< EX_SOFTWARE: the system has no process, memory or file for us
 inline constexpr int busy = 75;      ///< EX_TEMPFAIL: somebody else holds it, or the time to wait is over
 inline constexpr int lost = 76;      ///< the lease was lost while the command ran
+inline constexpr int unread = 141;   ///< 128 + SIGPIPE: whoever read our output has gone
 inline constexpr int not_executable = 126;
 inline constexpr int not_found = 127;
 inline constexpr int signalled = 128;  ///< and the signal's number

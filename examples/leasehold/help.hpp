@@ -9,20 +9,19 @@ inline constexpr const char* about =
     "Runs commands on one of several hosts at a time: a lease in a database that they share says on which.";
 
 inline constexpr const char* footer =
-    "Five minutes to a cron job on three hosts, by any database that they all reach. On each host:\n"
+    "Five minutes to a cron job on three hosts, by any database that they all reach. On each host, as root:\n"
     "  (umask 077; echo 'Driver=PostgreSQL Unicode;Server=db;Database=ops;UID=ops;PWD=...' > /etc/leasehold.store)\n"
-    "  export LEASEHOLD_STORE_FILE=/etc/leasehold.store\n"
     "  leasehold init; leasehold doctor\n"
     "and in its crontab:\n"
-    "  LEASEHOLD_STORE_FILE=/etc/leasehold.store\n"
     "  0 3 * * * /usr/local/bin/leasehold run nightly-report --nowait --min-hold 1m -- /opt/report\n"
     "\n"
-    "Without --store or LEASEHOLD_STORE: an SQLite file of yours, so between processes of one host.\n"
+    "Without /etc/leasehold.store: --store, LEASEHOLD_STORE and others of each subcommand; --local for this host alone.\n"
     "leasehold SUBCOMMAND --help has options and examples of each; man leasehold has all of it.";
 
-inline constexpr const char* store = "The database: an ODBC connection string or the name of a data source "
-                                     "[LEASEHOLD_STORE, or ~/.local/state/leasehold/leases.db]";
-inline constexpr const char* store_file = "A file with the connection string, for its password [LEASEHOLD_STORE_FILE]";
+inline constexpr const char* store = "An ODBC connection string, or the name of a data source [LEASEHOLD_STORE]";
+inline constexpr const char* store_file =
+    "A file with the connection string, for its password [LEASEHOLD_STORE_FILE, or /etc/leasehold.store]";
+inline constexpr const char* local = "An SQLite file of yours, for processes of this host alone";
 inline constexpr const char* table = "The table with the leases [LEASEHOLD_TABLE, or leasehold]";
 
 inline constexpr const char* run =
@@ -56,21 +55,30 @@ inline constexpr const char* list = "Examples:\n"
 
 inline constexpr const char* watch = "Examples:\n"
                                      "  leasehold watch                a live table; q or Ctrl-C ends it\n"
-                                     "  leasehold watch shard- | tee   a line for each change";
+                                     "  leasehold watch shard- | tee   a line for each change\n"
+                                     "  leasehold watch --json --interval 10s | logger";
 
 inline constexpr const char* wait = "Examples:\n"
                                     "  leasehold wait migration --free && ./start\n"
                                     "  leasehold wait scheduler --held --timeout 30s || echo 'nobody schedules' >&2\n"
                                     "Exit status: 0, or 75 when the time is over.";
 
-inline constexpr const char* release = "Example:\n"
+inline constexpr const char* release = "Examples:\n"
                                        "  leasehold release nightly-report --force\n"
+                                       "  leasehold release --force -- -odd      a name that begins with -\n"
                                        "Its token is not used again. Exit status: 0, or 1 when it was free.";
 
 inline constexpr const char* init =
     "Examples:\n"
     "  leasehold init\n"
     "  leasehold init --print | psql ops      for those who may not create tables themselves";
+
+inline constexpr const char* purge =
+    "Examples:\n"
+    "  leasehold purge --unused-for 90d\n"
+    "  leasehold purge --unused-for 90d --yes      where nobody can be asked, as in a crontab\n"
+    "Tokens are not used again: a name that comes back has a greater one. All programs that use the table must be of a\n"
+    "version of leasehold that has purge. Exit status: 0, or 1 when the answer was no.";
 
 inline constexpr const char* doctor =
     "Acquires and releases a lease of its own, named leasehold-doctor. Exit status: 0 all is well, 1 something could be\n"

@@ -2,12 +2,13 @@
 
 // The subcommands that look into the store, or mend it.
 #include "commands.hpp"
+#include "duration_text.hpp"
+#include "failure.hpp"
 #include "message.hpp"
 #include "opened_store.hpp"
 #include "records.hpp"
+#include "wait_line.hpp"
 #include "wording.hpp"
-
-#include "failure.hpp"
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/steady_clock.hpp>
@@ -16,7 +17,10 @@
 #include <chrono>
 #include <iostream>
 #include <optional>
+#include <string>
 #include <thread>
+
+#include <unistd.h>
 
 namespace tool {
 
@@ -49,9 +53,9 @@ int list(const list_options& options, const asked_store& asked)
 {
     opened_store store{choose_store(asked)};
     const auto records = store->list(options.prefix);
-    std::cout << (options.json ? to_json(records) : to_table(records));
+    std::cout << (options.json ? to_json(records) + "\n" : to_table(records));
     if (records.empty() && !options.json)
-        tell("nothing is held" + (options.prefix.empty() ? "" : " of names that begin with " + printable(options.prefix)));
+        tell("nothing is held" + (options.prefix.empty() ? "" : " of names that begin with " + options.prefix));
     return exit_code::success;
 }
 
@@ -94,21 +98,55 @@ int wait(const wait_options& options, const asked_store& asked)
     opened_store store{choose_store(asked)};
     const lh::steady_clock clock;
     const lh::time_point begun = clock.now();
+    wait_line told{{.name = options.name, .held = options.held, .at_most = options.timeout}};
     for (;;) {
         const auto record = inspect(store, options.name);
         if (record.has_value() == options.held) return exit_code::success;
+        told.seen(record);
+        told.draw();
         lh::duration pause = between_looks;
         if (record) pause = std::min(pause, record->remaining + 1ms);
         if (options.timeout) {
             const lh::duration left = *options.timeout - (clock.now() - begun);
             if (left <= lh::duration::zero()) {
-                tell("'" + printable(options.name) + "' is " + (record ? held_by(*record) : "still free"));
+                tell("'" + options.name + "' is " + (record ? held_by(*record) : "still free"));
                 return exit_code::busy;
             }
             pause = std::min(pause, left);
         }
         std::this_thread::sleep_for(pause);
     }
+}
+
+namespace {
+
+// Whoever types it is asked; a script says --yes.
+bool confirmed(const std::string& question)
+{
+    if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO))
+        throw failure{exit_code::usage, "there is nobody to ask whether to do it: say --yes"};
+    std::cerr << question << " [y/N] " << std::flush;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "yes";
+}
+
+}  // namespace
+
+int purge(const purge_options& options, const asked_store& asked)
+{
+    if (options.unused_for < lh::min_unused_for) throw failure{exit_code::usage, "--unused-for must be at least 1m"};
+    const chosen_store chosen = choose_store(asked);
+    opened_store store{chosen};
+    const std::string unused = "that nobody has held for " + to_text(options.unused_for);
+    if (!options.yes && !confirmed("Remove the names " + unused + " from " + shown(chosen.connection_string) + ", table " +
+                                   printable(chosen.table) + "?")) {
+        tell("nothing was removed");
+        return exit_code::no;
+    }
+    const std::size_t gone = store->purge(options.unused_for);
+    std::cout << gone << (gone == 1 ? " name " : " names ") << unused << (gone == 1 ? " was" : " were") << " removed\n";
+    return exit_code::success;
 }
 
 }  // namespace tool

@@ -5,6 +5,7 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "message.hpp"
+#include "output.hpp"
 
 #include <leasehold/error.hpp>
 
@@ -42,8 +43,9 @@ int main(int argc, char** argv)
         const auto asked = tool::understand({argv + 1, argv + argc});
         tool::hide_passwords(argc, argv);
         const int status = asked();
-        if (!std::cout.flush()) throw tool::failure{tool::exit_code::internal, "can't write to standard output"};
-        return status;
+        if (std::cout.flush()) return status;
+        if (tool::nobody_reads_output()) return tool::exit_code::unread;
+        throw tool::failure{tool::exit_code::internal, "can't write to standard output"};
     } catch (const tool::failure& error) {
         tool::complain(error.what());
         return error.status();

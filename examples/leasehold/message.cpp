@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "message.hpp"
 
+#include "records.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace tool {
@@ -9,17 +17,36 @@ namespace {
 
 loudness chosen = loudness::normal;
 
-void write_line(std::string_view text)
+std::mutex mutex;  // over what is on standard error
+std::size_t status_columns = 0;
+
+void write_all(std::string_view left)
 {
-    constexpr std::string_view prefix = "leasehold: ";
-    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());  // the library's own messages have it
-    const std::string line = std::string{prefix}.append(text).append("\n");
-    std::string_view left = line;
     while (!left.empty()) {
         const ssize_t written = ::write(STDERR_FILENO, left.data(), left.size());
         if (written <= 0) return;
         left.remove_prefix(static_cast<std::size_t>(written));
     }
+}
+
+// Blanks, which every terminal knows, over what is to go.
+std::string erasure() { return status_columns == 0 ? "" : "\r" + std::string(std::exchange(status_columns, 0), ' ') + "\r"; }
+
+void write_line(std::string_view text)
+{
+    constexpr std::string_view prefix = "leasehold: ";
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());  // the library's own messages have it
+    const std::lock_guard lock{mutex};
+    write_all(erasure().append(prefix).append(printable(text)).append("\n"));
+}
+
+// A shell's prompt isn't drawn over by a job in its background.
+bool is_in_foreground() noexcept { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
+
+std::size_t columns_of_terminal() noexcept
+{
+    winsize size{};
+    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -41,20 +68,29 @@ void tell(std::string_view text)
     if (chosen == loudness::verbose || (chosen == loudness::normal && ::isatty(STDERR_FILENO))) write_line(text);
 }
 
-std::string printable(std::string_view text)
+bool explains() noexcept { return chosen == loudness::verbose; }
+
+bool shows_status() noexcept { return chosen != loudness::quiet && ::isatty(STDERR_FILENO) != 0; }
+
+void show_status(std::string_view text)
 {
-    std::string result;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        // C1 controls are U+0080 to U+009F, two bytes of UTF-8.
-        const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-        if (byte < 0x20 || byte == 0x7F || c1)
-            result += '?';
-        else
-            result += text[i];
-        if (c1) ++i;
+    if (!shows_status()) return;
+    const std::lock_guard lock{mutex};
+    if (!is_in_foreground()) {
+        status_columns = 0;
+        return;
     }
-    return result;
+    // Not in the last column, where some terminals begin a new line.
+    const std::string line = fitted("leasehold: " + printable(text), columns_of_terminal() - 1);
+    const std::size_t columns = columns_of(line.substr(0, line.find_last_not_of(' ') + 1));
+    write_all(erasure().append(line, 0, line.find_last_not_of(' ') + 1));
+    status_columns = columns;
+}
+
+void clear_status()
+{
+    const std::lock_guard lock{mutex};
+    write_all(erasure());
 }
 
 }  // namespace tool

@@ -2,8 +2,9 @@
 #ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_MESSAGE_HPP
 #define LEASEHOLD_EXAMPLES_LEASEHOLD_MESSAGE_HPP
 
+#include <leasehold/detail/printable.hpp>
+
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace tool {
@@ -21,8 +22,17 @@ void explain(std::string_view text);
 /// An answer that is no failure: said with --verbose, and to a person at a terminal. Cron mails what a job says.
 void tell(std::string_view text);
 
-/// Names and owners come from elsewhere: what a terminal would take for an order, or would break a line, becomes `?`.
-[[nodiscard]] std::string printable(std::string_view text);
+/// Whether explain() says anything.
+[[nodiscard]] bool explains() noexcept;
+
+/// What goes on now: one line of a terminal, which the next one takes the place of, and any message. Nothing elsewhere.
+void show_status(std::string_view text);
+void clear_status();
+[[nodiscard]] bool shows_status() noexcept;
+
+/// Names, owners and servers' words come from elsewhere: what a terminal would obey, or would show as nothing, is escaped.
+/// All of the above do it by themselves.
+using leasehold::detail::printable;
 
 }  // namespace tool
 

@@ -2,12 +2,12 @@
 #include "records.hpp"
 
 #include "duration_text.hpp"
+#include "json.hpp"
 #include "message.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 
 namespace tool {
 
@@ -15,21 +15,12 @@ namespace {
 
 bool continues_character(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-std::string quoted(std::string_view text)
+std::string_view first_columns(std::string_view text, std::size_t columns) noexcept
 {
-    std::string result{"\""};
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            result.append({'\\', c});
-        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-            std::array<char, 8> escape{};
-            std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-            result += escape.data();
-        } else {
-            result += c;
-        }
-    }
-    return result + '"';
+    std::size_t end = 0;
+    for (std::size_t column = 0; end < text.size(); ++end)
+        if (!continues_character(text[end]) && column++ == columns) break;
+    return text.substr(0, end);
 }
 
 }  // namespace
@@ -44,10 +35,16 @@ std::string fitted(std::string_view text, std::size_t width)
     const std::size_t columns = columns_of(text);
     if (columns <= width) return std::string{text}.append(width - columns, ' ');
     if (width == 0) return {};
-    std::size_t end = 0;
-    for (std::size_t column = 0; column < width; ++end)
-        if (!continues_character(text[end]) && ++column == width) break;
-    return std::string{text.substr(0, end)}.append("…");
+    return std::string{first_columns(text, width - 1)}.append("…");
+}
+
+std::string fitted_name(std::string_view text, std::size_t width)
+{
+    const std::size_t columns = columns_of(text);
+    if (columns <= width || width < 3) return fitted(text, width);
+    const std::size_t at_end = (width - 1) / 2;
+    const std::string_view begin = first_columns(text, width - 1 - at_end);
+    return std::string{begin}.append("…").append(text.substr(first_columns(text, columns - at_end).size()));
 }
 
 std::string short_owner(std::string_view owner)
@@ -81,15 +78,16 @@ std::string to_table(const std::vector<leasehold::lease_record>& records)
 std::string to_json(const leasehold::lease_record& record)
 {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(record.remaining).count();
-    return "{\"name\": " + quoted(record.name) + ", \"owner\": " + (record.owner.empty() ? "null" : quoted(record.owner)) +
+    return "{\"name\": " + json_string(record.name) +
+           ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) +
            ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) + "}";
 }
 
-std::string to_json(const std::vector<leasehold::lease_record>& records)
+std::string to_json(const std::vector<leasehold::lease_record>& records, std::string_view between)
 {
     std::string text{"["};
-    for (const auto& each : records) text += (text.size() > 1 ? ",\n " : "") + to_json(each);
-    return text + "]\n";
+    for (const auto& each : records) text.append(text.size() > 1 ? between : "").append(to_json(each));
+    return text + "]";
 }
 
 }  // namespace tool

@@ -15,6 +15,8 @@ namespace tool {
 [[nodiscard]] std::size_t columns_of(std::string_view text) noexcept;
 /// `text` in `width` columns: filled with blanks, or cut, which shows as an ellipsis at the end.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
+/// The same, but cut in the middle: names that begin alike mostly differ at their ends.
+[[nodiscard]] std::string fitted_name(std::string_view text, std::size_t width);
 
 /// An owner for people: of a random part, as random_owner_id makes it, only so much as tells owners apart.
 [[nodiscard]] std::string short_owner(std::string_view owner);
@@ -24,7 +26,8 @@ namespace tool {
 
 /// {"name": ..., "owner": ..., "token": ..., "remaining_ms": ...}; the owner is null where the name is only kept closed.
 [[nodiscard]] std::string to_json(const leasehold::lease_record& record);
-[[nodiscard]] std::string to_json(const std::vector<leasehold::lease_record>& records);
+/// An array of them; `between` two.
+[[nodiscard]] std::string to_json(const std::vector<leasehold::lease_record>& records, std::string_view between = ",\n ");
 
 }  // namespace tool
 

@@ -7,6 +7,7 @@
 #include "opened_store.hpp"
 #include "signal_inbox.hpp"
 #include "supervise.hpp"
+#include "wait_line.hpp"
 #include "wording.hpp"
 
 #include <leasehold/leasehold.hpp>
@@ -20,11 +21,12 @@ namespace {
 
 using named_lease = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::fixed_owner_id>;
 
-named_lease::guard_type acquire(named_lease& lease, const run_options& options, const std::stop_token& stop)
+named_lease::guard_type acquire(named_lease& lease, opened_store& store, const run_options& options,
+                                const std::stop_token& stop)
 {
-    if (!options.wait) return lease.acquire(stop);
-    if (*options.wait > lh::duration::zero()) return lease.try_acquire_for(*options.wait, stop);
-    return lease.try_acquire();
+    if (options.wait && *options.wait <= lh::duration::zero()) return lease.try_acquire();
+    const wait_notice told{{.name = options.name, .at_most = options.wait}, holder_of(store, options.name)};
+    return options.wait ? lease.try_acquire_for(*options.wait, stop) : lease.acquire(stop);
 }
 
 int report_busy(const named_lease& lease, int status)
@@ -85,10 +87,10 @@ int run(const run_options& options, const asked_store& store)
     signal_inbox signals{blocked, true};
     opened_store opened{chosen, terms.call_timeout};
 
-    named_lease lease{*opened, options.name, terms.lease, {}, lh::fixed_owner_id{owner}};
-    auto guard = acquire(lease, options, signals.asked_to_end());
+    named_lease lease{*opened, options.name, terms.lease, lh::fixed_owner_id{owner}};
+    auto guard = acquire(lease, opened, options, signals.asked_to_end());
     if (signals.ended_by() != 0) return exit_code::signalled + signals.ended_by();
-    if (!guard) return report_busy(lease, options.busy_status);
+    if (!guard.held()) return report_busy(lease, options.busy_status);
     explain("'" + printable(options.name) + "' is ours, with token " + std::to_string(guard.token().value()) + ", as " +
             printable(owner));
     const running_term term{

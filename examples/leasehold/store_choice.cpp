@@ -9,13 +9,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tool {
 
@@ -23,10 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string variable(const char* name)
+std::optional<std::string> variable(const char* name)
 {
     const char* value = std::getenv(name);
-    return value ? value : "";
+    return value ? std::optional<std::string>{value} : std::nullopt;
 }
 
 std::string trimmed(std::string_view text)
@@ -44,26 +48,101 @@ std::string lower_case(std::string_view text)
     return result;
 }
 
-std::string from_file(const std::string& file)
+/// A file that is read as a whole. Also of a pipe, as a shell's <(...) makes one.
+class readable_file {
+public:
+    explicit readable_file(const std::string& path) noexcept : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)}
+    {
+        error_ = descriptor_ < 0 || ::fstat(descriptor_, &status_) != 0 ? errno : 0;
+    }
+    readable_file(const readable_file&) = delete;
+    readable_file& operator=(const readable_file&) = delete;
+    ~readable_file()
+    {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+
+    /// errno, or 0.
+    [[nodiscard]] int error() const noexcept { return error_; }
+    /// Whether any of these may do that with it; false for what is no file on a disk.
+    [[nodiscard]] bool allows(mode_t permissions) const noexcept
+    {
+        return S_ISREG(status_.st_mode) && (status_.st_mode & permissions) != 0;
+    }
+    [[nodiscard]] uid_t owner() const noexcept { return status_.st_uid; }
+
+    std::string text()
+    {
+        std::string all;
+        std::array<char, 4096> part{};
+        for (ssize_t got = 0; (got = ::read(descriptor_, part.data(), part.size())) != 0;) {
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0 || all.size() > longest) {
+                error_ = got < 0 ? errno : EFBIG;
+                return {};
+            }
+            all.append(part.data(), static_cast<std::size_t>(got));
+        }
+        return all;
+    }
+
+private:
+    static constexpr std::size_t longest = 1U << 20U;
+
+    int descriptor_ = -1;
+    int error_ = 0;
+    struct stat status_ {};
+};
+
+bool has_password(const std::string& connection_string)
 {
-    struct stat found {};
-    std::ifstream stream{file};
-    if (!stream || ::stat(file.c_str(), &found) != 0) throw failure{exit_code::usage, "can't read the store's file " + file};
-    std::string text = connection_string_in(std::string{std::istreambuf_iterator<char>{stream}, {}});
-    if (text.empty()) throw failure{exit_code::usage, "there is no connection string in " + file};
-    if ((found.st_mode & (S_IRGRP | S_IROTH)) != 0 && lower_case(text).find("pwd=") != std::string::npos)
-        complain("others can read " + file + ", which has a password in it: chmod 600 it");
+    const std::string lower = lower_case(connection_string);
+    return lower.find("pwd") != lower.npos || lower.find("password") != lower.npos;
+}
+
+std::string read_store(readable_file& file, const std::string& path)
+{
+    const std::string all = file.error() == 0 ? file.text() : "";
+    if (file.error() != 0)
+        throw failure{exit_code::usage, "can't read the store's file " + path + ": " + std::strerror(file.error())};
+    std::string text = connection_string_in(all);
+    if (text.empty()) throw failure{exit_code::usage, "there is no connection string in " + path};
+    if (file.allows(S_IROTH) && has_password(text))
+        complain("everybody on this host can read " + path +
+                 ", which has a password in it: chmod it to 600, or to 640 for a group");
     return text;
+}
+
+std::string from_file(const std::string& path)
+{
+    readable_file file{path};
+    return read_store(file, path);
+}
+
+// Who can write the connection string chooses the driver, which is code that runs as whoever uses it.
+void refuse_if_others_can_write(const readable_file& file, const std::string& path)
+{
+    if (file.allows(S_IWGRP | S_IWOTH))
+        throw failure{exit_code::usage, path + " can be written by others than its owner, and is not used: chmod go-w it"};
+    if (file.owner() != 0 && file.owner() != ::geteuid())
+        throw failure{exit_code::usage, path + " belongs neither to root nor to you, and is not used"};
+}
+
+// Nothing: the host has none.
+std::optional<std::string> from_default_file(const std::string& path)
+{
+    readable_file file{path};
+    if (file.error() == ENOENT || file.error() == ENOTDIR) return std::nullopt;
+    if (file.error() == 0) refuse_if_others_can_write(file, path);
+    return read_store(file, path);
 }
 
 fs::path state_folder()
 {
-    const std::string state = variable("XDG_STATE_HOME");
+    const std::string state = variable("XDG_STATE_HOME").value_or("");
     if (state.starts_with('/')) return fs::path{state} / "leasehold";
-    const std::string home = variable("HOME");
-    if (home.empty())
-        throw failure{exit_code::usage,
-                      "no database is named, and there is no HOME for a file: say --store, or set LEASEHOLD_STORE"};
+    const std::string home = variable("HOME").value_or("");
+    if (home.empty()) throw failure{exit_code::usage, "--local needs a HOME for its file, and there is none"};
     return fs::path{home} / ".local" / "state" / "leasehold";
 }
 
@@ -79,9 +158,45 @@ std::string sqlite_file_of_user()
         throw failure{exit_code::store, "can't make the folder " + folder.string()};
     const std::string driver = installed_sqlite_driver();
     if (driver.empty())
-        throw failure{exit_code::store, "no database is named, and there is no ODBC driver for SQLite (Debian: "
-                                        "libsqliteodbc): install one, or say --store"};
+        throw failure{exit_code::store,
+                      "--local needs an ODBC driver for SQLite, and there is none (Debian: libsqliteodbc)"};
     return "Driver=" + driver + ";Database=" + file;
+}
+
+std::string not_empty(const std::string& text, const std::string& origin)
+{
+    std::string result = trimmed(text);
+    if (result.empty()) throw failure{exit_code::usage, origin + " is empty: set it, or leave it out"};
+    return result;
+}
+
+[[noreturn]] void refuse_without_store(const std::string& default_file)
+{
+    throw failure{exit_code::usage,
+                  "no store is named, and hosts that don't share one exclude nobody: write its connection string into " +
+                      default_file +
+                      ", or say --store, --store-file, LEASEHOLD_STORE or LEASEHOLD_STORE_FILE;"
+                      " --local is for processes of yours on this host alone"};
+}
+
+chosen_store find_store(const asked_store& asked)
+{
+    if (asked.store) return {.connection_string = not_empty(*asked.store, "--store"), .origin = "--store"};
+    if (asked.file) {
+        const std::string file = not_empty(*asked.file, "--store-file");
+        return {.connection_string = from_file(file), .origin = "--store-file " + file};
+    }
+    if (asked.local) return {.connection_string = sqlite_file_of_user(), .is_local = true, .origin = "--local"};
+    if (const auto store = variable("LEASEHOLD_STORE"))
+        return {.connection_string = not_empty(*store, "LEASEHOLD_STORE"), .origin = "LEASEHOLD_STORE"};
+    if (const auto named = variable("LEASEHOLD_STORE_FILE")) {
+        const std::string file = not_empty(*named, "LEASEHOLD_STORE_FILE");
+        return {.connection_string = from_file(file), .origin = "LEASEHOLD_STORE_FILE, which is " + file};
+    }
+    const std::string file = default_store_file();
+    auto text = from_default_file(file);
+    if (!text) refuse_without_store(file);
+    return {.connection_string = std::move(*text), .origin = file};
 }
 
 bool is_no_secret(const std::string& keyword)
@@ -89,6 +204,12 @@ bool is_no_secret(const std::string& keyword)
     constexpr std::array<std::string_view, 9> known{"driver", "dsn", "server", "servername", "database",
                                                     "port",   "uid", "user",   "socket"};
     return std::find(known.begin(), known.end(), lower_case(trimmed(keyword))) != known.end();
+}
+
+// A forgotten semicolon, as in "UID=me PWD=secret", makes a password part of another's value.
+bool may_be_shown(const std::string& keyword, std::string_view value)
+{
+    return is_no_secret(keyword) && (value.starts_with('{') || value.find('=') == value.npos);
 }
 
 }  // namespace
@@ -104,20 +225,21 @@ std::string connection_string_in(std::string_view file_text)
     return {};
 }
 
+std::string default_store_file()
+{
+    const auto named = variable("LEASEHOLD_DEFAULT_STORE_FILE");
+    return named ? not_empty(*named, "LEASEHOLD_DEFAULT_STORE_FILE") : "/etc/leasehold.store";
+}
+
 chosen_store choose_store(const asked_store& asked)
 {
-    chosen_store chosen;
-    const std::string table = asked.table.empty() ? variable("LEASEHOLD_TABLE") : asked.table;
-    if (!table.empty()) chosen.table = table;
-    std::string text = trimmed(asked.store);
-    if (text.empty() && !asked.file.empty()) text = from_file(asked.file);
-    if (text.empty()) text = trimmed(variable("LEASEHOLD_STORE"));
-    if (text.empty() && !variable("LEASEHOLD_STORE_FILE").empty()) text = from_file(variable("LEASEHOLD_STORE_FILE"));
-    if (text.empty()) {
-        chosen.is_default = true;
-        text = sqlite_file_of_user();
-    }
-    chosen.connection_string = text.find('=') == std::string::npos ? "DSN=" + text : text;
+    chosen_store chosen = find_store(asked);
+    if (asked.table)
+        chosen.table = not_empty(*asked.table, "--table");
+    else if (const auto table = variable("LEASEHOLD_TABLE"))
+        chosen.table = not_empty(*table, "LEASEHOLD_TABLE");
+    if (chosen.connection_string.find('=') == std::string::npos) chosen.connection_string.insert(0, "DSN=");
+    explain("the store is " + shown(chosen.connection_string) + ", table " + chosen.table + "; named by " + chosen.origin);
     return chosen;
 }
 
@@ -136,7 +258,7 @@ std::string shown(std::string_view text)
             result.append(result.empty() ? "" : ";")
                 .append(printable(keyword))
                 .append("=")
-                .append(is_no_secret(keyword) ? printable(text.substr(0, end)) : "***");
+                .append(may_be_shown(keyword, text.substr(0, end)) ? printable(text.substr(0, end)) : "***");
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return result;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
 #include "failure.hpp"
+#include "json.hpp"
 #include "message.hpp"
 #include "opened_store.hpp"
+#include "output.hpp"
+#include "records.hpp"
 #include "screen.hpp"
 #include "signal_inbox.hpp"
 #include "watch_model.hpp"
@@ -14,6 +17,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <deque>
@@ -21,6 +25,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <poll.h>
 #include <unistd.h>
@@ -41,16 +46,30 @@ std::string time_of_day()
     return text.data();
 }
 
+/// As ISO 8601 has it, by this host's clock in UTC.
+std::string timestamp()
+{
+    const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+    std::tm utc{};
+    ::gmtime_r(&seconds, &utc);
+    std::array<char, 24> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+    std::array<char, 8> fraction{};
+    std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(now.time_since_epoch().count() % 1000));
+    return std::string{text.data()} + fraction.data();
+}
+
 /// Looks at the store from time to time. An outage is shown, and looked past.
 class watcher {
 public:
     watcher(opened_store& store, const watch_options& options) : store_{store}, options_{options} {}
 
-    /// Throws store_error where the first look fails: somebody has mistyped something.
+    /// What has changed, as lines. Throws store_error where the first look fails: somebody has mistyped something.
     std::vector<std::string> look()
     {
         std::error_code ec;
-        const auto held = store_->list(options_.prefix, ec);
+        held_ = store_->list(options_.prefix, ec);
         const auto now = clock_.now();
         next_ = now + options_.interval;
         if (ec && !looked_) throw lh::store_error{ec, "list", store_->diagnostics()};
@@ -58,7 +77,7 @@ public:
         trouble_ = ec ? "the database does not answer: " + ec.message() : "";
         std::vector<std::string> lines;
         if (!ec)
-            for (const lease_change& each : model_.look(held, now)) lines.push_back(time_of_day() + "  " + to_line(each));
+            for (const lease_change& each : model_.look(held_, now)) lines.push_back(time_of_day() + "  " + to_line(each));
         return lines;
     }
 
@@ -66,39 +85,52 @@ public:
     [[nodiscard]] lh::duration until_next() const noexcept { return std::max(next_ - clock_.now(), lh::duration::zero()); }
     [[nodiscard]] const watch_model& model() const noexcept { return model_; }
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+    /// All that the last look has found, or why it has not, in one line.
+    [[nodiscard]] std::string to_json() const
+    {
+        return "{\"at\": " + json_string(timestamp()) +
+               (trouble_.empty() ? ", \"leases\": " + tool::to_json(held_, ", ") : ", \"error\": " + json_string(trouble_)) +
+               "}";
+    }
 
 private:
     opened_store& store_;
     const watch_options& options_;
     lh::steady_clock clock_;
     watch_model model_;
+    std::vector<lh::lease_record> held_;
     lh::time_point next_{};
     std::string trouble_;
     bool looked_ = false;
 };
 
-/// Whether something came before the time was over.
-bool wait_for(signal_inbox& signals, bool keys, lh::duration time, bool& key)
+/// Waits until a signal came, whoever reads the output has gone, a key if `keys`, or the time is over.
+void wait_for(signal_inbox& signals, bool keys, lh::duration time, bool& key)
 {
-    std::array<pollfd, 2> watched{{{signals.descriptor(), POLLIN, 0}, {keys ? STDIN_FILENO : -1, POLLIN, 0}}};
+    std::array<pollfd, 3> watched{
+        {{signals.descriptor(), POLLIN, 0}, {keys ? STDIN_FILENO : -1, POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
     const int found =
         ::poll(watched.data(), watched.size(), static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
     key = found > 0 && watched[1].revents != 0;
-    return found > 0 && watched[0].revents != 0;
 }
 
-int watch_as_lines(watcher& over, signal_inbox& signals)
+int watch_as_lines(watcher& over, signal_inbox& signals, bool json)
 {
     std::string trouble;
     while (!signals.asked_to_end().stop_requested()) {
-        for (const std::string& line : over.look()) std::cout << line << '\n';
+        const auto changes = over.look();
+        if (json)
+            std::cout << over.to_json() << '\n';
+        else
+            for (const std::string& line : changes) std::cout << line << '\n';
         if (over.trouble() != trouble && !over.trouble().empty()) complain(over.trouble());
         trouble = over.trouble();
-        if (!std::cout.flush()) return exit_code::success;  // its reader has seen enough
+        if (!std::cout.flush()) break;  // main() tells why
         bool ignored = false;
         while (!over.due() && !signals.asked_to_end().stop_requested()) {
-            if (wait_for(signals, false, over.until_next(), ignored))
-                while (signals.take()) {}
+            wait_for(signals, false, over.until_next(), ignored);
+            while (signals.take()) {}
+            if (nobody_reads_output()) return exit_code::unread;
         }
     }
     return exit_code::success;  // to be ended is how it ends
@@ -122,7 +154,8 @@ public:
             if (over_.due()) collect();
             draw_on(on);
             bool key = false;
-            if (wait_for(signals_, true, std::min<lh::duration>(over_.until_next(), between_frames), key)) take_signals(on);
+            wait_for(signals_, true, std::min<lh::duration>(over_.until_next(), between_frames), key);
+            take_signals(on);
             if (key) take_key();
         }
         return exit_code::success;
@@ -180,7 +213,7 @@ int watch(const watch_options& options, const asked_store& asked)
     signal_inbox signals{blocked, true};
     opened_store store{chosen};
     watcher over{store, options};
-    if (!::isatty(STDOUT_FILENO)) return watch_as_lines(over, signals);
+    if (options.json || !::isatty(STDOUT_FILENO)) return watch_as_lines(over, signals, options.json);
     return live_table{over, signals,
                       "leasehold watch " + printable(options.prefix) + "   " + shown(chosen.connection_string)}
         .run();

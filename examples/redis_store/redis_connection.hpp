@@ -72,7 +72,8 @@ public:
             sizes.push_back(word.size());
         }
         char* command = nullptr;
-        const int size = redisFormatCommandArgv(&command, static_cast<int>(words.size()), texts.data(), sizes.data());
+        // An int or, since hiredis 1.2, a long long.
+        const auto size = redisFormatCommandArgv(&command, static_cast<int>(words.size()), texts.data(), sizes.data());
         if (size < 0) throw std::bad_alloc{};
         const std::unique_ptr<char, void (*)(char*)> freed_here{command, &redisFreeCommand};
         unsent_.append(command, static_cast<std::size_t>(size));

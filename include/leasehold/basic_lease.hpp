@@ -5,6 +5,8 @@
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fwd.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -14,16 +16,16 @@
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renewal/broken_rule.hpp>
-#include <leasehold/renewal/term.hpp>
+#include <leasehold/renewal/term_keeper.hpp>
 #include <leasehold/waiting/deadline.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
-#include <leasehold/waiting/wait_queue.hpp>
 #include <leasehold/waiting/watch_release.hpp>
 
-#include <atomic>
+#include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,17 +40,22 @@ namespace leasehold::inline v0 {
 
 /// The right to one name in a store, acquired again and again; composed of four policies.
 ///
-///     lh::basic_lease lease{store, "nightly-report", lh::lease_terms{.ttl = 30s}};
+///     lh::basic_lease lease{store, "nightly-report", 30s};
 ///     if (auto guard = lease.try_acquire()) { ... }
 ///
-/// At most one guard of an object is alive at a time: while one is, a further attempt is busy, like a std::mutex's,
-/// so threads that share the object exclude each other too.
+/// At most one guard of an object holds at a time: while one does, a further attempt is busy, like a std::mutex's,
+/// so threads that share the object exclude each other too. A guard whose term was lost is in nobody's way.
 /// Every operation has a form with a std::error_code, which does not throw.
 ///
-/// Thread safety: all functions from any thread. Lifetime: the store must outlive the lease, the lease its guards.
+/// Movable, not copyable; what is moved from can only be destroyed or assigned to.
+/// Thread safety: all functions from any thread, but for moving, and guard(), which is for the thread that locked.
+/// Lifetime: the store must outlive the lease and its guards.
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
 class basic_lease {
+    static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
+                  "a clock without wait_until (waitable_clock) renews nothing in the background: give the lease no_renewal{}, or such a clock");
+
 public:
     using store_type = Store;  ///< where it lives
     using clock_type = Clock;  ///< of deadlines
@@ -56,51 +63,73 @@ public:
     using renew_policy_type = RenewPolicy;  ///< says when to renew
     using guard_type = lease_guard<basic_lease>;  ///< what an attempt returns
 
+    // The store's type is left to the deduction guides below: what the constructors themselves would make of the options is
+    // a lease of default policies.
+
+    /// With a ttl of 30 s, and policies made by default. Does no I/O. Throws as below.
+    basic_lease(std::type_identity_t<Store>& store, std::string_view name) : basic_lease{lease_terms{}, store, name} {}
+
+    /// What follows the name may come in any order: lease_terms, or a bare duration, which is the ttl; a clock; an owner id; a
+    /// renew policy. What is left out is made by default.
+    ///
     /// Does no I/O. Throws std::system_error, saying what is wrong and what is allowed: errc::invalid_name,
     /// errc::invalid_owner, errc::invalid_terms (also for a policy whose first renewal comes after the deadline); and
     /// what the owner id throws.
-    explicit basic_lease(Store& store, std::string_view name, lease_terms terms = {}, Clock clock = Clock{}, OwnerId owner = OwnerId{},
-                         RenewPolicy policy = RenewPolicy{})
-        : term_{std::make_shared<term_type>(store, checked_name(name), checked_owner(owner.id()), checked(terms, policy), std::move(clock),
-                                            std::move(policy))}
+    template <class... Options>
+    basic_lease(std::type_identity_t<Store>& store, std::string_view name, Options&&... options)
+        : basic_lease{detail::pick_terms(options...), store, name, options...}
     {
+        check_options<Options...>();
     }
 
-    basic_lease(const basic_lease&) = delete;
-    basic_lease& operator=(const basic_lease&) = delete;
-
-    /// May wait, up to the store's call timeout, for a renewal that is under way.
-    ~basic_lease()
+    /// The same, so that the terms can be given in braces.
+    template <class... Options>
+    basic_lease(std::type_identity_t<Store>& store, std::string_view name, lease_terms terms, Options&&... options)
+        : basic_lease{terms, store, name, options...}
     {
-        unlock();
-        term_->retire();
+        check_options<lease_terms, Options...>();
     }
 
-    [[nodiscard]] const std::string& name() const noexcept { return term_->name(); }  ///< what it is a right to
-    [[nodiscard]] const std::string& owner() const noexcept { return term_->owner(); }  ///< who holds, when it holds
-    [[nodiscard]] const lease_terms& terms() const noexcept { return term_->terms(); }  ///< its durations
-    [[nodiscard]] Store& store() const noexcept { return term_->store(); }  ///< where it lives
+    /// The same, with the clock next, which can then be given in braces too.
+    template <class... Options>
+    basic_lease(std::type_identity_t<Store>& store, std::string_view name, lease_terms terms, Clock clock, Options&&... options)
+        : basic_lease{terms, store, name, clock, options...}
+    {
+        check_options<lease_terms, Clock, Options...>();
+    }
+
+    basic_lease(basic_lease&&) noexcept = default;
+    /// Destroys what it was before.
+    basic_lease& operator=(basic_lease&&) noexcept = default;
+
+    /// Releases what lock() keeps. May wait, up to the store's call timeout, for a renewal that is under way.
+    ~basic_lease() = default;
+
+    [[nodiscard]] const std::string& name() const noexcept { return keeper().name(); }  ///< what it is a right to
+    [[nodiscard]] const std::string& owner() const noexcept { return keeper().owner(); }  ///< who holds, when it holds
+    [[nodiscard]] const lease_terms& terms() const noexcept { return keeper().terms(); }  ///< its durations
+    [[nodiscard]] Store& store() const noexcept { return keeper().store(); }  ///< where it lives
 
     /// One attempt. An empty guard means busy: somebody else holds the lease, or a guard of this object is alive.
     ///
     /// Throws store_error when the store fails, or answers only when the term would be over already
     /// (errc::store_timeout); std::system_error or std::bad_alloc when there are no threads or memory for watching over
     /// the term. Nothing is held then.
-    [[nodiscard]] guard_type try_acquire()
+    [[nodiscard]] guard_type try_acquire() &
     {
         std::error_code ec;
-        connect();
-        attempt_result tried = attempt_once(ec);
+        attach_engine();
+        attempt_result tried = attempt(ec);
         if (ec) raise_failure(ec, "try_acquire", tried.too_late);
         return std::move(tried.guard);
     }
 
     /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type try_acquire(std::error_code& ec) noexcept
+    [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
     {
         ec.clear();
-        detail::guarded(ec, [this] { connect(); });
-        return ec ? guard_type{} : attempt_once(ec).guard;
+        detail::guarded(ec, [this] { attach_engine(); });
+        return ec ? guard_type{} : attempt(ec).guard;
     }
 
     /// Waits for the lease, at most this long; zero or less is exactly one attempt.
@@ -110,51 +139,74 @@ public:
     /// only where the store can't wake. Waiters of one process queue, first come, first served, and ask the store one at
     /// a time. Throws like try_acquire(): an outage ends the wait.
     template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {})
+    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
         return wait_or_throw(waiting::deadline_after(clock(), at_most), stop, "try_acquire_for");
     }
 
     /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) noexcept
+    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
         return wait_or_report(waiting::deadline_after(clock(), at_most), stop, ec);
     }
 
     /// Waits until an instant of the lease's own clock, or of any std clock: that one's distance from now is what counts.
     template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {})
+    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
     {
         return wait_or_throw(waiting::deadline_at(clock(), until), stop, "try_acquire_until");
     }
 
     /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) noexcept
+    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
         return wait_or_report(waiting::deadline_at(clock(), until), stop, ec);
     }
 
     /// Waits without a limit: the guard is empty only when `stop` was asked to stop.
-    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) { return wait_or_throw(time_point::max(), stop, "acquire"); }
+    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return wait_or_throw(time_point::max(), stop, "acquire"); }
     /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) noexcept
+    [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
         return wait_or_report(time_point::max(), stop, ec);
     }
 
-    /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard itself.
+    /// Nothing is acquired on a temporary: it would be gone when its guard is used, and the next attempt another object's.
+    template <class... Arguments>
+    guard_type try_acquire(Arguments&&...) && = delete;
+    template <class... Arguments>
+    guard_type try_acquire_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    template <class... Arguments>
+    guard_type try_acquire_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    template <class... Arguments>
+    guard_type acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
+
+    /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard, for the thread that locked.
     ///
-    /// They throw like try_acquire(), and hold nothing then. Ask guard().held() before relying on it: a lease can be lost.
-    void lock() { locked_ = acquire(); }
+    /// They throw like try_acquire(), and hold nothing then; and std::system_error with
+    /// std::errc::resource_deadlock_would_occur where this thread would wait for itself: lock() where it has locked the name
+    /// already, through whatever object; the others where it has done so through another object.
+    /// Ask guard().held() before relying on it: a lease can be lost. Then another thread may lock it; each unlocks its own.
+    void lock()
+    {
+        refuse_deadlock("lock", locks_->held_by_this_thread());
+        locks_->keep(acquire());
+    }
+
     /// One attempt, kept like lock() does; false: busy.
-    [[nodiscard]] bool try_lock() { return keep(try_acquire()); }
+    [[nodiscard]] bool try_lock()
+    {
+        refuse_deadlock("try_lock", locks_->held_by_this_thread_elsewhere());
+        return keep(try_acquire());
+    }
 
     /// Waits, at most this long; false: busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
+        refuse_deadlock("try_lock_for", locks_->held_by_this_thread_elsewhere());
         return keep(try_acquire_for(at_most));
     }
 
@@ -162,14 +214,15 @@ public:
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
+        refuse_deadlock("try_lock_until", locks_->held_by_this_thread_elsewhere());
         return keep(try_acquire_until(until));
     }
 
-    /// Releases what lock() acquired. A failure is not reported: the store then frees the lease when its time runs out.
-    void unlock() noexcept { const guard_type released_here{std::move(locked_)}; }
+    /// Releases what this thread locked. A failure is not reported: the store then frees the lease when its time runs out.
+    void unlock() noexcept { const guard_type released_here{locks_->take()}; }
 
-    /// The guard between lock() and unlock(); empty otherwise.
-    [[nodiscard]] const guard_type& guard() const noexcept { return locked_; }
+    /// The guard of what this thread has locked, until it unlocks; empty otherwise.
+    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->of_this_thread(); }
 
     /// What the store says about the name now; empty when it is free. Throws store_error when the store fails.
     [[nodiscard]] std::optional<lease_record> inspect() const
@@ -208,12 +261,35 @@ public:
     }
 
 private:
-    friend guard_type;
     template <class Lease>
     friend class leader_election;
-    template <class Lease>
-    friend class detail::guards_to_release;
-    using term_type = renewal::term<Store, Clock, RenewPolicy>;
+    using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
+    using handle_type = renewal::keeper_handle<Store, Clock, RenewPolicy>;
+    using locks_type = detail::thread_locks<guard_type>;
+
+    template <class... Options>
+    static constexpr void check_options() noexcept
+    {
+        static_assert((detail::lease_option<Options> && ...),
+                      "after the name of a lease come, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+        static_assert(detail::each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
+    }
+
+    template <class... Options>
+    basic_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
+        : handle_{std::make_shared<handle_type>(make_keeper(store, name, terms, detail::pick<detail::role_of_clock, Clock>(options...),
+                                                            detail::pick<detail::role_of_owner_id, OwnerId>(options...),
+                                                            detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)))},
+          locks_{std::make_unique<locks_type>(detail::lock_target{std::addressof(waiting::queue_of(store)), waiting::key_of(store, this->name())})}
+    {
+    }
+
+    static std::shared_ptr<keeper_type> make_keeper(Store& store, std::string_view name, const lease_terms& terms, Clock clock,
+                                                    const OwnerId& owner, RenewPolicy policy)
+    {
+        return std::make_shared<keeper_type>(store, checked_name(name), checked_owner(owner.id()), checked(terms, policy), std::move(clock),
+                                             std::move(policy));
+    }
 
     static std::string checked_name(std::string_view name)
     {
@@ -233,49 +309,49 @@ private:
         return terms;
     }
 
-    [[nodiscard]] const Clock& clock() const noexcept { return term_->clock(); }
+    [[nodiscard]] keeper_type& keeper() const noexcept
+    {
+        assert(handle_ && "a lease that was moved from can only be destroyed or assigned to");
+        return *handle_->keeper;
+    }
 
-    void connect() { term_->connect(); }
+    [[nodiscard]] const Clock& clock() const noexcept { return keeper().clock(); }
+
+    void attach_engine() { keeper().attach_engine(); }
 
     struct attempt_result {
         guard_type guard;
         acquire_result answer{};
-        bool own_guard_alive = false;
+        bool closed = false;    // a guard of this object holds, or another attempt through it is under way
         bool too_late = false;  // granted, but the term was over before the answer came
     };
 
     attempt_result attempt(std::error_code& ec) noexcept
     {
-        // Sequentially consistent, like wait_queues: a waiter that sees the flag set is seen by whoever clears it.
-        if (in_use_.exchange(true)) return {.guard = {}, .own_guard_alive = true};
+        bool begun = false;
+        detail::guarded(ec, [&] { begun = keeper().begin_attempt(); });
+        if (!begun) return {.guard = {}, .closed = !ec};
         acquire_result result;
-        const time_point sent = term_->clock().now();
+        const time_point sent = clock().now();
         detail::guarded(ec, [&] { result = store().try_acquire(name(), owner(), terms().ttl, ec); });
-        if (!ec && result.granted()) {
-            if (term_->grant(result.token, sent)) return {.guard = guard_type{*this}, .answer = result};
-            // The answer took longer than the term: nothing to hand out, and nothing to leave behind.
-            std::error_code ignored;
-            term_->end(ignored);
-            ec = errc::store_timeout;
-            in_use_.store(false);
-            return {.guard = {}, .too_late = true};
+        if (ec || !result.granted()) {
+            keeper().attempt_failed();
+            return {.guard = {}, .answer = result};
         }
-        in_use_.store(false);
-        return {.guard = {}, .answer = result};
-    }
-
-    // An attempt of somebody who doesn't wait. A waiter that met it took it for a guard that is alive, and sleeps until told.
-    attempt_result attempt_once(std::error_code& ec) noexcept
-    {
-        attempt_result tried = attempt(ec);
-        if (!tried.guard && !tried.own_guard_alive) waiting::wait_queues::released(std::addressof(store()), name());
-        return tried;
+        if (auto term = keeper().grant(result.token, sent)) return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
+        // The answer took longer than the term. Nobody has worked under it: nothing to hand out, nothing to leave behind.
+        std::error_code ignored;
+        detail::guarded(ignored, [&] { static_cast<void>(store().release(name(), owner(), result.token, duration::zero(), ignored)); });
+        keeper().attempt_failed();
+        waiting::released(store(), name());
+        ec = errc::store_timeout;
+        return {.guard = {}, .too_late = true};
     }
 
     guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
     {
         std::error_code ec;
-        connect();
+        attach_engine();
         attempt_result last = wait(deadline, stop, ec, ignore_busy);
         if (ec) raise_failure(ec, operation, last.too_late);
         return std::move(last.guard);
@@ -286,109 +362,137 @@ private:
         guard_type guard;
         ec.clear();
         detail::guarded(ec, [&] {
-            connect();
+            attach_engine();
             guard = wait(deadline, stop, ec, ignore_busy).guard;
         });
         return guard;
     }
 
+    // What is the same in all of one wait.
+    struct wait_limits {
+        time_point deadline;
+        const std::stop_token& stop;
+        waker& to_wake;
+    };
+
+    // First for the guards of this object, in a queue of its own; then, among those who wait for the name, for everybody else's.
     // `on_busy` is told each busy answer of the store.
     template <class OnBusy>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
     {
         static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
-        if (deadline <= clock().now()) return attempt_once(ec);
+        if (deadline <= clock().now()) return attempt(ec);
         waker to_wake;
-        const waiting::wait_queues::place in_line{std::addressof(store()), name(), to_wake};
+        const wait_limits limits{deadline, stop, to_wake};
+        typename keeper_type::own_place own{keeper(), to_wake};
         const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
-        while (!in_line.first()) {
-            if (stop.stop_requested() || clock().now() >= deadline) return {};
-            clock().wait_until(to_wake, deadline);
+        waiting::wait_machine machine{deadline, waiting::pauses_of(store()), waiting::random_seed(owner(), clock().now())};
+        while (sleep_until(limits, [&own] { return own.closed_until(); })) {
+            const waiting::local_queue::place in_line{waiting::queue_of(store()), waiting::key_of(store(), name()), to_wake};
+            if (!sleep_until(limits, [&in_line] { return in_line.first() ? std::nullopt : std::optional{time_point::max()}; })) break;
+            attempt_result tried = acquire_loop(limits, machine, ec, on_busy);
+            if (!tried.closed) return tried;
         }
-        const std::uint64_t seed = waiting::random_seed(owner(), clock().now());
-        return campaign(waiting::wait_machine{deadline, waiting::pauses_of(store()), seed}, to_wake, stop, ec, on_busy);
+        return {};
+    }
+
+    // Until there is no instant left to sleep to. False: the wait is over.
+    template <class NextLook>
+    bool sleep_until(const wait_limits& limits, NextLook next_look)
+    {
+        while (const std::optional<time_point> look_at = next_look()) {
+            if (limits.stop.stop_requested() || clock().now() >= limits.deadline) return false;
+            clock().wait_until(limits.to_wake, std::min(*look_at, limits.deadline));
+        }
+        return true;
     }
 
     static void ignore_busy(const acquire_result&) noexcept {}
 
     // The first in line asks the store; from before its first attempt on, a release can't be missed.
     template <class OnBusy>
-    attempt_result campaign(waiting::wait_machine machine, waker& to_wake, const std::stop_token& stop, std::error_code& ec, OnBusy& on_busy)
+    attempt_result acquire_loop(const wait_limits& limits, waiting::wait_machine& machine, std::error_code& ec, OnBusy& on_busy)
     {
-        auto watch = waiting::watch_release(store(), name(), to_wake);
+        auto watch = waiting::watch_release(store(), name(), limits.to_wake);
         for (;;) {
-            const waiting::wait_step step = machine.next(clock().now(), stop.stop_requested());
+            const waiting::wait_step step = machine.next(clock().now(), limits.stop.stop_requested());
             if (step.action == waiting::wait_action::give_up) return {};
             if (step.action == waiting::wait_action::sleep) {
-                if (clock().wait_until(to_wake, step.at)) machine.woken(clock().now());
+                if (clock().wait_until(limits.to_wake, step.at)) machine.woken(clock().now());
                 continue;
             }
             attempt_result tried = attempt(ec);
-            if (tried.guard || ec) return tried;
-            if (tried.own_guard_alive) {
-                machine.busy(clock().now(), duration::max(), true);
-            } else {
-                on_busy(tried.answer);
-                machine.busy(clock().now(), tried.answer.remaining, watch.live());
-            }
+            if (!tried.guard.empty() || ec || tried.closed) return tried;
+            on_busy(tried.answer);
+            machine.busy(clock().now(), tried.answer.remaining, watch.live());
         }
     }
 
-    bool keep(guard_type guard) noexcept
+    bool keep(guard_type guard)
     {
-        if (!guard) return false;
-        locked_ = std::move(guard);
+        if (guard.empty()) return false;
+        locks_->keep(std::move(guard));
         return true;
     }
 
-    release_outcome end_term(std::error_code& ec) noexcept
+    void refuse_deadlock(std::string_view operation, bool would_deadlock) const
     {
-        const release_outcome outcome = term_->end(ec);
-        has_ended();
-        return outcome;
-    }
-
-    void has_ended() noexcept
-    {
-        in_use_.store(false);
-        waiting::wait_queues::released(std::addressof(store()), name());
+        if (!would_deadlock) return;
+        detail::raise(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
+                                        "leasehold: " + std::string{operation} + " '" + name() + "': this thread has locked the name already"});
     }
 
     template <class Work>
     static auto run_under(guard_type guard, Work&& work)
     {
+        constexpr bool takes_guard = std::invocable<Work, guard_type&>;
+        static_assert(takes_guard || std::invocable<Work>, "try_run needs something to call with the guard (auto&), or with nothing");
         const auto call = [&]() -> decltype(auto) {
-            if constexpr (std::invocable<Work, guard_type&>)
+            if constexpr (takes_guard)
                 return std::invoke(std::forward<Work>(work), guard);
-            else
+            else if constexpr (std::invocable<Work>)
                 return std::invoke(std::forward<Work>(work));
         };
         using result = std::decay_t<decltype(call())>;
+        const bool granted = !guard.empty();
         if constexpr (std::is_void_v<result>) {
-            if (guard) call();
-            return static_cast<bool>(guard);
+            if (granted) call();
+            return granted;
         }
         else {
-            return guard ? std::optional<result>{call()} : std::optional<result>{};
+            return granted ? std::optional<result>{call()} : std::optional<result>{};
         }
     }
 
     // `not_said_by_store`: the failure is our own finding, and what the store said last is about something else.
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
     {
+        if (!not_said_by_store) detail::raise_store_failure(store(), ec, operation, name());
         store_diagnostics said;
-        if (not_said_by_store)
-            said.advice = "it granted the lease, but answered only when the term was over already; the term was released";
-        else if constexpr (diagnosing_store<Store>)
-            said = store().diagnostics();
+        said.advice = "it granted the lease, but answered only when the term was over already; the term was released";
         detail::raise(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
     }
 
-    std::shared_ptr<term_type> term_;
-    std::atomic<bool> in_use_ = false;
-    guard_type locked_;  // belongs to whoever locked
+    std::shared_ptr<handle_type> handle_;
+    std::unique_ptr<locks_type> locks_;  // destroyed first: what it keeps is released while the lease still is there
 };
+
+template <lease_store Store, class... Options>
+basic_lease(Store&, std::string_view, Options&&...)
+    -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
+                   detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
+                   detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+template <lease_store Store, class... Options>
+basic_lease(Store&, std::string_view, lease_terms, Options&&...)
+    -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
+                   detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
+                   detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+template <lease_store Store, class... Options>
+basic_lease(Store&, std::string_view, lease_terms, steady_clock, Options&&...)
+    -> basic_lease<Store, steady_clock, detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
+                   detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
 
 /// The common case, as a name for members and parameters.
 template <lease_store Store>

@@ -80,21 +80,21 @@ public:
     /// Where it lives.
     [[nodiscard]] constexpr Store& store() const noexcept { return store_; }
 
-    /// One attempt. An empty guard without an error means busy: somebody else holds the lease, or the guard of this object
-    /// is alive. errc::store_timeout: the store's answer came when the term would have been over.
+    /// One attempt. An empty guard without an error means busy: somebody else holds the lease, or a guard of this object
+    /// does. errc::store_timeout: the store's answer came when the term would have been over.
     template <error_report Error>
     [[nodiscard]] guard_type try_acquire(Error& ec) noexcept
     {
         ec.clear();
         if (defect_) ec = defect_.code();
-        if (ec || in_use_) return {};
+        if (ec || remaining() > duration::zero()) return {};
         const time_point sent = clock_.now();
         const acquire_result result = store_.try_acquire(name_, owner_, terms_.ttl, ec);
         if (ec || !result.granted()) return {};
-        if (grant(result.token, sent)) return guard_type{*this};
+        if (grant(result.token, sent)) return guard_type{*this, result.token};
         // Nothing to hand out, and nothing to leave behind.
         plain_error ignored;
-        end_term(ignored);
+        end_term(token_, ignored);
         ec = errc::store_timeout;
         return {};
     }
@@ -121,7 +121,7 @@ private:
     bool grant(fencing_token token, time_point sent) noexcept
     {
         const time_point now = clock_.now();
-        in_use_ = true;
+        machine_ = renewal::term_machine{};
         refused_ = false;
         token_ = token;
         // Counted from the answer, when somebody else would have to wait from the grant: never too short.
@@ -140,16 +140,20 @@ private:
         return machine_.deadline() - now;
     }
 
+    // A guard knows its term by the token: once that was lost, the lease may have another.
+    [[nodiscard]] bool is_newest(fencing_token token) const noexcept { return token == token_; }
+
     template <error_report Error>
-    release_outcome end_term(Error& ec) noexcept
+    release_outcome end_term(fencing_token token, Error& ec) noexcept
     {
-        machine_.ended();
-        in_use_ = false;
         ec.clear();
+        if (!is_newest(token)) return release_outcome::lost;
+        machine_.ended();
         if (refused_) return release_outcome::lost;
         const duration keep_closed = std::max(closed_until_ - clock_.now(), duration::zero());
         const bool ours = store_.release(name_, owner_, token_, keep_closed, ec);
-        return !ec && ours ? release_outcome::released : release_outcome::lost;
+        if (ec) return release_outcome::unknown;
+        return ours ? release_outcome::released : release_outcome::lost;
     }
 
     template <error_report Error>
@@ -192,7 +196,6 @@ private:
     renewal::term_machine machine_;
     fencing_token token_;
     time_point closed_until_{};
-    bool in_use_ = false;
     bool refused_ = false;  // the store has said that the term is over
 };
 

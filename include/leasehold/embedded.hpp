@@ -17,7 +17,7 @@
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/renew_policy/renew_for.hpp>
 #include <leasehold/static_lease_guard.hpp>
 #include <leasehold/static_lease_record.hpp>
 #include <leasehold/static_text_limits.hpp>

@@ -2,9 +2,11 @@
 #ifndef LEASEHOLD_ERROR_HPP
 #define LEASEHOLD_ERROR_HPP
 
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <exception>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +30,32 @@ enum class errc {
     store_failure       ///< any other failure of the store
 };
 
+/// The enumerator's name, as in "store_timeout"; "invalid" for any other value. Its meaning in words is
+/// make_error_code(code).message().
+[[nodiscard]] constexpr std::string_view to_string(errc code) noexcept
+{
+    switch (code) {
+    case errc::invalid_name: return "invalid_name";
+    case errc::invalid_owner: return "invalid_owner";
+    case errc::invalid_terms: return "invalid_terms";
+    case errc::not_held: return "not_held";
+    case errc::lost: return "lost";
+    case errc::store_unavailable: return "store_unavailable";
+    case errc::store_timeout: return "store_timeout";
+    case errc::store_conflict: return "store_conflict";
+    case errc::schema_missing: return "schema_missing";
+    case errc::store_failure: return "store_failure";
+    }
+    return "invalid";
+}
+
+/// Writes to_string(code).
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, errc code)
+{
+    return out << to_string(code);
+}
+
 /// The category of errc. Conditions: store_timeout is std::errc::timed_out, invalid_* are std::errc::invalid_argument,
 /// not_held is std::errc::operation_not_permitted, store_conflict is std::errc::resource_unavailable_try_again.
 [[nodiscard]] const std::error_category& lease_category() noexcept;
@@ -43,23 +71,33 @@ class store_error : public std::system_error {
 public:
     /// `doing` is what was tried, as in "try_acquire 'nightly'".
     store_error(std::error_code code, std::string_view doing, store_diagnostics diagnostics = {})
-        : std::system_error{code}, said_{std::make_shared<const said>(describe(code, doing, diagnostics), diagnostics)}
+        : std::system_error{code}, said_{std::make_shared<const said>(code, doing, std::move(diagnostics))}
     {
     }
+    // Moving is copying, so that what was moved from still has its words.
+    store_error(const store_error&) noexcept = default;
+    store_error& operator=(const store_error&) noexcept = default;
+    ~store_error() override = default;
 
-    /// Our own words first, then, in brackets, SQLSTATE, native code and the server's words. Never a password.
+    /// Our own words first, then, in brackets, SQLSTATE, native code and the server's words, on one line: control,
+    /// bidirectional and invisible characters are escaped.
     [[nodiscard]] const char* what() const noexcept override { return said_->what.c_str(); }
 
     /// Five characters, or empty where the store has none.
     [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
     /// The database's own number; 0 where it has none.
     [[nodiscard]] int native_error() const noexcept { return said_->diagnostics.native_error; }
-    /// What the server or driver said, which may contain what the user sent it.
+    /// What the server or driver said, which may contain what the user sent it; escaped like what().
     [[nodiscard]] std::string_view server_message() const noexcept { return said_->diagnostics.server_message; }
 
 private:
     struct said {
-        said(std::string text, store_diagnostics of) : what{std::move(text)}, diagnostics{std::move(of)} {}
+        said(std::error_code code, std::string_view doing, store_diagnostics of) : diagnostics{std::move(of)}
+        {
+            for (std::string* each : {&diagnostics.sqlstate, &diagnostics.advice, &diagnostics.server_message})
+                *each = detail::printable(*each);
+            what = describe(code, doing, diagnostics);
+        }
         std::string what;
         store_diagnostics diagnostics;
     };
@@ -67,7 +105,7 @@ private:
     static std::string describe(std::error_code code, std::string_view doing, const store_diagnostics& diagnostics)
     {
         std::string text{"leasehold: "};
-        text.append(doing).append(": ").append(code.message());
+        text.append(detail::printable(doing)).append(": ").append(code.message());
         if (!diagnostics.advice.empty()) text.append(": ").append(diagnostics.advice);
         if (!diagnostics.sqlstate.empty() || !diagnostics.server_message.empty()) {
             text.append(" [");
@@ -89,7 +127,7 @@ class lease_lost : public std::system_error {
 public:
     /// The name is for the message.
     explicit lease_lost(std::string_view name)
-        : std::system_error{make_error_code(errc::lost), "leasehold: the lease '" + std::string{name} + "'"}
+        : std::system_error{make_error_code(errc::lost), "leasehold: the lease '" + detail::printable(name) + "'"}
     {
     }
 };

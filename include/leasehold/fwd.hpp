@@ -20,7 +20,7 @@ class fixed_owner_id;
 class static_owner_id;
 
 class renew_at_fraction;
-class renew_until;
+class renew_for;
 struct no_renewal;
 
 struct lease_record;

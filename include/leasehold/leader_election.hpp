@@ -4,34 +4,29 @@
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/election_machine.hpp>
 #include <leasehold/detail/guarded.hpp>
 #include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/leader_term.hpp>
 #include <leasehold/lease_record.hpp>
-#include <leasehold/waiting/deadline.hpp>
+#include <leasehold/step_down_reason.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/watch_release.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <system_error>
 #include <utility>
 
 namespace leasehold::inline v0 {
-
-/// Why a term of leadership ended.
-enum class step_down_reason : std::uint8_t {
-    returned,     ///< the function that leads returned of its own accord
-    lost,         ///< the lease ran out, was taken over or removed
-    store_error,  ///< the lease ran out because it could not be renewed: the store failed
-    stopped,      ///< run()'s stop token was asked to stop
-    resigned,     ///< resign() was called
-    threw         ///< the function that leads threw
-};
 
 /// What a candidate can be told, and how it paces itself. Hooks run on the thread of run(); one that throws ends run().
 struct leader_election_options {
@@ -39,17 +34,20 @@ struct leader_election_options {
     std::function<void(fencing_token)> on_elected{};
     /// No longer leads; after the release.
     std::function<void(step_down_reason)> on_stepped_down{};
-    /// Somebody else leads, as seen by an attempt of ours: each new leader once, though not every short one between.
+    /// Somebody else leads: each new leader once, when an attempt of this candidate meets it, or else within a third of the ttl.
+    /// A short term in between may be missed.
     std::function<void(const lease_record&)> on_leader_observed{};
     /// The store failed while campaigning; tried again after a pause.
     std::function<void(std::error_code)> on_error{};
 
-    /// Pauses after a failed campaign: from the first, twice as long each time, to the last.
-    duration first_retry = std::chrono::milliseconds{100};
-    /// See first_retry.
-    duration last_retry = std::chrono::seconds{5};
-    /// How long to keep out after leading ended of one's own accord, so that somebody else gets the turn.
-    duration pause_after_term = std::chrono::milliseconds{50};
+    /// Pauses after a failed campaign: from this one (1 ms or more), twice as long each time, to retry_max; each is cut by up
+    /// to a half by chance, so that candidates do not come back together.
+    duration retry_min = std::chrono::milliseconds{100};
+    /// See retry_min.
+    duration retry_max = std::chrono::seconds{5};
+    /// How long to keep out after resigning or returning, so that somebody else gets the turn; counted from the release. By
+    /// default a little longer than the others sleep where the store can't wake them: its longest poll pause and 100 ms.
+    std::optional<duration> cooldown{};
 };
 
 /// Campaigns for a lease, leads, steps down, campaigns again.
@@ -60,15 +58,19 @@ struct leader_election_options {
 /// What a leader may believe is what a lease's guard may: a paused process can wake up after its deadline in the middle of
 /// a write, which only the token stops. An outage of the store that leaves time for a renewal before the deadline costs no
 /// leadership.
-/// Thread safety: run() from one thread at a time; resign() and leads() from any. Lifetime: the lease must outlive it.
+/// Thread safety: run() from one thread at a time; resign() and is_leader() from any. Lifetime: the lease must outlive it.
 template <class Lease>
 class leader_election {
 public:
     /// What the function that leads is given.
     using term_type = leader_term<Lease>;
 
-    /// Does nothing yet; run() campaigns.
-    explicit leader_election(Lease& lease, leader_election_options options = {}) : lease_{lease}, options_{std::move(options)} {}
+    /// Does nothing yet; run() campaigns. Throws std::system_error with errc::invalid_terms, saying which of the options'
+    /// durations can't work.
+    explicit leader_election(Lease& lease, leader_election_options options = {})
+        : lease_{lease}, options_{std::move(options)}, pacing_{checked(pacing_of(options_, lease))}
+    {
+    }
     leader_election(const leader_election&) = delete;
     leader_election& operator=(const leader_election&) = delete;
 
@@ -80,118 +82,153 @@ public:
     template <std::invocable<term_type&> Lead>
     void run(const std::stop_token& stop, Lead lead)
     {
-        duration retry = options_.first_retry;
-        lease_.connect();
-        while (!stop.stop_requested()) {
-            std::error_code ec;
-            auto guard = lease_.wait(time_point::max(), stop, ec, [this](const acquire_result& busy) { observe(busy); }).guard;
-            if (ec) {
-                notify(options_.on_error, ec);
-                pause(retry, stop);
-                retry = std::min(retry * 2, options_.last_retry);
-                continue;
+        detail::election_machine machine{pacing_, waiting::random_seed(lease_.owner(), clock().now())};
+        for (;;) {
+            const detail::election_step step = machine.next(clock().now(), stop.stop_requested());
+            switch (step.action) {
+            case detail::election_action::leave: return;
+            case detail::election_action::pause: pause(step.until, stop); break;
+            case detail::election_action::campaign: campaign(machine, step.until, stop, lead); break;
             }
-            retry = options_.first_retry;
-            if (guard) lead_term(std::move(guard), stop, lead);
         }
     }
 
     /// Ends the current term of leadership, if there is one: its held() turns false at once, and the lease is handed over
-    /// when the function that leads returns. run() goes on campaigning.
+    /// when the function that leads returns. run() goes on campaigning, after the cooldown.
+    ///
+    /// Stop callbacks on the term's stop_token() run here, on the calling thread.
     void resign()
     {
-        const std::lock_guard lock{mutex_};
-        if (!leading_) return;
-        resigned_ = true;
-        step_down_.request_stop();
+        std::stop_source step_down{std::nostopstate};
+        {
+            const std::lock_guard lock{mutex_};
+            if (!leading_) return;
+            resigned_ = true;
+            step_down = leading_->step_down_;
+        }
+        step_down.request_stop();  // not under the mutex: a callback may ask is_leader(), or wait for somebody who does
     }
 
     /// Whether this candidate leads now: reads the clock.
-    [[nodiscard]] bool leads() const noexcept
+    [[nodiscard]] bool is_leader() const noexcept
     {
         const std::lock_guard lock{mutex_};
         return leading_ && leading_->held();
     }
 
 private:
-    // From here to hide(), resign() and leads() see the term.
-    void show(const term_type& term, std::stop_source step_down)
+    static detail::election_pacing pacing_of(const leader_election_options& options, const Lease& lease)
     {
-        const std::lock_guard lock{mutex_};
-        leading_ = &term;
-        step_down_ = std::move(step_down);
-        resigned_ = false;
+        const duration look_every = std::max<duration>(lease.terms().ttl / 3, std::chrono::milliseconds{10});
+        return {.retry_min = options.retry_min,
+                .retry_max = options.retry_max,
+                .cooldown = options.cooldown ? *options.cooldown : detail::cooldown_for(waiting::pauses_of(lease.store())),
+                .look_every = options.on_leader_observed ? look_every : duration::max()};
     }
 
-    void hide() noexcept
+    static detail::election_pacing checked(const detail::election_pacing& pacing)
     {
-        const std::lock_guard lock{mutex_};
-        leading_ = nullptr;
+        if (const char* rule = detail::broken_rule(pacing)) detail::raise_invalid(errc::invalid_terms, rule);
+        return pacing;
     }
+
+    template <class Lead>
+    void campaign(detail::election_machine& machine, time_point until, const std::stop_token& stop, Lead& lead)
+    {
+        std::error_code ec;
+        auto guard = wait_for_lease(until, stop, ec);
+        if (ec) {
+            machine.failed(clock().now());
+            notify(options_.on_error, ec);
+        }
+        else if (!guard.empty()) {
+            machine.elected();
+            sightings_.elected(guard.token());
+            const ended_term ended = lead_term(std::move(guard), stop, lead);
+            machine.stepped_down(ended.at, ended.why);
+        }
+        else {
+            machine.busy();
+            // Another candidate of this process may have stood in line before this one, and been told alone.
+            look();
+        }
+    }
+
+    struct ended_term {
+        step_down_reason why;
+        time_point at;
+    };
 
     // Steps down for a function that threw; must not throw itself, so a hook that does is passed over.
     struct step_down_on_throw {
         leader_election& election;
         term_type& term;
+        const std::stop_token& stop;
         bool threw = true;
 
         ~step_down_on_throw()
         {
             std::error_code ignored;
-            if (threw) detail::guarded(ignored, [this] { election.step_down(term, step_down_reason::threw); });
+            if (threw) detail::guarded(ignored, [this] { election.step_down(term, stop, true); });
         }
     };
 
     template <class Lead>
-    void lead_term(typename Lease::guard_type guard, const std::stop_token& stop, Lead& lead)
+    ended_term lead_term(typename Lease::guard_type guard, const std::stop_token& stop, Lead& lead)
     {
-        std::stop_source step_down_source;
-        term_type term{std::move(guard), stop, step_down_source};
-        show(term, step_down_source);
-        step_down_on_throw watched{*this, term};
-        last_seen_ = term.token();
+        term_type term{lease_, std::move(guard), stop};
+        show(term);
+        step_down_on_throw watched{*this, term, stop};
         notify(options_.on_elected, term.token());
         std::invoke(lead, term);
         watched.threw = false;
-        const step_down_reason reason = why_ended(term, stop);
-        step_down(term, reason);
-        if (reason == step_down_reason::returned || reason == step_down_reason::resigned) pause(options_.pause_after_term, stop);
+        return step_down(term, stop, false);
     }
 
-    step_down_reason why_ended(term_type& term, const std::stop_token& stop) const
+    ended_term step_down(term_type& term, const std::stop_token& stop, bool threw)
     {
-        if (term.guard() && !term.guard().held()) return term.guard().renewal_error() ? step_down_reason::store_error : step_down_reason::lost;
-        const std::lock_guard lock{mutex_};
-        if (resigned_) return step_down_reason::resigned;
-        return stop.stop_requested() ? step_down_reason::stopped : step_down_reason::returned;
-    }
-
-    void step_down(term_type& term, step_down_reason reason)
-    {
-        hide();  // before the guard is touched, which leads() may be asking
+        const bool over = term.over();
+        const step_down_reason why = detail::reason_of({.threw = threw,
+                                                        .lease_over = over,
+                                                        .renewal_failed = over && term.guard().renewal_error(),
+                                                        .resigned = hide(),
+                                                        .stopping = stop.stop_requested()});
         std::error_code ignored;  // the store frees the lease at the latest when its time runs out
-        if (term.guard()) term.guard().release(ignored);
-        notify(options_.on_stepped_down, reason);
+        term.release(ignored);
+        const time_point at = clock().now();
+        notify(options_.on_stepped_down, why);
+        return {why, at};
     }
 
-    // Most busy answers repeat who leads; only a new token is worth asking the store for its owner.
-    void observe(const acquire_result& busy)
+    // From here to hide(), resign() and is_leader() see the term.
+    void show(const term_type& term)
     {
-        if (!options_.on_leader_observed || busy.token == last_seen_) return;
-        std::error_code unknown_for_now;
-        const auto record = lease_.inspect(unknown_for_now);
-        if (unknown_for_now || !record || record->owner.empty()) return;
-        last_seen_ = record->token;
-        options_.on_leader_observed(*record);
+        const std::lock_guard lock{mutex_};
+        leading_ = &term;
+        resigned_ = false;
     }
 
-    void pause(duration at_most, const std::stop_token& stop)
+    // Whether resign() was called meanwhile.
+    bool hide() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        leading_ = nullptr;
+        return resigned_;
+    }
+
+    void look()
+    {
+        if (!options_.on_leader_observed) return;
+        std::error_code unknown_for_now;
+        const auto holder = lease_.inspect(unknown_for_now);
+        if (!unknown_for_now && holder && sightings_.is_news(*holder, lease_.owner())) options_.on_leader_observed(*holder);
+    }
+
+    void pause(time_point until, const std::stop_token& stop)
     {
         waker to_wake;
         const std::stop_callback wake_when_stopped{stop, [&to_wake] { to_wake.wake(); }};
-        const auto& clock = lease_.clock();
-        const time_point until = waiting::deadline_after(clock, at_most);
-        while (!stop.stop_requested() && clock.now() < until) clock.wait_until(to_wake, until);
+        while (!stop.stop_requested() && clock().now() < until) clock().wait_until(to_wake, until);
     }
 
     template <class Hook, class... Args>
@@ -200,13 +237,25 @@ private:
         if (hook) hook(args...);
     }
 
+    // What is asked of the lease beyond its public interface: its clock, and to be told of the busy answers that a wait meets.
+    [[nodiscard]] const auto& clock() const noexcept { return lease_.clock(); }
+
+    auto wait_for_lease(time_point until, const std::stop_token& stop, std::error_code& ec)
+    {
+        lease_.attach_engine();
+        const auto told_busy = [this](const acquire_result& busy) {
+            if (sightings_.may_be_news(busy.token)) look();
+        };
+        return lease_.wait(until, stop, ec, told_busy).guard;
+    }
+
     Lease& lease_;
     const leader_election_options options_;
-    fencing_token last_seen_;  // of the last leader told; belongs to run()
+    const detail::election_pacing pacing_;
+    detail::leader_sightings sightings_;  // belongs to run()
 
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards what follows; no callback runs under it
     const term_type* leading_ = nullptr;
-    std::stop_source step_down_{std::nostopstate};
     bool resigned_ = false;
 };
 

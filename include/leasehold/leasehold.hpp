@@ -29,10 +29,11 @@
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/renew_policy/renew_for.hpp>
 #include <leasehold/static_lease_guard.hpp>
 #include <leasehold/static_lease_record.hpp>
 #include <leasehold/static_text_limits.hpp>
+#include <leasehold/step_down_reason.hpp>
 #include <leasehold/store/basic_lockable.hpp>
 #include <leasehold/store/basic_static_memory_store.hpp>
 #include <leasehold/store/faulty_store.hpp>

@@ -2,11 +2,13 @@
 #ifndef LEASEHOLD_LIMITS_HPP
 #define LEASEHOLD_LIMITS_HPP
 
+#include <leasehold/detail/utf8.hpp>
 #include <leasehold/error.hpp>
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace leasehold::inline v0 {
 
@@ -16,21 +18,6 @@ inline constexpr std::size_t max_name_bytes = 190;
 inline constexpr std::size_t max_owner_bytes = 190;
 
 namespace detail {
-
-// Length of the valid UTF-8 sequence at the front of `text`, or 0 (RFC 3629: no overlong forms, no surrogates).
-constexpr std::size_t utf8_sequence_length(std::string_view text) noexcept
-{
-    const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char lead = byte(0);
-    if (lead < 0x80) return 1;
-    const std::size_t length = lead >= 0xC2 && lead <= 0xDF ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
-    if (length == 0 || text.size() < length) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(i) & 0xC0) != 0x80) return 0;
-    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;
-    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
-    return length;
-}
 
 // What is wrong with a name or an owner, or nullptr.
 constexpr const char* broken_text_rule(std::string_view text, std::size_t max_bytes) noexcept
@@ -45,6 +32,18 @@ constexpr const char* broken_text_rule(std::string_view text, std::size_t max_by
     }
     return nullptr;
 }
+
+// What a store says of a call with texts that can't be a name or an owner; no error where they can.
+inline std::error_code refusal_of(std::string_view name) noexcept
+{
+    return broken_text_rule(name, max_name_bytes) ? make_error_code(errc::invalid_name) : std::error_code{};
+}
+inline std::error_code refusal_of(std::string_view name, std::string_view owner) noexcept
+{
+    const bool broken = broken_text_rule(owner, max_owner_bytes) && !broken_text_rule(name, max_name_bytes);
+    return broken ? make_error_code(errc::invalid_owner) : refusal_of(name);
+}
+
 static_assert(max_name_bytes == 190 && max_owner_bytes == 190, "the message above names the limit");
 
 }  // namespace detail

@@ -23,114 +23,126 @@ namespace leasehold::inline v0 {
 namespace detail {
 
 template <class Guard>
-struct lease_of_guard;
+inline constexpr bool is_lease_guard = false;
 template <class Lease>
-struct lease_of_guard<lease_guard<Lease>> {
-    using type = Lease;
-};
+inline constexpr bool is_lease_guard<lease_guard<Lease>> = true;
 
 template <class Range>
 concept range_of_guards = std::ranges::input_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
-                          requires { typename lease_of_guard<std::ranges::range_value_t<Range>>::type; };
+                          is_lease_guard<std::ranges::range_value_t<Range>>;
 
 // Guards on their way out, of one store at a time.
-template <class Lease>
+template <class Guard>
 class guards_to_release {
-    using store_type = typename Lease::store_type;
+    using store_type = typename Guard::store_type;
 
 public:
-    void add(lease_guard<Lease>& guard) noexcept
+    void add(Guard& guard) noexcept
     {
-        if (!guard.lease_) return;
-        if (failed_on_) return leave(*std::exchange(guard.lease_, nullptr));
+        if (guard.empty()) return;
+        if (failed_) {
+            leave(leaving{std::move(guard.handle_), std::move(guard.term_)}, release_outcome::unknown);
+            return;
+        }
         if constexpr (batching_store<store_type>) {
             if (add_to_batch(guard)) return;
         }
-        Lease& lease = *guard.lease_;
+        const auto handle = guard.handle_;
         std::error_code ec;
         if (guard.release(ec) == release_outcome::released) ++released_;
-        if (ec) failed(lease, ec);
+        if (ec) failed(handle, ec);
     }
 
     void send() noexcept
     {
         if constexpr (batching_store<store_type>) {
-            if (leases_.empty()) return;
+            if (leaving_.empty()) return;
             std::error_code ec;
-            answers_.assign(leases_.size(), batch_answer::unknown);  // within its capacity
-            guarded(ec, [this, &ec] { leases_.front()->store().release_many(releases_, answers_, ec); });
-            for (std::size_t i = 0; i < leases_.size(); ++i) {
-                if (answers_[i] == batch_answer::yes) ++released_;
-                if (answers_[i] == batch_answer::unknown && !failed_on_)
-                    failed(*leases_[i], ec ? ec : make_error_code(errc::store_failure));
-                leases_[i]->has_ended();
+            answers_.assign(leaving_.size(), batch_answer::unknown);  // within its capacity
+            guarded(ec, [this, &ec] { store_of(leaving_.front()).release_many(releases_, answers_, ec); });
+            for (std::size_t i = 0; i < leaving_.size(); ++i) {
+                const bool unknown = answers_[i] == batch_answer::unknown;
+                const bool ours = answers_[i] == batch_answer::yes;
+                if (ours) ++released_;
+                if (unknown && !failed_) failed(leaving_[i].handle, ec ? ec : make_error_code(errc::store_failure));
+                leaving_[i].has_ended(unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost);
             }
-            leases_.clear();
+            leaving_.clear();
             releases_.clear();
         }
     }
 
     [[nodiscard]] std::size_t released() const noexcept { return released_; }
-    [[nodiscard]] std::error_code why() const noexcept { return why_; }
+    [[nodiscard]] std::error_code error() const noexcept { return error_; }
     void throw_if_failed() const
     {
-        if (failed_on_) failed_on_->raise_failure(why_, "release_all");
+        if (failed_) raise_store_failure(failed_->keeper->store(), error_, "release_all", failed_->keeper->name());
     }
 
 private:
+    using handle_ptr = std::shared_ptr<typename Guard::handle_type>;
+
+    struct leaving {
+        handle_ptr handle;
+        std::shared_ptr<renewal::term> term;
+
+        void has_ended(release_outcome outcome) const noexcept { handle->keeper->has_ended(term, outcome); }
+    };
+
+    static store_type& store_of(const leaving& one) noexcept { return one.handle->keeper->store(); }
+
     // False: to be released by itself.
-    bool add_to_batch(lease_guard<Lease>& guard) noexcept
+    bool add_to_batch(Guard& guard) noexcept
     {
-        Lease& lease = *guard.lease_;
-        if (!leases_.empty() && std::addressof(leases_.front()->store()) != std::addressof(lease.store())) send();
-        const std::size_t most = std::min(lease.store().batch_size(), renewal::max_batch);
+        if (!leaving_.empty() && std::addressof(store_of(leaving_.front())) != guard.store()) send();
+        const std::size_t most = std::min(guard.store()->batch_size(), renewal::max_batch);
         if (most < 2) return false;
         std::error_code without;  // memory
         guarded(without, [&] { reserve(most); });
         if (without) return false;
-        guard.lease_ = nullptr;
-        if (const std::optional<term_release> what = lease.term_->end_here()) {
-            leases_.push_back(&lease);
+        leaving one{std::move(guard.handle_), std::move(guard.term_)};
+        if (const std::optional<term_release> what = one.handle->keeper->end_here(one.term)) {
+            leaving_.push_back(std::move(one));
             releases_.push_back(*what);
-            if (leases_.size() >= most) send();
+            if (leaving_.size() >= most) send();
         }
         else {
-            lease.has_ended();
+            one.has_ended(release_outcome::lost);
         }
         return true;
     }
 
     void reserve(std::size_t most)
     {
-        leases_.reserve(most);
+        leaving_.reserve(most);
         releases_.reserve(most);
         answers_.reserve(most);
     }
 
-    static void leave(Lease& lease) noexcept
+    static void leave(const leaving& one, release_outcome outcome) noexcept
     {
-        static_cast<void>(lease.term_->end_here());
-        lease.has_ended();
+        static_cast<void>(one.handle->keeper->end_here(one.term));
+        one.has_ended(outcome);
     }
 
-    void failed(Lease& on, std::error_code ec) noexcept
+    void failed(const handle_ptr& on, std::error_code ec) noexcept
     {
-        failed_on_ = &on;
-        why_ = ec;
+        failed_ = on;
+        error_ = ec;
     }
 
-    std::vector<Lease*> leases_;
+    std::vector<leaving> leaving_;
     std::vector<term_release> releases_;
     std::vector<batch_answer> answers_;
     std::size_t released_ = 0;
-    Lease* failed_on_ = nullptr;
-    std::error_code why_;
+    handle_ptr failed_;
+    std::error_code error_;
 };
 
 template <range_of_guards Guards>
 auto release_range(Guards& guards) noexcept
 {
-    guards_to_release<typename lease_of_guard<std::ranges::range_value_t<Guards>>::type> leaving;
+    guards_to_release<std::ranges::range_value_t<Guards>> leaving;
     for (auto& guard : guards) leaving.add(guard);
     leaving.send();
     return leaving;
@@ -157,7 +169,7 @@ template <detail::range_of_guards Guards>
 std::size_t release_all(Guards&& guards, std::error_code& ec) noexcept
 {
     const auto left = detail::release_range(guards);
-    ec = left.why();
+    ec = left.error();
     return left.released();
 }
 

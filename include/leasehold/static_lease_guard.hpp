@@ -28,7 +28,10 @@ public:
     /// Empty.
     constexpr static_lease_guard() noexcept = default;
     /// Takes over what the other held, which is empty then.
-    constexpr static_lease_guard(static_lease_guard&& other) noexcept : lease_{std::exchange(other.lease_, nullptr)} {}
+    constexpr static_lease_guard(static_lease_guard&& other) noexcept
+        : lease_{std::exchange(other.lease_, nullptr)}, token_{std::exchange(other.token_, fencing_token{})}
+    {
+    }
 
     /// Releases what it held before, like the destructor.
     static_lease_guard& operator=(static_lease_guard&& other) noexcept
@@ -45,20 +48,27 @@ public:
     }
 
     /// Exchanges what they hold.
-    void swap(static_lease_guard& other) noexcept { std::swap(lease_, other.lease_); }
+    void swap(static_lease_guard& other) noexcept
+    {
+        std::swap(lease_, other.lease_);
+        std::swap(token_, other.token_);
+    }
     friend void swap(static_lease_guard& a, static_lease_guard& b) noexcept { a.swap(b); }
 
-    /// Whether a lease was acquired and not released since. Says nothing about whether it is still held: ask held().
-    [[nodiscard]] explicit operator bool() const noexcept { return lease_ != nullptr; }
+    /// The same as held(): false when the guard is empty, and for ever once the term is lost.
+    [[nodiscard]] explicit operator bool() const noexcept { return held(); }
 
     /// Whether the term goes on for certain: true until the deadline, false for ever once the term is over. Reads the clock.
     [[nodiscard]] bool held() const noexcept { return remaining() > duration::zero(); }
 
     /// Time to the deadline; 0 when the term is over, or the guard empty.
-    [[nodiscard]] duration remaining() const noexcept { return lease_ ? lease_->remaining() : duration::zero(); }
+    [[nodiscard]] duration remaining() const noexcept { return newest() ? lease_->remaining() : duration::zero(); }
+
+    /// Whether there is nothing that could be released: never acquired, moved from, or released. A lost guard is not empty.
+    [[nodiscard]] bool empty() const noexcept { return lease_ == nullptr; }
 
     /// The term's fencing token; 0 when the guard is empty.
-    [[nodiscard]] fencing_token token() const noexcept { return lease_ ? lease_->token_ : fencing_token{}; }
+    [[nodiscard]] fencing_token token() const noexcept { return token_; }
 
     /// The lease's name and owner; empty when the guard is empty.
     [[nodiscard]] std::string_view name() const noexcept { return lease_ ? lease_->name() : std::string_view{}; }
@@ -89,33 +99,43 @@ public:
     template <error_report Error>
     bool renew_if_due(Error& ec) noexcept
     {
-        if (lease_) return lease_->extend_if_due(ec);
-        ec = errc::not_held;
-        return false;
+        if (newest()) return lease_->extend_if_due(ec);
+        return report_not_held(ec);
     }
 
-    /// Ends the term, here in any case: the guard is empty afterwards. The outcome is `lost` where `ec` is set.
+    /// Ends the term, here in any case: the guard is empty afterwards. The outcome is `unknown` where `ec` is set.
     template <error_report Error>
     release_outcome release(Error& ec) noexcept
     {
-        if (lease_) return std::exchange(lease_, nullptr)->end_term(ec);
+        if (lease_) return std::exchange(lease_, nullptr)->end_term(std::exchange(token_, fencing_token{}), ec);
         ec = errc::not_held;
-        return release_outcome::lost;
+        return release_outcome::unknown;
     }
 
 private:
     friend Lease;
-    explicit static_lease_guard(Lease& lease) noexcept : lease_{&lease} {}
+    static_lease_guard(Lease& lease, fencing_token token) noexcept : lease_{&lease}, token_{token} {}
+
+    [[nodiscard]] bool newest() const noexcept { return lease_ && lease_->is_newest(token_); }
+
+    // A lost term is no error.
+    template <error_report Error>
+    bool report_not_held(Error& ec) const noexcept
+    {
+        ec.clear();
+        if (!lease_) ec = errc::not_held;
+        return false;
+    }
 
     template <error_report Error>
     bool renew_by(std::optional<duration> ttl, Error& ec) noexcept
     {
-        if (lease_) return lease_->extend(ttl, ec);
-        ec = errc::not_held;
-        return false;
+        if (newest()) return lease_->extend(ttl, ec);
+        return report_not_held(ec);
     }
 
     Lease* lease_ = nullptr;
+    fencing_token token_;
 };
 
 }  // namespace leasehold::inline v0

@@ -11,7 +11,9 @@ struct store_diagnostics {
     std::string sqlstate;        ///< five characters, or empty where the store has none
     int native_error = 0;        ///< the database's own number
     std::string advice;          ///< our words: what went wrong and what to do about it; may be empty
-    std::string server_message;  ///< the server's or driver's words; may repeat what it was sent, never a password
+    /// The server's or driver's words; may repeat what it was sent. odbc_store hides secrets of the connection string in it
+    /// (see there), and escapes control, bidirectional and invisible characters.
+    std::string server_message;
 };
 
 }  // namespace leasehold::inline v0

@@ -11,4 +11,4 @@ struct my_clock {
 #endif
 };
 
-void use(lh::memory_store& store) { lh::basic_lease<lh::memory_store, my_clock> lease{store, "n"}; }
+void use(lh::memory_store& store) { lh::basic_lease<lh::memory_store, my_clock, lh::random_owner_id, lh::no_renewal> lease{store, "n"}; }

@@ -19,8 +19,8 @@
 //
 //     const lh::contract::suite<my_fixture> contract{"my_store"};
 //
-// With CMake: find_package(leasehold CONFIG), and ${leasehold_CONTRACT_INCLUDE_DIR} among the include directories. Boost.Test
-// as a shared library needs BOOST_TEST_DYN_LINK defined for the whole program, or included/unit_test.hpp used instead.
+// With CMake: find_package(leasehold CONFIG COMPONENTS contract), and link leasehold::contract. Elsewhere, Boost.Test as a
+// shared library needs BOOST_TEST_DYN_LINK defined for the whole program, or included/unit_test.hpp used instead.
 //
 // Part of the suite: --run_test=my_store/races; what there is: --list_content. Where a case drew random numbers, its
 // failure names the seed, and LEASEHOLD_TEST_SEED=<seed> in the environment draws them again.

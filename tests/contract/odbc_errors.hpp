@@ -14,6 +14,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -205,6 +207,26 @@ inline void check_connection_strings(const std::string& good)
     check_failure(unbalanced, {.code = lh::errc::store_unavailable, .words = {"driver"}, .secrets = {"hush-hush"}});
 }
 
+// Messages quote names, and names may be words of other messages.
+inline void check_names_in_messages(const std::string& connection_string, const std::vector<std::string>& no_such_table)
+{
+    for (const char* table : {"password_locks", "too_many_clients"}) {
+        lh::odbc_store store{connection_string, with_table(table)};
+        check_failure(store, {.code = lh::errc::schema_missing, .sqlstates = no_such_table, .words = {"create_schema()"}});
+        store.create_schema();
+        // First grants of one name, of which all but one meet a duplicate key.
+        for (int i = 0; i < 20; ++i) {
+            const std::string name = "password reset, the database system is " + std::to_string(i);
+            lh::contract::at_once(4, [&](std::size_t owner) {
+                std::error_code ec;
+                static_cast<void>(store.try_acquire(name, std::to_string(owner), std::chrono::seconds{60}, ec));
+                if (ec) throw std::logic_error{ec.message() + ": " + store.diagnostics().advice};
+            });
+        }
+        BOOST_TEST(store.list().size() == 20U);
+    }
+}
+
 // What servers have in common: log-in, database, address, table, rights.
 inline void check_servers_errors(database_server& server, const std::string& no_such_table)
 {
@@ -223,6 +245,9 @@ inline void check_servers_errors(database_server& server, const std::string& no_
     };
     unavailable(server.connection_string(user, "incorrect-horse", database), "password", "incorrect-horse");
     unavailable(server.connection_string(user, "{in;correct}}horse}", database), "password", "correct}");
+    std::string forgotten = server.connection_string(user, "x2", database);
+    forgotten.replace(forgotten.find(";PWD="), 1, " ");  // the server quotes it as part of the user's name
+    unavailable(forgotten, "password", "x2");
     unavailable(server.connection_string("nobody-we-know", "incorrect-horse", database), "user", "incorrect-horse");
     unavailable(server.connection_string(user, password, "no_such_database"), "Database", "incorrect-horse");
     std::string elsewhere = server.connection_string();
@@ -232,6 +257,7 @@ inline void check_servers_errors(database_server& server, const std::string& no_
 
     check_missing_table(server.connection_string(), {no_such_table});
     check_schema_created_by_many(server.connection_string());
+    check_names_in_messages(server.connection_string(), {no_such_table});
 
     lh::odbc_options options;
     options.on_connect = {"select broken from nowhere"};

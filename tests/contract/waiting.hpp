@@ -45,6 +45,19 @@ void add_waiting(case_list<Fixture> cases)
         BOOST_TEST(store.attempts() == 5);
     });
 
+    // A program that subtracts too much, or has read a zero as a date: on any clock, it must not hang.
+    cases.add("wait_until_an_instant_long_past_is_exactly_one_attempt", [](auto& s) {
+        grant(s.store(), s.name(), "somebody else");
+        observed_store store{s.other()};
+        basic_lease lease{store, s.name(), long_terms, s.clock()};
+        BOOST_TEST(!lease.try_acquire_until(time_point::min()));
+        BOOST_TEST(!lease.try_acquire_until(std::chrono::steady_clock::time_point::min()));
+        BOOST_TEST(!lease.try_acquire_until(std::chrono::system_clock::time_point::min()));
+        BOOST_TEST(!lease.try_acquire_until(std::chrono::sys_days{std::chrono::year{1600} / 1 / 1}));
+        BOOST_TEST(!lease.try_lock_until(std::chrono::system_clock::time_point{}));
+        BOOST_TEST(store.attempts() == 5);
+    });
+
     cases.add("wait_that_was_cancelled_before_does_not_call_the_store", [](auto& s) {
         observed_store store{s.store()};
         basic_lease lease{store, s.name(), long_terms, s.clock()};
@@ -76,7 +89,7 @@ void add_waiting(case_list<Fixture> cases)
         BOOST_TEST(!waits.error());
         BOOST_TEST(waits.ended_at() - begun >= s.ttl());
         BOOST_TEST(waits.ended_at() - begun < s.ttl() + soon);
-        BOOST_TEST(waiting::wait_queues::waiting() == 0U);
+        BOOST_TEST(waiting::own_queue::threads_waiting() == 0U);
         BOOST_TEST(shown(s) == before);
         BOOST_TEST(guard.release() == release_outcome::released);
         BOOST_TEST(shown(s).empty());
@@ -98,7 +111,7 @@ void add_waiting(case_list<Fixture> cases)
         BOOST_TEST(std::chrono::steady_clock::now() - cancelled < soon);
         BOOST_TEST(!waits.guard());
         BOOST_TEST(!waits.error());
-        BOOST_TEST(waiting::wait_queues::waiting() == 0U);
+        BOOST_TEST(waiting::own_queue::threads_waiting() == 0U);
         BOOST_TEST(shown(s) == before);
         BOOST_TEST(guard.release() == release_outcome::released);
         BOOST_TEST(shown(s).empty());
@@ -218,7 +231,7 @@ void add_turns(case_list<Fixture> cases)
         const fencing_token first = grant(s.store(), s.name(), "crashed", s.ttl());
         basic_lease lease{s.other(), s.name(), long_terms, s.clock()};
         waiter waits{lease, s.clock()};
-        BOOST_REQUIRE(eventually([] { return waiting::wait_queues::waiting() == 1; }));
+        BOOST_REQUIRE(eventually([] { return waiting::own_queue::threads_waiting() == 1; }));
         s.let_pass(s.ttl() * 7 / 8);
         BOOST_REQUIRE(comes_true(s, [&] { return waits.ended(); }, s.ttl() + soon));
         BOOST_TEST(waits.guard().token() > first);
@@ -263,7 +276,7 @@ void add_turns(case_list<Fixture> cases)
                 }
                 ++ended;
             });
-        BOOST_TEST(eventually([] { return waiting::wait_queues::waiting() == threads; }));
+        BOOST_TEST(eventually([] { return waiting::own_queue::threads_waiting() == threads; }));
         BOOST_TEST(ended == 0U);
         release(s.store(), s.name(), "holder", first);
         BOOST_TEST(comes_true(s, [&] { return ended == threads; }));
@@ -314,7 +327,7 @@ void add_turns(case_list<Fixture> cases)
             grant(s.store(), s.name(), "crashed", s.ttl());
             basic_lease lease{s.other(), s.name(), long_terms, s.clock()};
             waiter waits{lease, s.clock()};
-            BOOST_REQUIRE(eventually([] { return waiting::wait_queues::waiting() == 1; }));
+            BOOST_REQUIRE(eventually([] { return waiting::own_queue::threads_waiting() == 1; }));
             s.fixture.delete_row(s.name());
             BOOST_REQUIRE(comes_true(s, [&] { return waits.ended(); }, s.ttl() + soon));
             BOOST_TEST(waits.guard().held());
@@ -325,7 +338,7 @@ void add_turns(case_list<Fixture> cases)
             grant(s.store(), s.name(), "crashed", s.ttl());
             basic_lease lease{s.other(), s.name(), long_terms, s.clock()};
             waiter waits{lease, s.clock()};
-            BOOST_REQUIRE(eventually([] { return waiting::wait_queues::waiting() == 1; }));
+            BOOST_REQUIRE(eventually([] { return waiting::own_queue::threads_waiting() == 1; }));
             {
                 const auto outage = s.fixture.begin_outage();
                 BOOST_REQUIRE(comes_true(s, [&] { return waits.ended(); }, s.ttl() + soon));
@@ -333,7 +346,7 @@ void add_turns(case_list<Fixture> cases)
             BOOST_TEST(!waits.guard());
             BOOST_TEST(waits.error());
             BOOST_TEST((waits.error() != leftover()));
-            BOOST_TEST(waiting::wait_queues::waiting() == 0U);
+            BOOST_TEST(waiting::own_queue::threads_waiting() == 0U);
             s.let_expire(s.ttl());
             BOOST_TEST(acquire(s.other(), s.name(), "the next").granted());
         });

@@ -13,13 +13,17 @@
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
+#include <barrier>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace lh = leasehold;
 using namespace leasehold_test;
@@ -40,6 +44,13 @@ std::error_code call(lh::odbc_store& store)
     return ec;
 }
 
+std::string through(const tcp_gate& gate, const database_server& server)
+{
+    std::string text = server.connection_string();
+    const std::string port = "Port=" + std::to_string(server.port());
+    return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
+}
+
 std::optional<std::string> next_word(child_process& child, const std::string& word)
 {
     std::optional<std::string> line;
@@ -52,7 +63,7 @@ std::optional<std::string> next_word(child_process& child, const std::string& wo
 
 BOOST_AUTO_TEST_SUITE(hanging_calls)
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(are_sixteen_at_most_and_counted_and_end_when_the_server_goes_on, Server, servers)
+BOOST_AUTO_TEST_CASE_TEMPLATE(are_bounded_and_counted_and_end_when_the_server_goes_on, Server, servers)
 {
     constexpr auto call_timeout = 100ms;
     Server server;
@@ -61,15 +72,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(are_sixteen_at_most_and_counted_and_end_when_the_s
     BOOST_REQUIRE(eventually([&] { return !call(store); }));
     server.freeze();
     const std::uint64_t before = store.abandoned_calls();
-    for (std::size_t i = 1; i <= lh::odbc::detail::abandoned_calls_max; ++i) {
+    const std::size_t most = lh::odbc::detail::abandoned_calls_max + store.options().pool_size;
+    for (std::size_t i = 1; i <= most; ++i) {
         BOOST_TEST((call(store) == lh::errc::store_timeout));
         BOOST_TEST(store.hanging_calls() == i);
     }
     const auto begun = now();
     for (int i = 0; i < 100; ++i) BOOST_TEST((call(store) == lh::errc::store_unavailable));
     BOOST_TEST((now() - begun < slack));
-    BOOST_TEST(store.hanging_calls() == lh::odbc::detail::abandoned_calls_max);
-    BOOST_TEST(store.abandoned_calls() - before == lh::odbc::detail::abandoned_calls_max);
+    BOOST_TEST(store.hanging_calls() == most);
+    BOOST_TEST(store.abandoned_calls() - before == most);
     server.thaw();
     BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
     BOOST_TEST(eventually([&] { return !call(store); }, 30s));
@@ -81,10 +93,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(return_in_time_where_the_network_drops_all_packets
     Server server;
     lh::odbc_store{server.connection_string()}.create_schema();
     tcp_gate gate{server.port()};
-    std::string through_gate = server.connection_string();
-    const std::string port = "Port=" + std::to_string(server.port());
-    through_gate.replace(through_gate.find(port), port.size(), "Port=" + std::to_string(gate.port()));
-    lh::odbc_store store{through_gate, lh::odbc_options{.call_timeout = call_timeout}};
+    lh::odbc_store store{through(gate, server), lh::odbc_options{.call_timeout = call_timeout}};
     BOOST_REQUIRE(eventually([&] { return !call(store); }));
     gate.stall();
     for (int i = 0; i < 3; ++i) {
@@ -97,6 +106,74 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(return_in_time_where_the_network_drops_all_packets
     gate.pass();
     BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
     BOOST_TEST(eventually([&] { return !call(store); }, 30s));
+}
+
+// Sixteen and more connections that a router has forgotten: calls get through again before TCP has given up all of them.
+BOOST_AUTO_TEST_CASE_TEMPLATE(on_connections_that_went_dead_together_do_not_stop_the_store, Server, servers)
+{
+    constexpr std::size_t sessions = 24;
+    Server server;
+    lh::odbc_store{server.connection_string()}.create_schema();
+    tcp_gate gate{server.port()};
+    lh::odbc_store store{through(gate, server), lh::odbc_options{.call_timeout = 1s, .pool_size = sessions}};
+    const auto all_at_once = [&] {
+        std::barrier together{static_cast<std::ptrdiff_t>(sessions)};
+        std::atomic<std::size_t> well = 0;
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < sessions; ++i)
+            threads.emplace_back([&] {
+                together.arrive_and_wait();
+                if (!call(store)) ++well;
+            });
+        threads.clear();
+        return well.load();
+    };
+    const auto all_are_connected = [&] {
+        gate.delay(10ms);  // so that their calls overlap
+        const bool connected = eventually([&] { return all_at_once() > 0 && store.sessions() > sessions / 2; }, 30s);
+        gate.pass();
+        return connected;
+    };
+    BOOST_REQUIRE(all_are_connected());
+
+    // One after the other: the first that hangs says what the others are worth.
+    gate.forget();
+    BOOST_TEST((call(store) == lh::errc::store_timeout));
+    for (int i = 0; i < 30; ++i) BOOST_TEST(!call(store));
+    BOOST_TEST(store.hanging_calls() >= 1U);
+    BOOST_TEST(store.hanging_calls() < sessions / 2);
+
+    // All at once: as many hang as there are sessions, and then no more.
+    BOOST_REQUIRE(all_are_connected());
+    gate.forget();
+    static_cast<void>(all_at_once());
+    BOOST_TEST(store.hanging_calls() > sessions / 2);
+    BOOST_TEST(eventually([&] { return all_at_once() == sessions; }, 30s));
+    gate.cut();
+    BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
+}
+
+// However many threads there are.
+BOOST_AUTO_TEST_CASE(are_no_more_than_allowed_at_once)
+{
+    constexpr std::size_t threads_count = 64;
+    postgresql_server server;
+    lh::odbc_store{server.connection_string()}.create_schema();
+    tcp_gate gate{server.port()};
+    lh::odbc_store store{through(gate, server), lh::odbc_options{.call_timeout = 300ms, .pool_size = 8}};
+    BOOST_REQUIRE(eventually([&] { return !call(store); }));
+    gate.stall();
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < threads_count; ++i)
+            threads.emplace_back([&] {
+                for (int calls = 0; calls < 5; ++calls) static_cast<void>(call(store));
+            });
+    }
+    BOOST_TEST(store.hanging_calls() == lh::odbc::detail::abandoned_calls_max + 8);
+    gate.cut();
+    gate.pass();
+    BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
 }
 
 // Not a test by itself: what the child of the next one does. It ends with a call, a wait and a renewal in the driver.

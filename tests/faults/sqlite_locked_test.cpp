@@ -48,4 +48,23 @@ BOOST_AUTO_TEST_CASE(does_not_make_ones_own_term_busy_nor_forget_a_release)
     BOOST_TEST(next.token > ours.token);  // the release was made first
 }
 
+BOOST_AUTO_TEST_CASE(keeps_no_call_longer_than_call_timeout_whatever_the_connection_string_says)
+{
+    const temporary_directory folder;
+    const std::string plain = sqlite_connection_string(folder.path() / "leases.db");
+    for (const std::string& connection_string : {plain + ";Timeout=10000", "Timeout=10000;" + plain}) {
+        lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = 300ms}};
+        store.create_schema();  // from now on its calls are made on this very thread
+        odbc_connection writer{plain};
+        writer.begin();
+        writer.execute("update leasehold set token = token where name = ''");
+        const auto begun = std::chrono::steady_clock::now();
+        std::error_code ec;
+        BOOST_TEST(!store.try_acquire("n", "we", 1min, ec).granted());
+        BOOST_TEST((ec == lh::errc::store_conflict || ec == lh::errc::store_timeout), ec.message());
+        BOOST_TEST((std::chrono::steady_clock::now() - begun < 5s));  // 0.3 s, and some for a busy machine
+        writer.roll_back();
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

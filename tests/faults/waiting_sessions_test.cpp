@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(all_threads_of_a_process_that_wait_for_a_name_are_
         threads.emplace_back([&] {
             if (shared.acquire()) ++granted;
         });
-    BOOST_REQUIRE(eventually([] { return lh::waiting::wait_queues::waiting() == 1000; }));
+    BOOST_REQUIRE(eventually([] { return lh::waiting::own_queue::threads_waiting() == 1000; }));
     BOOST_REQUIRE(s.are_in_line(1));
     BOOST_TEST(s.sessions() <= 3);  // the holder's, one of the waiters' pool, the one in line
     guard.release();
@@ -175,8 +175,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(no_lock_outlives_its_term, Server, servers)
         BOOST_TEST(!other.try_acquire());
         BOOST_TEST(guard.renew());
         std::error_code ec;
-        BOOST_TEST(s.stores[0].try_acquire("n", holder.owner(), 1min, ec).granted());  // the same term again
-        guard.release();
+        const auto again = s.stores[0].try_acquire("n", holder.owner(), 1min, ec);  // the lock goes with the new term
+        BOOST_TEST(again.granted());
+        BOOST_TEST(guard.release() == lh::release_outcome::lost);
+        BOOST_TEST(s.locks() == 1);
+        BOOST_TEST(s.stores[0].release("n", holder.owner(), again.token, {}, ec));
     }
     BOOST_TEST(s.locks() == 0);
     lh::basic_lease elsewhere{s.stores[1], "n", terms};

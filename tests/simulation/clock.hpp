@@ -47,6 +47,8 @@ public:
     bool wait_until(leasehold::waker& w, leasehold::time_point t) const
     {
         const std::int64_t local = t.time_since_epoch().count();
+        // As the other clocks do: the caller may have a lock, and is not to be stopped with it.
+        if (t <= of_->now(scheduler::running().now())) return false;
         return scheduler::running().wait(t == leasehold::time_point::max() ? never : of_->clock.when(local), &w);
     }
 

@@ -4,7 +4,7 @@
 
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/renew_policy/renew_for.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ struct any_policy {
     {
         switch (which) {
         case kind::none: return leasehold::no_renewal{}.next(state);
-        case kind::until: return leasehold::renew_until{max, fraction}.next(state);
+        case kind::until: return leasehold::renew_for{max, fraction}.next(state);
         default: return fraction.next(state);
         }
     }

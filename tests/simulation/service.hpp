@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -171,14 +172,27 @@ private:
     {
         const cancellations::one& cancel = cancellations_.after(random().below(wishes().ttl * 3));
         leasehold::leader_election_options options;
-        options.first_retry = leasehold::duration{wishes().ttl / 50};
-        options.last_retry = leasehold::duration{wishes().ttl / 4};
-        options.pause_after_term = leasehold::duration{wishes().ttl / 50};
+        options.retry_min = leasehold::duration{wishes().ttl / 50};
+        options.retry_max = leasehold::duration{wishes().ttl / 4};
+        options.cooldown = leasehold::duration{wishes().ttl / 50};
         options.on_stepped_down = [this](leasehold::step_down_reason why) {
             world_.tell(self_, 'd', static_cast<int>(why), [] { return std::string{"stepped down"}; });
         };
+        leasehold::fencing_token seen;
+        if (random().chance(512))
+            options.on_leader_observed = [&](const leasehold::lease_record& leader) {
+                if (leader.token == seen) world_.fail("a leader is told of once", self_.label + " is told of a leader again");
+                seen = leader.token;
+            };
         leasehold::leader_election election{*t.right, options};
+        std::optional<std::stop_token> helpers;  // of the term before, who had its token
         election.run(cancel.token(), [&](leasehold::leader_term<lease>& term) {
+            check_told(helpers);
+            helpers = term.stop_token();
+            const std::stop_callback helper{*helpers, [&] {
+                                                if (election.is_leader())
+                                                    world_.fail("who is to step down does not lead", self_.label + " leads");
+                                            }};
             const believers::belief believes{believers_, self_, term.guard(), t.name, t.owner, random().chance(700)};
             ++world_.faults.terms;
             world_.tell(self_, 'e', term.token().value(),
@@ -189,7 +203,15 @@ private:
                 if (random().chance(512)) write(t, term.guard(), 0);
             }
         });
+        check_told(helpers);
         cancellations_.check(cancel);
+    }
+
+    // Whoever leads gives the term's token to others: they must not go on when another may lead.
+    void check_told(const std::optional<std::stop_token>& helpers)
+    {
+        if (helpers && !helpers->stop_requested())
+            world_.fail("helpers are told that leading is over", self_.label + " stepped down and told nobody");
     }
 
     void lock(thing& t)

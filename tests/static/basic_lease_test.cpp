@@ -35,10 +35,19 @@ static_assert(std::same_as<deduced<lh::basic_memory_store<lh::manual_clock>&, co
                            lh::basic_lease<lh::basic_memory_store<lh::manual_clock>, lh::manual_clock, lh::fixed_owner_id,
                                            lh::no_renewal>>);
 static_assert(std::same_as<decltype(lh::basic_lease{std::declval<lh::memory_store&>(), "n", {.ttl = 30s}}), one_to_two>);
+
+// what follows the name comes in any order
+static_assert(std::same_as<deduced<lh::memory_store&, const char*, std::chrono::seconds>, one_to_two>);
+static_assert(std::same_as<deduced<lh::memory_store&, const char*, lh::no_renewal, const lh::fixed_owner_id&, lh::manual_clock&, std::chrono::minutes>,
+                           lh::basic_lease<lh::memory_store, lh::manual_clock, lh::fixed_owner_id, lh::no_renewal>>);
+static_assert(std::same_as<deduced<lh::memory_store&, const char*, lh::fixed_owner_id, lh::lease_terms&>,
+                           lh::basic_lease<lh::memory_store, lh::steady_clock, lh::fixed_owner_id>>);
+static_assert(std::same_as<decltype(lh::basic_lease{std::declval<lh::memory_store&>(), "n", {.ttl = 30s}, {}, lh::fixed_owner_id{"o"}}),
+                           lh::basic_lease<lh::memory_store, lh::steady_clock, lh::fixed_owner_id>>);
 static_assert(std::same_as<decltype(lh::basic_memory_store{lh::manual_clock{}}), lh::basic_memory_store<lh::manual_clock>>);
 static_assert(std::same_as<lh::memory_store, lh::basic_memory_store<lh::steady_clock>>);
 
-// guards move and do not copy; leases do neither
+// guards and leases move and do not copy
 using lease_type = one_to_two;
 using guard_type = lease_type::guard_type;
 static_assert(std::is_nothrow_default_constructible_v<guard_type>);
@@ -46,8 +55,8 @@ static_assert(std::is_nothrow_move_constructible_v<guard_type> && std::is_nothro
 static_assert(std::is_nothrow_swappable_v<guard_type> && std::is_nothrow_destructible_v<guard_type>);
 static_assert(!std::is_copy_constructible_v<guard_type> && !std::is_copy_assignable_v<guard_type>);
 static_assert(!std::convertible_to<guard_type, bool> && std::is_constructible_v<bool, guard_type>);
-static_assert(!std::is_copy_constructible_v<lease_type> && !std::is_move_constructible_v<lease_type>);
-static_assert(!std::is_copy_assignable_v<lease_type> && !std::is_move_assignable_v<lease_type>);
+static_assert(!std::is_copy_constructible_v<lease_type> && !std::is_copy_assignable_v<lease_type>);
+static_assert(std::is_nothrow_move_constructible_v<lease_type> && std::is_nothrow_move_assignable_v<lease_type>);
 static_assert(!std::is_constructible_v<lease_type, lh::memory_store, const char*>,
               "a temporary store would be gone at once");
 static_assert(!std::is_constructible_v<lease_type, const lh::memory_store&, const char*>);
@@ -125,7 +134,7 @@ struct policy_that_changes {
     std::optional<lh::duration> next(lh::renewal_state);
 };
 static_assert(lh::renew_policy<lh::no_renewal> && lh::renew_policy<lh::renew_at_fraction> &&
-              lh::renew_policy<lh::renew_until>);
+              lh::renew_policy<lh::renew_for>);
 static_assert(!lh::renew_policy<policy_of_duration> && !lh::renew_policy<policy_that_changes> &&
               !lh::renew_policy<lh::random_owner_id>);
 
@@ -134,7 +143,7 @@ static_assert(terms.safety_margin == 3s && terms.valid());
 static_assert(lh::checked_terms({.ttl = 10s, .safety_margin = 1s}) == lh::lease_terms{.ttl = 10s});
 static_assert(!lh::lease_terms{.ttl = 1s, .safety_margin = 1s}.valid());
 static_assert(lh::renew_at_fraction{1, 2}.next({.granted = {}, .ttl = 10s, .attempt = 0}) == 5s);
-static_assert(lh::renew_until{1s}.next({.granted = 2s, .ttl = 10s, .attempt = 0}) == std::nullopt);
+static_assert(lh::renew_for{1s}.next({.granted = 2s, .ttl = 10s, .attempt = 0}) == std::nullopt);
 static_assert(lh::no_renewal{}.next({}) == std::nullopt);
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/renew_policy/concept.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/renew_policy/renew_for.hpp>
 
 #include <chrono>
 #include <memory>
@@ -52,5 +53,27 @@ static_assert(!lh::renew_policy<of_milliseconds>);
 static_assert(!lh::renew_policy<changes_itself>);
 static_assert(!lh::renew_policy<without_state>);
 static_assert(!lh::renew_policy<move_only>);
+
+// A clock that can't be waited on has nothing in the background.
+struct tick_clock {
+    lh::time_point now() const noexcept;
+};
+struct at_its_own_pace {
+    static constexpr bool never_renews = true;
+    std::optional<lh::duration> next(lh::renewal_state) const noexcept;
+};
+struct says_that_it_renews {
+    static constexpr bool never_renews = false;
+    std::optional<lh::duration> next(lh::renewal_state) const noexcept;
+};
+
+static_assert(lh::renew_policy_on_clock<lh::renew_at_fraction, lh::steady_clock>);
+static_assert(lh::renew_policy_on_clock<lh::no_renewal, lh::steady_clock>);
+static_assert(lh::renew_policy_on_clock<lh::no_renewal, tick_clock>);
+static_assert(lh::renew_policy_on_clock<at_its_own_pace, tick_clock>);
+static_assert(!lh::renew_policy_on_clock<says_that_it_renews, tick_clock>);
+static_assert(!lh::renew_policy_on_clock<lh::renew_at_fraction, tick_clock>);
+static_assert(!lh::renew_policy_on_clock<lh::renew_for, tick_clock>);
+static_assert(!lh::renew_policy_on_clock<archetype, tick_clock>);
 
 }  // namespace

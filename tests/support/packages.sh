@@ -5,7 +5,7 @@
 #   need_packages g++=command:g++ libboost-test-dev=header:boost/test/unit_test.hpp ... || exit
 #
 # Each argument is a Debian package and, after `=`, what shows that its work is done without it (all of them, by commas):
-#   command:NAME   header:PATH   file:GLOB   odbc-driver:NAME
+#   command:NAME   header:PATH   library:NAME   file:GLOB   odbc-driver:NAME
 # Where that is so, or the package is installed, nothing happens, on any system. What is missing is installed by apt-get
 # on Debian and Ubuntu, with sudo only if we are not root; elsewhere it is named, and the status is 2.
 # LEASEHOLD_NO_INSTALL=1 in the environment installs nothing anywhere.
@@ -20,6 +20,12 @@ leasehold_probe() # kind:value
     header)
         for folder in /usr/include /usr/local/include /opt/homebrew/include /usr/include/*-linux-gnu; do
             [ -e "$folder/$value" ] && return 0
+        done
+        return 1
+        ;;
+    library)
+        for folder in /usr/lib /usr/lib64 /usr/local/lib /opt/homebrew/lib /usr/lib/*-linux-gnu; do
+            compgen -G "$folder/lib$value.*" >/dev/null && return 0
         done
         return 1
         ;;
@@ -88,7 +94,9 @@ leasehold_gcc_packages=(g++=command:g++)
 leasehold_clang_packages=(clang=command:clang++)
 leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
 leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
-leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp libboost-context-dev=header:boost/context/fiber.hpp
+# Since Boost 1.92 one package has the headers of all its libraries.
+leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp,library:boost_unit_test_framework
+    libboost-context-dev=header:boost/context/fiber.hpp,library:boost_context
     libcli11-dev=header:CLI/CLI.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
     bash-completion=file:/usr/share/bash-completion/bash_completion
     git=command:git pkg-config=command:pkg-config python3=command:python3

@@ -20,21 +20,6 @@
 // Found by argument-dependent look-up from Boost.Test.
 namespace leasehold {
 
-inline std::ostream& boost_test_print_type(std::ostream& out, errc code)
-{
-    return out << "errc " << static_cast<int>(code) << " (" << make_error_code(code).message() << ')';
-}
-
-inline std::ostream& boost_test_print_type(std::ostream& out, acquire_status status)
-{
-    return out << (status == acquire_status::granted ? "granted" : "busy");
-}
-
-inline std::ostream& boost_test_print_type(std::ostream& out, release_outcome outcome)
-{
-    return out << (outcome == release_outcome::released ? "released" : "lost");
-}
-
 inline std::ostream& boost_test_print_type(std::ostream& out, const lease_record& record)
 {
     return out << '{' << record.name << ", owner " << record.owner << ", token " << record.token << ", remaining "
@@ -43,8 +28,7 @@ inline std::ostream& boost_test_print_type(std::ostream& out, const lease_record
 
 inline std::ostream& boost_test_print_type(std::ostream& out, const acquire_result& result)
 {
-    return boost_test_print_type(out << '{', result.status)
-           << ", token " << result.token << ", remaining "
+    return out << '{' << result.status << ", token " << result.token << ", remaining "
            << std::chrono::duration<double, std::milli>{result.remaining}.count() << " ms}";
 }
 

@@ -156,6 +156,21 @@ void tcp_gate::refuse()
     wake();
 }
 
+void tcp_gate::forget()
+{
+    {
+        const std::lock_guard lock{mutex_};
+        forgotten_.splice(forgotten_.end(), connections_);
+    }
+    wake();
+}
+
+void tcp_gate::lead_to(int server_port)
+{
+    const std::lock_guard lock{mutex_};
+    server_port_ = server_port;
+}
+
 void tcp_gate::half_close(direction which)
 {
     {
@@ -170,11 +185,13 @@ void tcp_gate::half_close(direction which)
 
 void tcp_gate::reset_all()
 {
-    for (connection& each : connections_) {
-        reset(each.client);
-        reset(each.server);
+    for (auto* list : {&connections_, &forgotten_}) {
+        for (connection& each : *list) {
+            reset(each.client);
+            reset(each.server);
+        }
+        list->clear();
     }
-    connections_.clear();
 }
 
 void tcp_gate::serve()

@@ -44,6 +44,11 @@ public:
     void cut();
     /// Cuts, and resets new connections at once, until pass().
     void refuse();
+    /// The connections there are stay open, and nothing arrives through them any more, not even their end; new ones go
+    /// through. As where a router has forgotten them. Until cut().
+    void forget();
+    /// New connections go to this port of 127.0.0.1, as where an address has moved to another server.
+    void lead_to(int server_port);
     /// Ends one way of the connections there are: `to_server` lets the server read the end of the client's bytes, while what
     /// it answers still comes through.
     void half_close(direction which);
@@ -84,16 +89,17 @@ private:
     void change(direction which, const rule& to);
     void wake();
 
-    const int server_port_;
     int listener_ = -1;
     int waker_ = -1;
     int port_ = 0;
     mutable std::mutex mutex_;  // held whenever a byte moves
+    int server_port_;
     rule to_server_;
     rule to_client_;
     bool refusing_ = false;
     bool stopping_ = false;
     std::list<connection> connections_;
+    std::list<connection> forgotten_;
     std::thread thread_;
 };
 

@@ -3,12 +3,26 @@
 #include <contract/odbc_connection.hpp>
 #include <tool/tool_fixture.hpp>
 
+#include <leasehold/odbc/odbc_store.hpp>
+
 #include <boost/test/unit_test.hpp>
 
-#include <fstream>
 #include <string>
 
 using namespace leasehold_test;
+
+namespace lh = leasehold;
+
+namespace {
+
+/// As if nobody had used the names for years.
+void make_old(const std::string& database)
+{
+    odbc_connection own{sqlite_connection_string(database)};
+    own.execute("update leasehold set expires_at = 1 where name <> ''");
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(tool_looks)
 
@@ -79,30 +93,6 @@ BOOST_FIXTURE_TEST_CASE(init_prints_or_makes_the_table, tool_fixture)
     BOOST_TEST(run({"show", "job"}, {{"LEASEHOLD_STORE", store}, {"LEASEHOLD_TABLE", "mine"}}).status.code == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_default_store_is_a_file_in_a_folder_of_the_user_s_own, tool_fixture)
-{
-    BOOST_TEST(run_words("list").status.success());
-    const auto folder = std::filesystem::status(path("state/leasehold"));
-    BOOST_TEST(std::filesystem::exists(path("state/leasehold/leases.db")));
-    BOOST_TEST((folder.permissions() == std::filesystem::perms::owner_all));
-    const auto homeless = run({"list"}, {{"XDG_STATE_HOME", ""}, {"HOME", ""}});
-    BOOST_TEST(homeless.status.code == 64);
-    BOOST_TEST(run({"list"}, {{"XDG_STATE_HOME", ""}, {"HOME", path("home")}}).status.success());
-    BOOST_TEST(std::filesystem::exists(path("home/.local/state/leasehold/leases.db")));
-}
-
-BOOST_FIXTURE_TEST_CASE(a_store_can_be_named_in_a_file, tool_fixture)
-{
-    std::ofstream{path("store")} << "# the database of the tests\n\n"
-                                 << sqlite_connection_string(path("other.db")) << ";PWD=secret\n";
-    BOOST_TEST(run({"init", "--store-file", path("store")}).err.find("chmod 600") != std::string::npos);
-    std::filesystem::permissions(path("store"), std::filesystem::perms::owner_read);
-    const auto quiet = run({"list"}, {{"LEASEHOLD_STORE_FILE", path("store")}});
-    BOOST_TEST(quiet.status.success());
-    BOOST_TEST(quiet.err == "");
-    BOOST_TEST(run({"list", "--store-file", path("none")}).status.code == 64);
-}
-
 BOOST_FIXTURE_TEST_CASE(a_database_that_is_not_there_is_69, tool_fixture)
 {
     const auto failed = run({"run", "job", "--store", sqlite_connection_string("/no/such/folder/leases.db"), "--", "true"});
@@ -126,15 +116,45 @@ BOOST_FIXTURE_TEST_CASE(doctor_checks_and_says_so, tool_fixture)
     BOOST_TEST(run({"doctor", "--store", sqlite_connection_string(path("empty.db"))}).status.code == 69);
 }
 
+BOOST_FIXTURE_TEST_CASE(doctor_says_it_in_json_too, tool_fixture)
+{
+    const auto result = run_words("doctor --json");
+    BOOST_TEST(result.status.success());
+    BOOST_TEST(result.out.starts_with("{\"store\": \"Driver="), result.out);
+    BOOST_TEST(result.out.find("\"table\": \"leasehold\", \"findings\": [{\"is\": \"ok\", \"text\": \"connects, and") !=
+                   std::string::npos,
+               result.out);
+    BOOST_TEST(result.out.ends_with("}], \"well\": true}\n"), result.out);
+    BOOST_TEST(result.out.find('\n') == result.out.size() - 1);
+    const auto failed = run({"doctor", "--json", "--store", sqlite_connection_string(path("empty.db"))});
+    BOOST_TEST(failed.status.code == 69);
+    BOOST_TEST(failed.out == "");
+}
+
 BOOST_FIXTURE_TEST_CASE(wrong_command_lines_are_64_and_say_what_is_right, tool_fixture)
 {
     const std::pair<const char*, const char*> wrong[]{
-        {"", "see leasehold --help"},
-        {"frobnicate", "see leasehold --help"},
+        {"frobnicate", "there is no subcommand 'frobnicate'; see leasehold --help"},
+        {"lsit", "there is no subcommand 'lsit': did you mean list? See leasehold --help"},
+        {"help lsit", "did you mean list?"},
+        {"relaese job --force", "did you mean release?"},
+        {"ls", "did you mean list?"},
+        {"--store x list", "a subcommand comes first, then its options"},
+        {"list --jsno", "there is no option --jsno: did you mean --json? See leasehold list --help"},
+        {"run --nowiat job -- true", "there is no option --nowiat: did you mean --nowait?"},
+        {"show -odd", "put -- before what begins with -"},
+        {"show -- -odd -odd", "'-odd' was not expected"},
+        {"init more", "'more' was not expected"},
+        {"version more", "'more' was not expected"},
+        {"purge", "--unused-for is required"},
+        {"purge --unused-for 59s --yes", "--unused-for must be at least 1m"},
+        {"purge --unused-for 1h", "say --yes"},
         {"run", "see leasehold run --help"},
         {"run job", "the command is missing; it comes last, after --"},
         {"run job --", "the command is missing"},
-        {"run job echo", "see leasehold run --help"},
+        {"run job echo", "put -- before the command, as in: leasehold run job -- echo; see leasehold run --help"},
+        {"run job ls -l --nowait", "as in: leasehold run job -- ls -l --nowait;"},
+        {"run ls -l", "put -- before the command, as in: leasehold run NAME -- COMMAND ARGUMENT..."},
         {"run job --ttl 5 -- true", "--ttl: '5' is no duration: the unit is missing"},
         {"run job --wait 1x -- true", "--wait: '1x' is no duration: there is no such unit"},
         {"run job --wait 1s --nowait -- true", "excludes"},
@@ -142,7 +162,6 @@ BOOST_FIXTURE_TEST_CASE(wrong_command_lines_are_64_and_say_what_is_right, tool_f
         {"run job --margin 1s --kill-after 2s -- true", "--margin 1s is shorter than --kill-after 2s"},
         {"run job -E 300 -- true", "300"},
         {"elect job --restart sometimes -- true", "see leasehold elect --help"},
-        {"list -- true", "runs no command"},
         {"wait job", "wait needs --free or --held"},
         {"wait job --free --held", "see leasehold wait --help"},
         {"watch --interval 1ms", "at least 10ms"},
@@ -153,15 +172,76 @@ BOOST_FIXTURE_TEST_CASE(wrong_command_lines_are_64_and_say_what_is_right, tool_f
         BOOST_TEST(result.err.starts_with("leasehold: "));
         BOOST_TEST(result.err.find(says) != std::string::npos, words << " says: " << result.err);
     }
+    BOOST_TEST(run({"run", "job", "sh", "-c", "it's"}).err.find("-- sh -c 'it'\\''s';") != std::string::npos);
+    BOOST_TEST(run({"init", "DSN=ops;PWD=secret"}).err.find("secret") == std::string::npos);
     BOOST_TEST(run({"run", "", "--", "true"}).status.code == 64);
     BOOST_TEST(run({"run", "job", "--owner", std::string(200, 'x'), "--", "true"}).status.code == 64);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_subcommand_they_are_listed_and_it_is_64, tool_fixture)
+{
+    const auto nothing = run({});
+    BOOST_TEST(nothing.status.code == 64);
+    BOOST_TEST(nothing.out == "");
+    for (const char* words :
+         {"\n  run  ", "Run a command while holding a lease", "\n  purge  ", "leasehold help SUBCOMMAND"})
+        BOOST_TEST(nothing.err.find(words) != std::string::npos, nothing.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(help_and_version_are_words_too, tool_fixture)
+{
+    BOOST_TEST(run_words("version").out == run_words("--version").out);
+    BOOST_TEST(run_words("help").out == run_words("--help").out);
+    BOOST_TEST(run_words("help run").out == run_words("run --help").out);
+    BOOST_TEST(run_words("help help").status.success());
+}
+
+BOOST_FIXTURE_TEST_CASE(control_characters_in_what_was_typed_are_shown_escaped, tool_fixture)
+{
+    const std::string forged = "job\nleasehold: all is well \xE2\x80\xAE\xC2\x9B";
+    const std::string escaped = "job\\nleasehold: all is well \\u{202e}\\u{9b}";
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{forged}, {"init", forged}, {"list", "--" + forged}, {"run", "x", forged}}) {
+        const auto refused = run(words);
+        BOOST_TEST(refused.status.code == 64);
+        BOOST_TEST(refused.err.find(escaped) != std::string::npos, refused.err);
+        BOOST_TEST(refused.err.find('\n') == refused.err.size() - 1);
+    }
+    BOOST_TEST(run({"run", forged, "--min-hold", "1m", "--", "true"}).status.success());
+    for (const std::string& shown :
+         {run({"list"}).out, run({"show", forged}).out, run({"run", forged, "-n", "-v", "--", "true"}).err,
+          run({"release", forged, "--force"}).out, run({"show", forged}).out})
+        BOOST_TEST(shown.find(escaped) != std::string::npos, shown);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_name_that_begins_with_a_dash_is_shown_and_released_after_a_double_dash, tool_fixture)
+{
+    lh::odbc_store store{sqlite_connection_string(path("leases.db"))};
+    std::error_code ec;
+    BOOST_REQUIRE(store.try_acquire("-odd", "somebody", 1min, ec).granted());
+    BOOST_TEST(run_words("list -- -o").out.find("-odd") != std::string::npos);
+    BOOST_TEST(run_words("show --json -- -odd").out.starts_with("{\"name\": \"-odd\""));
+    BOOST_TEST(run_words("wait --held -- -odd").status.success());
+    BOOST_TEST(run_words("release --force -- -odd").status.success());
+    BOOST_TEST(run_words("show -- -odd").out == "-odd is free\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(purge_removes_names_that_nobody_uses, tool_fixture)
+{
+    BOOST_TEST(run_words("run job -- true").status.success());
+    const auto none = run_words("purge --unused-for 1m --yes");
+    BOOST_TEST(none.status.success());
+    BOOST_TEST(none.out == "0 names that nobody has held for 1m were removed\n");
+    make_old(path("leases.db"));
+    BOOST_TEST(run_words("purge --unused-for 1m --yes").out == "1 name that nobody has held for 1m was removed\n");
+    BOOST_TEST(run({"run", "job", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN"}).out == "2\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(every_subcommand_has_help_and_examples, tool_fixture)
 {
     BOOST_TEST(run_words("--version").out.starts_with("leasehold "));
     BOOST_TEST(run_words("--help").out.find("crontab") != std::string::npos);
-    for (const char* each : {"run", "elect", "show", "list", "watch", "release", "init", "wait"}) {
+    for (const char* each : {"run", "elect", "show", "list", "watch", "release", "init", "wait", "purge"}) {
         const auto help = run({each, "--help"});
         BOOST_TEST(help.status.success());
         BOOST_TEST(help.out.find("\n  leasehold " + std::string{each}) != std::string::npos, each);
@@ -182,6 +262,32 @@ BOOST_FIXTURE_TEST_CASE(watch_without_a_terminal_writes_a_line_for_each_change, 
     BOOST_TEST(watch.read_line().value_or("").find("job/2  free") != std::string::npos);
     watch.signal(SIGTERM);
     BOOST_TEST(watch.wait(10s).success());
+}
+
+BOOST_FIXTURE_TEST_CASE(watch_writes_an_object_of_json_each_time, held_fixture)
+{
+    auto watch = start({"watch", "--json", "--interval", "20ms"});
+    for (int i = 0; i < 2; ++i) {
+        const std::string line = watch.read_line().value_or("");
+        BOOST_TEST(line.starts_with("{\"at\": \"2"), line);
+        BOOST_TEST(line.find("Z\", \"leases\": [{\"name\": \"job/1\", \"owner\": \"web-1/") != std::string::npos, line);
+        BOOST_TEST(line.ends_with("}]}"), line);
+    }
+    watch.signal(SIGTERM);
+    BOOST_TEST(watch.wait(10s).success());
+}
+
+// As with any other tool in front of `head -1`.
+BOOST_FIXTURE_TEST_CASE(who_reads_the_output_may_stop_reading, held_fixture)
+{
+    for (const char* words : {"watch", "watch --json", "watch --interval 1m", "list"}) {
+        const std::string in_shell = std::string{LEASEHOLD_TOOL} + " " + words + " 2>'" + path("said") + "'";
+        child_process shell{{"bash", "-c", in_shell + " | head -1 >/dev/null; echo ${PIPESTATUS[0]}"},
+                            {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", store_file()}}, .capture = true}};
+        const std::string status = shell.read_line(20s).value_or("");
+        BOOST_TEST((status == "141" || (status == "0" && std::string{words} == "list")), words << " ends with " << status);
+        BOOST_TEST(file("said") == "");
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

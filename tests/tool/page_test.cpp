@@ -60,15 +60,16 @@ struct reader : tool_fixture {
     tool_result type(const std::string& lines)
     {
         const std::string path_variable = "PATH=" + path("bin") + ":" + std::getenv("PATH");
-        child_process shell{{"env", path_variable, "bash", "-c", lines + "\n"},
-                            {.environment = {{"LEASEHOLD_STORE", ""}}, .capture = true}};
+        child_process shell{
+            {"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", path_variable, "bash", "-c", lines + "\n"},
+            {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", path("store")}}, .capture = true}};
         std::string out = shell.read_all();
         return {shell.wait(), std::move(out), {}};
     }
 
-    std::string here(std::string text, bool with_database)
+    std::string here(std::string text)
     {
-        if (with_database) replace(text, database_of_page, server.connection_string());
+        replace(text, database_of_page, server.connection_string());
         replace(text, "/etc/leasehold.store", path("store"));
         return text;
     }
@@ -89,28 +90,22 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
 {
     const auto shell = blocks_of("sh");
     BOOST_REQUIRE(shell.size() == 4U);
-    const std::string set_up = here(shell[0], true);
+    const std::string set_up = here(shell[0]);
     BOOST_TEST(type("set -e; " + set_up).status.success());
     BOOST_TEST((std::filesystem::status(path("store")).permissions() ==
                 (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)));
-    const std::string use_it = "export LEASEHOLD_STORE_FILE=" + path("store") + "\n";
-    const auto checked = type(use_it + shell[1]);
+    const auto checked = type(shell[1]);
     BOOST_TEST(checked.out.find("a lease can be acquired, renewed and released") != std::string::npos, checked.out);
 
-    // Cron's part: the lines with an = are variables, the last one is the job.
+    // Cron's part: the line with an = is a variable, the other one the job.
     const auto crontab = blocks_of("crontab");
     BOOST_REQUIRE(crontab.size() == 1U);
-    std::istringstream lines{here(crontab[0], false)};
-    std::string variables, job;
-    for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("0 "))
-            job = command_of(line);
-        else if (!line.starts_with("PATH="))
-            variables += "export " + line + "\n";
-    }
+    std::istringstream lines{crontab[0]};
+    std::string job;
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with("0 ")) job = command_of(line);
     replace(job, "/opt/report", "sh -c 'echo ran >> " + path("report") + "'");
-    const auto night =
-        type(variables + "for host in 1 2 3; do { " + job + "; echo $? >> " + path("statuses") + "; } 2>&1 & done; wait");
+    const auto night = type("for host in 1 2 3; do { " + job + "; echo $? >> " + path("statuses") + "; } 2>&1 & done; wait");
     BOOST_TEST(night.out == "");  // nothing for cron to mail
     BOOST_TEST(file("report") == "ran\n");
     std::istringstream statuses{file("statuses")};
@@ -118,11 +113,11 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
     std::sort(ended.begin(), ended.end());
     BOOST_TEST((ended == std::vector{0, 75, 75}));
 
-    BOOST_TEST(type(use_it + shell[2]).out == "I lead\n");
+    BOOST_TEST(type(shell[2]).out == "I lead\n");
     // The report's name is kept closed for a minute; the page's reader may have to wait, the test hasn't the time.
     std::string looks = shell[3];
     replace(looks, "leasehold run nightly-report", "leasehold release nightly-report --force; leasehold run nightly-report");
-    const auto looked = type("set -e\n" + use_it + looks);
+    const auto looked = type("set -e\n" + looks);
     BOOST_TEST(looked.status.success(), looked.out);
     for (const char* words :
          {"nightly-report  (kept closed)", "\"name\": \"nightly-report\"", "nobody schedules", "after the others"})
@@ -131,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
 
 BOOST_FIXTURE_TEST_CASE(the_unit_of_the_page_starts_a_leader_and_ends_it, reader)
 {
-    BOOST_REQUIRE(type(here(blocks_of("sh")[0], true) + "leasehold init").status.success());
+    BOOST_REQUIRE(type(here(blocks_of("sh")[0]) + "leasehold init").status.success());
     const auto units = blocks_of("ini");
     BOOST_REQUIRE(units.size() == 1U);
     std::istringstream lines{units[0]};
@@ -140,10 +135,9 @@ BOOST_FIXTURE_TEST_CASE(the_unit_of_the_page_starts_a_leader_and_ends_it, reader
         if (line.starts_with("ExecStart=")) start_line = line.substr(line.find('=') + 1);
     replace(start_line, "/usr/local/bin/leasehold", LEASEHOLD_TOOL);
     replace(start_line, "/opt/scheduler --foreground", "sh -c 'echo leads; exec sleep 60'");
-    child_process service{{"sh", "-c", "exec " + start_line},
-                          {.environment = {{"LEASEHOLD_STORE", ""}, {"LEASEHOLD_STORE_FILE", path("store")}},
-                           .capture = true,
-                           .death_signal = SIGTERM}};
+    child_process service{
+        {"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "sh", "-c", "exec " + start_line},
+        {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", path("store")}}, .capture = true, .death_signal = SIGTERM}};
     BOOST_TEST(service.read_line().value_or("") == "leads");
     service.signal(SIGTERM);
     BOOST_TEST(service.wait(20s).success());

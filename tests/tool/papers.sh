@@ -24,7 +24,7 @@ done
 options_in() { grep -oE -- '(^|[^[:alnum:]-])--[a-z][a-z-]+' "$1" | grep -oE -- '--[a-z-]+' | sort -u; }
 {
     "$tool" --help
-    for subcommand in run elect show list watch wait release init doctor; do "$tool" $subcommand --help | grep -v '^  leasehold'; done
+    for subcommand in run elect show list watch wait release init purge doctor; do "$tool" $subcommand --help | grep -v '^  leasehold'; done
 } >"$scratch/help"
 options_in "$scratch/help" | grep -vxE -- '--(version|foreground|full)' >"$scratch/options"
 sed 's/Fl Fl \([a-z-]*\)/--\1/g' "$parts/leasehold.1" >"$scratch/manual"
@@ -47,8 +47,9 @@ else
 fi
 
 # Completions, with a lease that is held.
-export XDG_STATE_HOME=$scratch/state LEASEHOLD_STORE= LEASEHOLD_STORE_FILE= PATH="${tool%/*}:$PATH"
-"$tool" run "held-job" --min-hold 10m -- true
+unset -v LEASEHOLD_STORE LEASEHOLD_STORE_FILE LEASEHOLD_TABLE
+export XDG_STATE_HOME=$scratch/state LEASEHOLD_DEFAULT_STORE_FILE=$scratch/none PATH="${tool%/*}:$PATH"
+"$tool" run "held-job" --local --min-hold 10m -- true
 
 bash_completes() # line -> what is offered, in one line
 {
@@ -70,7 +71,9 @@ expect() # shell, line, what must be among what is offered
 if [ -r /usr/share/bash-completion/bash_completion ]; then
     expect bash "leasehold e" elect
     expect bash "leasehold run --min" --min-hold
-    expect bash "leasehold show he" held-job
+    expect bash "leasehold show --local he" held-job
+    expect bash "leasehold pur" purge
+    expect bash "leasehold help el" elect
     expect bash "leasehold elect x --restart on" on-failure
     expect bash "leasehold run job " --
     expect bash "leasehold run job -- ls --col" "--color.*"

@@ -13,7 +13,9 @@ using namespace leasehold_test;
 namespace {
 
 struct terminal_fixture : tool_fixture {
-    tmux_session terminal{folder(), {"XDG_STATE_HOME=" + path("state"), "LEASEHOLD_STORE=", "HISTFILE="}};
+    tmux_session terminal{folder(),
+                          {"-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "-u", "LEASEHOLD_TABLE",
+                           "LEASEHOLD_DEFAULT_STORE_FILE=" + store_file(), "HISTFILE="}};
 
     // Ends with a word that is not in what was typed.
     void type_tool(const std::string& arguments)
@@ -202,6 +204,113 @@ BOOST_FIXTURE_TEST_CASE(who_stays_suspended_for_too_long_loses_the_lease_and_the
     BOOST_TEST(run({"wait", "job", "--free", "--timeout", "20s"}).status.success());
     terminal.type_line("fg");
     BOOST_TEST(terminal.shows("the lease 'job' is lost"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wait_shows_who_holds_and_how_long_still_in_one_line, terminal_fixture)
+{
+    auto first = holder("web-1");
+    terminal.type_line("clear");
+    type_tool("run shard/1 -- echo mi''ne");
+    BOOST_REQUIRE(terminal.shows("leasehold: waiting 1s for 'shard/1': held by web-1/"));
+    BOOST_TEST(terminal.shows("leasehold: waiting 2s for 'shard/1': held by web-1/"));
+    BOOST_TEST(terminal.screen().find("waiting 1s") == std::string::npos);  // it was drawn over
+    BOOST_TEST(terminal.screen().find("s more\n") != std::string::npos);
+    first.signal(SIGTERM);
+    first.wait();
+    BOOST_TEST(terminal.shows("status=0"));
+    BOOST_TEST(terminal.shows("\nmine\n"));
+    BOOST_TEST(terminal.screen().find("waiting") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wait_with_a_limit_says_when_it_gives_up, terminal_fixture)
+{
+    auto first = holder("web-1");
+    for (const char* words : {"run shard/1 --wait 2s -- true", "wait shard/1 --free --timeout 2s"}) {
+        terminal.type_line("clear");
+        type_tool(words);
+        BOOST_TEST(terminal.shows("leasehold: waiting 1s of 2s for 'shard/1': held by web-1/"));
+        BOOST_TEST(terminal.shows("\nleasehold: 'shard/1' is held by web-1/"));
+        BOOST_TEST(terminal.shows("status=75"));
+        BOOST_TEST(terminal.screen().find("waiting") == std::string::npos);
+    }
+    terminal.type_line("clear");
+    type_tool("wait other --held --timeout 2s");
+    BOOST_TEST(terminal.shows("waiting 1s of 2s for somebody to hold 'other'"));
+    BOOST_TEST(terminal.shows("status=75"));
+    first.signal(SIGTERM);
+    first.wait();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_candidate_shows_who_leads, terminal_fixture)
+{
+    auto first = holder("web-1");
+    terminal.type_line("clear");
+    type_tool("elect shard/1 --restart never -- echo le''ads");
+    BOOST_TEST(terminal.shows("leasehold: waiting 1s for 'shard/1': held by web-1/"));
+    first.signal(SIGTERM);
+    first.wait();
+    BOOST_TEST(terminal.shows("leads\n"));
+    BOOST_TEST(terminal.shows("status=0"));
+    BOOST_TEST(terminal.screen().find("waiting") == std::string::npos);
+}
+
+// A prompt isn't drawn over, and a long line takes no second one.
+BOOST_FIXTURE_TEST_CASE(a_wait_in_the_background_is_silent_and_in_a_narrow_terminal_cut, terminal_fixture)
+{
+    auto first = holder("web-1");
+    terminal.type_line("clear");
+    terminal.type_line(std::string{LEASEHOLD_TOOL} + " run shard/1 --wait 4s -- true & sleep 2; echo sle''pt");
+    BOOST_REQUIRE(terminal.shows("slept\n"));
+    BOOST_TEST(terminal.screen().find("waiting") == std::string::npos);
+    terminal.type_line("wait; clear");
+    terminal.resize(40, 24);
+    type_tool("run shard/1 --wait 3s -- true");
+    BOOST_REQUIRE(terminal.shows("…"));
+    BOOST_TEST(terminal.shows("status=75"));
+    BOOST_TEST(terminal.screen().find("waiting") == std::string::npos);
+    first.signal(SIGTERM);
+    first.wait();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wait_says_nothing_where_nobody_looks_unless_it_is_told_to, terminal_fixture)
+{
+    auto first = holder("web-1");
+    BOOST_TEST(run_words("run shard/1 --wait 1s -- true").err == "");
+    const std::string verbose = run_words("run shard/1 --wait 1s -v -- true").err;
+    BOOST_TEST(verbose.find("leasehold: waiting for 'shard/1': held by web-1/") != std::string::npos, verbose);
+    BOOST_TEST(verbose.find('\r') == std::string::npos);
+    terminal.type_line("clear");
+    type_tool("run shard/1 --wait 1s --quiet -- true");
+    BOOST_TEST(terminal.shows("status=75"));
+    BOOST_TEST(terminal.screen().find("leasehold: ") == std::string::npos);
+    first.signal(SIGTERM);
+    first.wait();
+}
+
+BOOST_FIXTURE_TEST_CASE(purge_asks_who_types_it, terminal_fixture)
+{
+    type_tool("purge --unused-for 1h");
+    BOOST_REQUIRE(terminal.shows("[y/N]"));
+    BOOST_TEST(terminal.screen().find("that nobody has held for 1h from Driver=") != std::string::npos);
+    terminal.key("Enter");
+    BOOST_TEST(terminal.shows("nothing was removed"));
+    BOOST_TEST(terminal.shows("status=1"));
+    terminal.type_line("clear");
+    type_tool("purge --unused-for 1h");
+    BOOST_REQUIRE(terminal.shows("[y/N]"));
+    terminal.type_line("y");
+    BOOST_TEST(terminal.shows("0 names that nobody has held for 1h were removed"));
+    BOOST_TEST(terminal.shows("status=0"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_narrow_watch_tells_all_names_apart, terminal_fixture)
+{
+    for (int i = 101; i <= 112; ++i)
+        BOOST_REQUIRE(run_words("run invoices/eu/shard-" + std::to_string(i) + " --min-hold 10m -- true").status.success());
+    terminal.resize(38, 24);
+    type_tool("watch");
+    for (int i = 101; i <= 112; ++i) BOOST_TEST(terminal.shows("shard-" + std::to_string(i)));
+    terminal.key("q");
 }
 
 BOOST_FIXTURE_TEST_CASE(zsh_completes_subcommands_options_and_names, terminal_fixture)

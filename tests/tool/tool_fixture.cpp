@@ -4,16 +4,26 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 namespace leasehold_test {
 
-tool_fixture::tool_fixture(std::string store) : store_{std::move(store)} {}
-
-std::vector<std::string> tool_fixture::command(const std::vector<std::string>& arguments, const std::string& errors) const
+tool_fixture::tool_fixture(const std::string& store)
 {
+    std::ofstream{store_file()} << (store.empty() ? sqlite_connection_string(path("leases.db")) : store) << '\n';
+    std::filesystem::permissions(store_file(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    if (store.empty() && !run({"init"}).status.success()) throw std::runtime_error{"no table: " + file("errors-of-run")};
+}
+
+std::vector<std::string> tool_fixture::command(const std::vector<std::string>& arguments, const std::string& errors,
+                                               const std::map<std::string, std::string>& environment) const
+{
+    std::string script{"unset -v"};
+    for (const char* each : {"LEASEHOLD_STORE", "LEASEHOLD_STORE_FILE", "LEASEHOLD_TABLE"})
+        if (!environment.contains(each)) script.append(" ").append(each);
     // exec, so that the tool has the number that child_process knows.
-    std::vector<std::string> all{"sh", "-c", "exec \"$0\" \"$@\" 2>>'" + path(errors) + "'", LEASEHOLD_TOOL};
+    std::vector<std::string> all{"sh", "-c", script + "; exec \"$0\" \"$@\" 2>>'" + path(errors) + "'", LEASEHOLD_TOOL};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
 }
@@ -21,9 +31,7 @@ std::vector<std::string> tool_fixture::command(const std::vector<std::string>& a
 process_options tool_fixture::options(const std::map<std::string, std::string>& environment) const
 {
     std::map<std::string, std::string> all{{"XDG_STATE_HOME", path("state")},
-                                           {"LEASEHOLD_STORE", store_},
-                                           {"LEASEHOLD_STORE_FILE", ""},
-                                           {"LEASEHOLD_TABLE", ""}};
+                                           {"LEASEHOLD_DEFAULT_STORE_FILE", store_file()}};
     for (const auto& [name, value] : environment) all[name] = value;
     // SIGTERM when the test ends before its time, so that the tool ends its command.
     return {.environment = all, .capture = true, .death_signal = SIGTERM};
@@ -32,14 +40,14 @@ process_options tool_fixture::options(const std::map<std::string, std::string>& 
 child_process tool_fixture::start(const std::vector<std::string>& arguments,
                                   const std::map<std::string, std::string>& environment)
 {
-    return child_process{command(arguments, "errors"), options(environment)};
+    return child_process{command(arguments, "errors", environment), options(environment)};
 }
 
 tool_result tool_fixture::run(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string>& environment)
 {
     std::filesystem::remove(path("errors-of-run"));
-    child_process tool{command(arguments, "errors-of-run"), options(environment)};
+    child_process tool{command(arguments, "errors-of-run", environment), options(environment)};
     std::string out = tool.read_all();
     const exit_status status = tool.wait();
     return {status, std::move(out), file("errors-of-run")};

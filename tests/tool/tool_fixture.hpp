@@ -25,11 +25,12 @@ struct tool_result {
     std::string err;
 };
 
-/// The tool on a store, by default an SQLite file of the test's own, in a folder of its own.
+/// The tool on a store, by default an SQLite file of the test's own, which is the store of a host that names no other.
 class tool_fixture {
 public:
-    /// Empty: the tool's own default, for which XDG_STATE_HOME is the test's folder.
-    explicit tool_fixture(std::string store = {});
+    /// Empty: the SQLite file leases.db in the test's folder, with its table. Of variables for the tool only
+    /// LEASEHOLD_DEFAULT_STORE_FILE is set, to a file with the store in it.
+    explicit tool_fixture(const std::string& store = {});
 
     /// `arguments` after the tool's name; a command's after "--".
     [[nodiscard]] child_process start(const std::vector<std::string>& arguments,
@@ -49,15 +50,17 @@ public:
     [[nodiscard]] bool file_gets(const std::string& name, const std::string& text, std::chrono::seconds within = 20s) const;
     [[nodiscard]] std::string path(const std::string& name) const { return (folder() / name).string(); }
 
+    /// Of the default store.
+    [[nodiscard]] std::string store_file() const { return path("host.store"); }
+
     [[nodiscard]] bool held(const std::string& name);
 
 private:
-    [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& arguments,
-                                                   const std::string& errors) const;
+    [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& arguments, const std::string& errors,
+                                                   const std::map<std::string, std::string>& environment) const;
     [[nodiscard]] process_options options(const std::map<std::string, std::string>& environment) const;
 
     temporary_directory folder_;
-    std::string store_;
 };
 
 /// What is in a file; empty if it isn't there.

@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(no_renewal_runs_out)
     BOOST_TEST(store.sent(operation::renew) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(renew_until_stops_renewing)
+BOOST_AUTO_TEST_CASE(renew_for_stops_renewing)
 {
-    lh::basic_lease capped{store, "m", {.ttl = 30s}, clock, lh::random_owner_id{}, lh::renew_until{15s}};
+    lh::basic_lease capped{store, "m", {.ttl = 30s}, clock, lh::random_owner_id{}, lh::renew_for{15s}};
     const auto guard = capped.try_acquire();
     const auto stop = guard.stop_token();
     clock.advance(10s);

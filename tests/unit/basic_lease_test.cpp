@@ -9,11 +9,14 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace lh = leasehold;
@@ -113,14 +116,106 @@ BOOST_AUTO_TEST_CASE(second_attempt_through_one_object_is_busy_without_io)
     BOOST_TEST(static_cast<bool>(l.try_acquire()));
 }
 
-BOOST_AUTO_TEST_CASE(lost_guard_that_is_alive_still_keeps_the_object)
+BOOST_AUTO_TEST_CASE(lost_guard_that_is_alive_is_in_nobodys_way)
+{
+    auto l = lease();
+    const auto lost = l.try_acquire();
+    clock.advance(1h);
+    BOOST_TEST(!lost);
+    auto guard = l.try_acquire();
+    BOOST_TEST(static_cast<bool>(guard));
+    BOOST_TEST(guard.token().value() > lost.token().value());
+    BOOST_TEST(!lost);
+    BOOST_TEST(lost.remaining() == 0s);
+}
+
+BOOST_AUTO_TEST_CASE(release_of_a_lost_guard_leaves_the_next_term_alone)
+{
+    auto l = lease();
+    auto lost = l.try_acquire();
+    clock.advance(1h);
+    const auto guard = l.try_acquire();
+    BOOST_TEST(lost.release() == lh::release_outcome::lost);
+    BOOST_TEST(guard.held());
+    BOOST_TEST(!l.try_acquire(), "the object's own guard holds");
+    lh::basic_lease other{store, "n", clock, lh::fixed_owner_id{"other"}};
+    BOOST_TEST(!other.try_acquire());
+}
+
+BOOST_AUTO_TEST_CASE(guard_can_be_replaced_by_the_next_one_after_a_loss)
+{
+    auto l = lease();
+    auto guard = l.acquire();
+    clock.advance(1h);
+    guard = l.acquire();
+    BOOST_TEST(guard.held());
+}
+
+BOOST_AUTO_TEST_CASE(lost_guard_hides_no_outage)
+{
+    auto l = lease();
+    const auto lost = l.try_acquire();
+    clock.advance(1h);
+    store.next(operation::try_acquire, fate::fails);
+    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST((ec == lh::errc::store_unavailable));
+}
+
+BOOST_AUTO_TEST_CASE(lease_moves_with_what_it_holds)
 {
     auto l = lease();
     auto guard = l.try_acquire();
+    auto moved = std::move(l);
+    BOOST_TEST(!moved.try_acquire());
+    BOOST_TEST(guard.release() == lh::release_outcome::released);
+    moved.lock();
+    auto twice = std::move(moved);
+    BOOST_TEST(twice.guard().held());
+    twice.unlock();
+    BOOST_TEST(!twice.inspect().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(guard_outlives_its_lease)
+{
+    auto guard = [this] {
+        auto l = lease();
+        return l.try_acquire();
+    }();
+    clock.advance(10s);
+    BOOST_TEST(guard.remaining() == 17s);
+    BOOST_TEST(guard.name() == "n");
+    BOOST_TEST(guard.release() == lh::release_outcome::released);
+}
+
+BOOST_AUTO_TEST_CASE(thread_that_would_wait_for_itself_is_told)
+{
+    const auto deadlock = [](const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; };
+    auto a = lease(), b = lease();
+    a.lock();
+    BOOST_CHECK_EXCEPTION(a.lock(), std::system_error, deadlock);
+    BOOST_CHECK_EXCEPTION(b.lock(), std::system_error, deadlock);
+    BOOST_CHECK_EXCEPTION(std::ignore = b.try_lock(), std::system_error, deadlock);
+    BOOST_CHECK_EXCEPTION(std::ignore = b.try_lock_for(1h), std::system_error, deadlock);
+    BOOST_TEST(!a.try_lock());
+    a.unlock();
+    BOOST_CHECK_EXCEPTION((std::scoped_lock{a, b}), std::system_error, deadlock);
+    BOOST_TEST(!a.inspect().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(unlock_after_a_loss_leaves_the_lock_of_another_thread)
+{
+    auto l = lease();
+    l.lock();
     clock.advance(1h);
-    BOOST_TEST(!l.try_acquire());
-    guard = {};
-    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+    std::thread{[&] {
+        l.lock();
+        std::thread{[&] { BOOST_TEST(l.guard().empty()); }}.join();
+        BOOST_TEST(l.guard().held());
+    }}.join();
+    BOOST_TEST(!l.guard().held());
+    l.unlock();
+    BOOST_TEST(l.inspect().has_value());
+    BOOST_TEST(!l.try_lock());
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_share_an_object_exclude_each_other)
@@ -184,7 +279,7 @@ BOOST_AUTO_TEST_CASE(attempt_whose_reply_was_lost_is_safe_to_repeat)
     store.next(operation::try_acquire, fate::loses_reply);
     BOOST_TEST(!l.try_acquire(ec));
     BOOST_TEST((ec == lh::errc::store_timeout));
-    BOOST_TEST(l.try_acquire().token().value() == 2);
+    BOOST_TEST(l.try_acquire().token().value() == 2, "the term that nobody knows of is superseded");
 }
 
 BOOST_AUTO_TEST_CASE(errors_say_what_was_tried)

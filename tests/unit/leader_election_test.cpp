@@ -6,14 +6,18 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lh = leasehold;
@@ -30,19 +34,19 @@ public:
     lh::leader_election_options hooks()
     {
         return {.on_elected = [this](lh::fencing_token) { note("elected"); },
-                .on_stepped_down = [this](lh::step_down_reason why) { note("down " + std::to_string(static_cast<int>(why))); },
+                .on_stepped_down = [this](lh::step_down_reason why) { note("down " + std::string{to_string(why)}); },
                 .on_leader_observed = [this](const lh::lease_record& leader) { note("sees " + leader.owner); },
                 .on_error = [this](std::error_code) { note("error"); },
-                .first_retry = 5ms,
-                .last_retry = 20ms,
-                .pause_after_term = 20ms};
+                .retry_min = 5ms,
+                .retry_max = 20ms,
+                .cooldown = 20ms};
     }
     bool has(const std::string& line) const
     {
         const std::lock_guard lock{mutex_};
         return std::ranges::find(lines_, line) != lines_.end();
     }
-    static std::string down(lh::step_down_reason why) { return "down " + std::to_string(static_cast<int>(why)); }
+    static std::string down(lh::step_down_reason why) { return "down " + std::string{to_string(why)}; }
 
 private:
     void note(std::string line)
@@ -100,10 +104,10 @@ BOOST_AUTO_TEST_CASE(one_of_two_candidates_leads_and_the_other_learns_who)
     candidate a{store, "a"};
     candidate b{store, "b"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     b.start();
     BOOST_TEST(eventually([&] { return b.told.has("sees a"); }));
-    BOOST_TEST(!b.election.leads());
+    BOOST_TEST(!b.election.is_leader());
 }
 
 BOOST_AUTO_TEST_CASE(stopping_ends_leading_hands_over_and_run_returns)
@@ -111,12 +115,12 @@ BOOST_AUTO_TEST_CASE(stopping_ends_leading_hands_over_and_run_returns)
     candidate a{store, "a"};
     candidate b{store, "b"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     b.start();
     a.thread.request_stop();
     a.thread.join();
     BOOST_TEST(a.told.has(diary::down(lh::step_down_reason::stopped)));
-    BOOST_TEST(eventually([&] { return b.election.leads(); }));
+    BOOST_TEST(eventually([&] { return b.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(resigning_hands_over_at_once_and_the_candidate_stays_in_the_running)
@@ -124,15 +128,15 @@ BOOST_AUTO_TEST_CASE(resigning_hands_over_at_once_and_the_candidate_stays_in_the
     candidate a{store, "a", lh::lease_terms{.ttl = 1h}};
     candidate b{store, "b", lh::lease_terms{.ttl = 1h}};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     b.start();
     BOOST_REQUIRE(eventually([&] { return b.told.has("sees a"); }));
     a.election.resign();
-    BOOST_TEST(eventually([&] { return b.election.leads(); }));
+    BOOST_TEST(eventually([&] { return b.election.is_leader(); }));
     BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::resigned)); }));
     BOOST_TEST(eventually([&] { return a.told.has("sees b"); }));  // or b could be back before it campaigns again
     b.election.resign();
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(resigning_without_leading_does_nothing)
@@ -140,7 +144,7 @@ BOOST_AUTO_TEST_CASE(resigning_without_leading_does_nothing)
     candidate a{store, "a"};
     a.election.resign();
     a.start();
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(a_function_that_returns_steps_down_and_leads_again_later)
@@ -160,40 +164,40 @@ BOOST_AUTO_TEST_CASE(what_the_function_throws_reaches_the_caller_after_the_relea
     BOOST_CHECK_THROW(a.election.run(stop.get_token(), [](auto&) { throw std::runtime_error{"work"}; }), std::runtime_error);
     BOOST_TEST(a.told.has(diary::down(lh::step_down_reason::threw)));
     BOOST_TEST(memory.list().empty());
-    BOOST_TEST(!a.election.leads());
+    BOOST_TEST(!a.election.is_leader());
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_taken_away_is_lost)
 {
     candidate a{store, "a"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     memory.force_release("leader");
     BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::lost)); }));
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(an_outage_shorter_than_the_ttl_costs_no_leadership)
 {
     candidate a{store, "a", lh::lease_terms{.ttl = 1500ms}};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     outage = true;
-    BOOST_TEST(throughout([&] { return a.election.leads(); }, 800ms));  // a renewal was due after 500 ms
+    BOOST_TEST(throughout([&] { return a.election.is_leader(); }, 800ms));  // a renewal was due after 500 ms
     outage = false;
-    BOOST_TEST(throughout([&] { return a.election.leads(); }, 1s));  // beyond the first term's ttl
+    BOOST_TEST(throughout([&] { return a.election.is_leader(); }, 1s));  // beyond the first term's ttl
 }
 
 BOOST_AUTO_TEST_CASE(an_outage_longer_than_the_ttl_is_told_apart_from_a_lost_lease_and_is_survived)
 {
     candidate a{store, "a"};
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     outage = true;
     BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::store_error)); }));
     BOOST_TEST(eventually([&] { return a.told.has("error"); }));
     outage = false;
-    BOOST_TEST(eventually([&] { return a.election.leads(); }));
+    BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
 BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_by_a_loss_a_stop_and_a_resignation)
@@ -207,15 +211,153 @@ BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_by_a_loss_a_stop_and_a_resi
         if (!term.held()) ++stopped;
     };
     a.start();
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     a.election.resign();
     BOOST_TEST(eventually([&] { return stopped == 1; }));
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     memory.force_release("leader");
     BOOST_TEST(eventually([&] { return stopped == 2; }));
-    BOOST_REQUIRE(eventually([&] { return a.election.leads(); }));
+    BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     a.thread.request_stop();
     BOOST_TEST(eventually([&] { return stopped == 3; }));
+}
+
+// Helpers go on believing otherwise, when somebody else leads already.
+BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_before_the_lease_is_handed_over_however_leading_ends)
+{
+    using term_type = lh::leader_term<lease_type>;
+    const std::vector<std::pair<const char*, std::function<void(term_type&)>>> ends{
+        {"return", [](term_type&) {}},
+        {"throw", [](term_type&) { throw std::runtime_error{"work"}; }},
+        {"release", [](term_type& term) { term.release(); }}};
+    for (const auto& [how, end] : ends) {
+        candidate a{store, "a"};
+        std::stop_source stop;
+        std::stop_token given;
+        std::optional<std::stop_callback<std::function<void()>>> helper;
+        std::optional<bool> held_when_told;
+        bool led_before = false;
+        const auto lead = [&, &end = end](term_type& term) {
+            if (std::exchange(led_before, true)) return static_cast<void>(stop.request_stop());  // nobody was told
+            given = term.stop_token();
+            helper.emplace(given, [&] {
+                held_when_told = !memory.list().empty();
+                stop.request_stop();
+            });
+            end(term);
+        };
+        try {
+            a.election.run(stop.get_token(), lead);
+        }
+        catch (const std::runtime_error&) {
+        }
+        BOOST_TEST(given.stop_requested(), how);
+        BOOST_TEST(held_when_told.value_or(false), how);
+        BOOST_TEST(memory.list().empty(), how);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_term_released_early_is_nobodys_and_the_function_may_go_on)
+{
+    candidate a{store, "a"};
+    std::atomic<bool> released = false, finish = false;
+    a.lead = [&](auto& term) {
+        const lh::fencing_token token = term.token();
+        BOOST_TEST((term.release() == lh::release_outcome::released));
+        BOOST_TEST((!term.held() && term.remaining() == 0s && term.stop_token().stop_requested()));
+        BOOST_TEST((term.token() == token && term.name() == "leader" && term.owner() == "a"));
+        std::error_code ec;
+        BOOST_TEST(!term.renew(ec));
+        BOOST_TEST(ec == lh::errc::not_held);
+        released = true;
+        while (!finish) std::this_thread::yield();
+    };
+    a.start();
+    BOOST_REQUIRE(eventually([&] { return released.load(); }));
+    BOOST_TEST(!a.election.is_leader());
+    BOOST_TEST(memory.list().empty());
+    finish = true;
+    BOOST_TEST(eventually([&] { return a.told.has(diary::down(lh::step_down_reason::returned)); }));
+}
+
+// A helper's callback notifies under a mutex, which somebody holds who asks is_leader(): as usual with condition variables.
+BOOST_AUTO_TEST_CASE(stop_callbacks_of_a_resignation_may_take_locks_and_ask_who_leads)
+{
+    candidate a{store, "a"};
+    std::mutex mutex;
+    std::atomic<int> callbacks = 0;
+    std::atomic<bool> done = false;
+    a.lead = [&](auto& term) {
+        const std::stop_callback helper{term.stop_token(), [&] {
+                                            BOOST_TEST(!a.election.is_leader());
+                                            const std::lock_guard lock{mutex};
+                                            ++callbacks;
+                                        }};
+        while (term.held()) std::this_thread::yield();
+    };
+    std::jthread asks{[&] {
+        while (!done) {
+            const std::lock_guard lock{mutex};
+            for (int i = 0; i < 100; ++i) (void)a.election.is_leader();
+        }
+    }};
+    a.start();
+    for (int round = 1; round <= 5; ++round) {
+        BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
+        a.election.resign();
+        BOOST_TEST(eventually([&] { return callbacks == round; }));
+    }
+    done = true;
+}
+
+// For ThreadSanitizer.
+BOOST_AUTO_TEST_CASE(is_leader_may_be_asked_while_the_leader_renews_and_releases)
+{
+    candidate a{store, "a"};
+    std::atomic<const lh::leader_term<lease_type>*> leading = nullptr;
+    std::atomic<int> terms_asked = 0;
+    a.lead = [&](auto& term) {
+        const int before = terms_asked;
+        leading = &term;
+        term.renew();
+        term.release();
+        while (terms_asked == before) std::this_thread::yield();  // it must live until then
+    };
+    std::jthread asks{[&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            (void)a.election.is_leader();
+            if (const auto* term = leading.exchange(nullptr)) {
+                for (int i = 0; i < 1000; ++i) (void)(term->held() || term->remaining() > 0s || a.election.is_leader());
+                ++terms_asked;
+            }
+        }
+    }};
+    a.start();
+    BOOST_TEST(eventually([&] { return terms_asked >= 5; }));
+    a.thread.request_stop();
+    a.thread.join();
+}
+
+BOOST_AUTO_TEST_CASE(durations_that_can_not_work_are_refused_with_the_reason)
+{
+    const auto refused = [&](lh::duration min, lh::duration max, std::optional<lh::duration> cooldown, const std::string& reason) {
+        lease_type lease{store, "leader", terms, {}, lh::fixed_owner_id{"a"}};
+        lh::leader_election_options options;
+        options.retry_min = min;
+        options.retry_max = max;
+        options.cooldown = cooldown;
+        BOOST_CHECK_EXCEPTION((lh::leader_election{lease, options}), std::system_error, [&](const std::system_error& e) {
+            return e.code() == lh::errc::invalid_terms && std::string{e.what()}.find(reason) != std::string::npos;
+        });
+    };
+    refused(0ms, 5s, {}, "retry_min must be at least 1 ms");
+    refused(-1s, 5s, {}, "retry_min must be at least 1 ms");
+    refused(999us, 5s, {}, "retry_min must be at least 1 ms");
+    refused(100ms, 99ms, {}, "retry_max must not be less than retry_min");
+    refused(100ms, 0ms, {}, "retry_max must not be less than retry_min");
+    refused(100ms, 5s, -1ns, "cooldown must not be negative");
+    lease_type lease{store, "leader", terms, {}, lh::fixed_owner_id{"a"}};
+    BOOST_CHECK_NO_THROW((lh::leader_election{lease, {.retry_min = 1ms, .retry_max = 1ms, .cooldown = 0ms}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

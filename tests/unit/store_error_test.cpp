@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 namespace lh = leasehold;
 
@@ -62,6 +63,34 @@ BOOST_AUTO_TEST_CASE(is_a_system_error_and_copies_without_throwing)
         BOOST_TEST(caught.what() == std::string_view{e.what()});
         BOOST_TEST((caught.code() == std::errc::resource_unavailable_try_again));
     }
+}
+
+BOOST_AUTO_TEST_CASE(is_whole_after_it_was_moved_from)
+{
+    lh::store_error from{lh::errc::store_failure, "renew 'n'", {.sqlstate = "HY000", .native_error = 1, .advice = {}, .server_message = "m"}};
+    const std::string what = from.what();
+    const lh::store_error to{std::move(from)};
+    BOOST_TEST(from.what() == what);  // NOLINT(bugprone-use-after-move): what is tested
+    BOOST_TEST(from.sqlstate() == "HY000");
+    BOOST_TEST(from.native_error() == 1);
+    BOOST_TEST(from.server_message() == "m");
+    lh::store_error other{lh::errc::store_timeout, "x"};
+    other = std::move(from);
+    BOOST_TEST(from.what() == what);
+    BOOST_TEST(other.what() == what);
+    BOOST_TEST(to.what() == what);
+}
+
+BOOST_AUTO_TEST_CASE(names_and_servers_can_not_forge_a_line_of_a_log)
+{
+    const lh::store_error e{lh::errc::store_failure,
+                            "renew 'n\nERROR all is lost\x1b[2J'",
+                            {.sqlstate = "4\n", .native_error = 1, .advice = "a\rb", .server_message = "no \u202e\xff\n"}};
+    BOOST_TEST(e.what() == "leasehold: renew 'n\\nERROR all is lost\\u{1b}[2J': the store failed: a\\rb "
+                           "[SQLSTATE 4\\n, native 1: no \\u{202e}\\xff\\n]");
+    BOOST_TEST(e.server_message() == "no \\u{202e}\\xff\\n");
+    BOOST_TEST(lh::lease_lost{"n\nERROR"}.what() == std::string{"leasehold: the lease 'n\\nERROR': "} +
+                                                        make_error_code(lh::errc::lost).message());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

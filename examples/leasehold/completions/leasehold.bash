@@ -8,6 +8,7 @@ _leasehold_names()
     for ((i = 1; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
         --) break ;;
+        --local) store+=(--local) ;;
         --store | --store-file | --table) store+=("${words[i]}" "${words[i + 1]//[\'\"]/}") ;;
         esac
     done
@@ -26,7 +27,7 @@ _leasehold()
             return
             ;;
         --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --wait | -w | --busy-status | -E | \
-            --restart | --pause | --interval | --timeout) ((++i)) ;;
+            --restart | --pause | --interval | --timeout | --unused-for) ((++i)) ;;
         -*) ;;
         *) if [ -z "$subcommand" ]; then subcommand=${words[i]}; else name=${words[i]}; fi ;;
         esac
@@ -49,28 +50,34 @@ _leasehold()
         COMPREPLY=($(compgen -W "500ms 1s 5s 10s 30s 1m 5m 1h" -- "$cur"))
         return
         ;;
+    --unused-for)
+        COMPREPLY=($(compgen -W "1d 30d 90d 365d" -- "$cur"))
+        return
+        ;;
     --owner | --busy-status | -E | --table) return ;;
     esac
 
-    local common="--store --store-file --table --quiet --verbose --help"
+    local common="--store --store-file --local --table --quiet --verbose --help"
     local command="--ttl --margin --kill-after --owner"
     local options
     case $subcommand in
     "") options="--help --version" ;;
     run) options="--wait --nowait --min-hold --busy-status $command $common" ;;
     elect) options="--restart --pause $command $common" ;;
-    show | list) options="--json $common" ;;
-    watch) options="--interval $common" ;;
+    show | list | doctor) options="--json $common" ;;
+    watch) options="--json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
     init) options="--print $common" ;;
+    purge) options="--unused-for --yes $common" ;;
+    help | version) options="--help" ;;
     *) options=$common ;;
     esac
 
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
-    elif [ -z "$subcommand" ]; then
-        COMPREPLY=($(compgen -W "run elect show list watch wait release init doctor" -- "$cur"))
+    elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
+        COMPREPLY=($(compgen -W "run elect show list watch wait release init purge doctor help version" -- "$cur"))
     elif [ -z "$name" ] && [[ $subcommand =~ ^(run|elect|show|list|watch|wait|release)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))

@@ -21,7 +21,7 @@ class waker;
 /// clocks are equal share the threads that renew and watch them. A clock with data and without `==` costs every lease
 /// threads of its own.
 ///
-/// Minimal model (no threads, so no background renewal: held() and remaining() only):
+/// Minimal model, for leases with no_renewal, whose loss is not signalled: held() and remaining() only:
 ///
 ///     struct tick_clock {
 ///         lh::time_point now() const noexcept { return lh::time_point{std::chrono::milliseconds{ticks()}}; }
@@ -31,7 +31,8 @@ concept lease_clock = std::copy_constructible<C> && requires(const C& c) {
     { c.now() } -> std::same_as<time_point>;
 };
 
-/// A clock that can be waited on, which background renewal, the watchdog and waiting for a busy lease need.
+/// A clock that can be waited on, which background renewal, the signal of a loss, and waiting for a busy lease need; a clock
+/// without it goes with no_renewal only.
 ///
 /// | expression | returns | does |
 /// |---|---|---|

@@ -33,11 +33,13 @@ public:
         return shared_->now;
     }
 
-    /// Moves the time on, and returns when everybody who waits on this clock has done what that made due.
+    /// Moves the time on, all at once, and returns when what that made due has been done: losses signalled, renewals sent and
+    /// answered, waiters told.
     ///
-    /// That is: sleeps again, for something still to come, or is gone; or when `patience` of real time is over. So what the
-    /// library does at a deadline has been done when advance() returns. Statements to a store run on threads of their
-    /// own and may still be under way. Throws std::invalid_argument when `by` is negative, or too much for a time_point.
+    /// Done means that every thread that ever waited on this clock waits again, for something still to come, or is gone. One
+    /// that takes longer than `patience` of real time, in a store's call that hangs, say, is not waited for again until it comes
+    /// back. A leap over a deadline is what a process sees that was paused: to have a lease renewed, advance in steps shorter
+    /// than its renewals. Throws std::invalid_argument when `by` is negative, or too much for a time_point.
     void advance(duration by)
     {
         if (by < duration::zero())
@@ -52,6 +54,8 @@ public:
         const auto give_up = std::chrono::steady_clock::now() + patience;
         while (!shared_->settled() && std::chrono::steady_clock::now() < give_up)
             shared_->changed.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds{1});
+        for (sleeper& s : shared_->sleepers)
+            if (!shared_->settled(s)) s.given_up = true;
     }
 
     /// See waitable_clock.
@@ -60,6 +64,7 @@ public:
         {
             const std::lock_guard lock{shared_->mutex};
             sleeper& s = shared_->entry_of(w);
+            s.given_up = false;
             if (shared_->now >= t) return false;
             s.thread = std::this_thread::get_id();
             s.until = t;
@@ -86,6 +91,7 @@ private:
         time_point until{};
         std::uint64_t wakes_seen = 0;  // when it fell asleep; more since then mean that it is about to get up
         bool asleep = false;
+        bool given_up = false;  // took too long once, and has not come back since
     };
 
     struct shared {
@@ -101,12 +107,17 @@ private:
             return found != sleepers.end() ? *found : sleepers.emplace_back(sleeper{.wakes = &w, .lifetime = w.lifetime()});
         }
 
-        // A callback that runs on a woken thread may advance the clock itself: it must not wait for its own thread.
-        bool settled() const
+        [[nodiscard]] bool settled() const
         {
-            return std::ranges::all_of(sleepers, [this](const sleeper& s) {
-                return s.lifetime.expired() || (s.asleep && s.until > now && s.wakes->wakes() == s.wakes_seen) || s.thread == std::this_thread::get_id();
-            });
+            return std::ranges::all_of(sleepers, [this](const sleeper& s) { return settled(s); });
+        }
+
+        [[nodiscard]] bool settled(const sleeper& s) const
+        {
+            if (s.lifetime.expired() || s.given_up) return true;
+            if (s.asleep) return s.until > now && s.wakes->wakes() == s.wakes_seen;
+            // A callback that runs on a woken thread may advance the clock itself: it must not wait for its own thread.
+            return s.thread == std::this_thread::get_id();
         }
     };
 

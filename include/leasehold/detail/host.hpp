@@ -2,6 +2,8 @@
 #ifndef LEASEHOLD_DETAIL_HOST_HPP
 #define LEASEHOLD_DETAIL_HOST_HPP
 
+#include <leasehold/limits.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdlib>
@@ -57,14 +59,22 @@ inline std::string random_hex()
     return text;
 }
 
-// Host names are ASCII and at most 253 bytes; what precedes a unique tail is cut so that the whole fits an owner.
+// What people may read of a host's name: ASCII, without blanks.
 inline std::string host_prefix()
 {
-    constexpr std::size_t room = 120;
     std::string host = host_name();
     for (char& c : host)
         if (c <= ' ' || c > '~') c = '?';
-    return host.substr(0, room);
+    return host;
+}
+
+// An owner that no other object has, in this process, a child of fork(), or on another host: whatever people are to read in
+// front, cut so that the whole fits an owner, and 128 random bits behind.
+inline std::string unique_owner(std::string_view readable)
+{
+    const std::string unique = random_hex();
+    const std::size_t room = max_owner_bytes - unique.size() - 1;
+    return readable.empty() ? unique : std::string{readable.substr(0, room)} + "/" + unique;
 }
 
 }  // namespace leasehold::inline v0::detail

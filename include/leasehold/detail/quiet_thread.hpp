@@ -12,7 +12,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// Starts a thread that receives no signals: the program's handlers are for the program's threads.
+// Starts every thread of the library, so that none takes a signal that was sent to the program: its handlers are for its own
+// threads. Signals that a thread causes itself stay as they are, for crash handlers, sandboxes and profilers.
 template <class Function>
 std::thread quiet_thread(Function&& function)
 {
@@ -20,9 +21,10 @@ std::thread quiet_thread(Function&& function)
     struct signals_blocked {
         signals_blocked()
         {
-            sigset_t all;
-            sigfillset(&all);
-            pthread_sigmask(SIG_SETMASK, &all, &before);
+            sigset_t sent;
+            sigfillset(&sent);
+            for (const int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) sigdelset(&sent, caused);
+            pthread_sigmask(SIG_BLOCK, &sent, &before);
         }
         ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
         sigset_t before;

@@ -62,7 +62,7 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
     static_assert(possible, "a fence needs a lease in a database: its store must be a basic_odbc_store");
     ec.clear();
     if constexpr (possible) {
-        if (guard.held()) return fence_at(innermost(guard.lease()->store()), connection, guard, ec, details);
+        if (guard.held()) return fence_at(innermost(*guard.store()), connection, guard, ec, details);
     }
     return false;
 }

@@ -20,6 +20,7 @@
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/release_watch.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <algorithm>
@@ -52,10 +53,15 @@ struct fence_access;
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
-/// it after all is ended again. At most odbc::detail::abandoned_calls_max (16) connections hang so at once; while they do,
-/// calls fail at once with errc::store_unavailable. An in-process database (SQLite) uses the caller's thread.
-/// Errors: errc::store_unavailable, store_timeout, store_conflict, schema_missing, store_failure; diagnostics() has the
-/// SQLSTATE, and words on what to do. The forms without std::error_code throw store_error. Either may throw std::bad_alloc.
+/// it after all is ended again. The store's other connections are then replaced, but for those that have answered since. At
+/// most pool_size and odbc::detail::abandoned_calls_max (16) more hang so at once; while they do, calls fail at once with
+/// errc::store_unavailable. An in-process database (SQLite) uses the caller's thread.
+/// Errors: errc::store_unavailable, store_timeout, store_conflict, schema_missing, store_failure; errc::invalid_name or
+/// invalid_owner, before any I/O, for what can't be a name or an owner (renew_many and release_many look at neither).
+/// diagnostics() has the
+/// SQLSTATE, and words on what to do. Messages show *** for a password of the connection string: wherever it stands as the
+/// value of its keyword, in any quoting; and wherever it stands by itself, unless it is shorter than 4 bytes, fewer than 12
+/// letters or fewer than 8 digits, which can't be told from the words and numbers of a message. The forms without std::error_code throw store_error. Either may throw std::bad_alloc.
 /// Thread safety: everything but construction and destruction may be called by many threads at once.
 /// Lifetime: outlives the leases that use it. The destructor ends idle connections and waits for those, for no longer than
 /// call_timeout; it does not wait for calls that were given up.
@@ -83,6 +89,7 @@ public:
     [[nodiscard]] acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl,
                                              std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
         return calls_->acquire(name, owner, ttl, on.failed);
     }
@@ -91,6 +98,7 @@ public:
     [[nodiscard]] bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl,
                              std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
         return calls_->renew(name, owner, token, ttl, on.failed);
     }
@@ -99,6 +107,7 @@ public:
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed,
                  std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
         return calls_->release(name, owner, token, keep_closed, on.failed);
     }
@@ -125,6 +134,7 @@ public:
     /// lease_store: what is held now; the owner is empty where a release still keeps the name closed.
     [[nodiscard]] std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
     {
+        if (refuses(leasehold::detail::refusal_of(name), ec)) return {};
         return call({operation::inspect, name, {}, 0, {}}, ec).record;
     }
 
@@ -133,6 +143,9 @@ public:
     {
         return {calls_->line(), name, to_wake};
     }
+
+    /// See waiting::queueing_store.
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return *waiters_; }
 
     /// polled_store: SQLite is asked in a few microseconds, and can't wake anybody.
     [[nodiscard]] poll_pauses pauses() const noexcept
@@ -166,10 +179,7 @@ public:
     /// next renewal, and those who wait for `name` by then. errc::invalid_name for what can't be a name.
     bool force_release(std::string_view name, std::error_code& ec)
     {
-        if (leasehold::detail::broken_text_rule(name, max_name_bytes)) {
-            ec = errc::invalid_name;
-            return false;
-        }
+        if (refuses(leasehold::detail::refusal_of(name), ec)) return false;
         return call({operation::force_release, name, {}, 0, {}}, ec).yes && !ec;
     }
     /// The same; throws store_error, or std::system_error with errc::invalid_name.
@@ -288,6 +298,14 @@ private:
         return last;
     }
 
+    // Before any I/O.
+    static bool refuses(std::error_code why, std::error_code& ec)
+    {
+        ec = why;
+        if (ec) last_failure() = {};
+        return static_cast<bool>(ec);
+    }
+
     // Reports what a call came to, at its end.
     class calling {
     public:
@@ -321,6 +339,7 @@ private:
 
     std::shared_ptr<const odbc::detail::configuration> config_;
     std::unique_ptr<odbc::detail::lease_calls> calls_;
+    std::unique_ptr<waiting::local_queue> waiters_ = std::make_unique<waiting::local_queue>();
 };
 
 /// The store for whatever database the connection string leads to.

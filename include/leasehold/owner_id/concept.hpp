@@ -13,12 +13,13 @@ namespace leasehold::inline v0 {
 /// |---|---|---|
 /// | o.id() | convertible to std::string | non-empty UTF-8 up to max_owner_bytes (190) without NUL; called once, by the constructor of basic_lease, which refuses anything else with errc::invalid_owner; may throw |
 ///
-/// Two holders with the same text are the same owner to a store: it lets either one take over from the other at once, as a new
-/// term. So unless a restarted process is meant to go on without waiting, the text should be unique to one basic_lease object.
+/// Two lease objects with the same text are the same owner to a store: it grants a new term to either while the other holds, so
+/// they do not exclude each other. Let the text be unique to one basic_lease object, as that of every model here is but
+/// fixed_owner_id and static_owner_id, which say what sharing one costs.
 ///
 /// Minimal model:
 ///
-///     struct pod_name { std::string id() const { return std::getenv("POD_NAME"); } };
+///     struct pod_name { std::string id() const { return std::string{std::getenv("POD_NAME")} + "/" + std::getenv("POD_UID"); } };
 template <class O>
 concept owner_id = std::copy_constructible<O> && requires(const O& o) {
     { o.id() } -> std::convertible_to<std::string>;

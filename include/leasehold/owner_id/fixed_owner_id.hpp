@@ -9,12 +9,14 @@
 
 namespace leasehold::inline v0 {
 
-/// The owner is the text it is given.
+/// The owner is the text it is given: the one way to share an owner, on purpose.
 ///
-/// A restarted process with the same text is granted its lease at once, as a new term with a new token, although the one it had is
-/// unexpired. What the process before had sent when it died has the old token, and ends nothing. If that process is alive after
-/// all, it believes in its term until its next renewal: so the text must be of one process alone (a pod's name, a configured
-/// node), or what the lease guards must compare tokens.
+/// What it is for: a restarted process with the text of the one before it (a pod's name, a configured node) need not wait for
+/// the end of that one's term. It is granted a new term at once, with a new token, so that a fence tells the two apart.
+/// Its price: lease objects with one text do not exclude each other. Whoever attempts last is granted the name, and the other's
+/// term ends without a release: held() stays true there until its next renewal is refused or its deadline comes, so that both
+/// may believe for that long, and only the token keeps the older one from what is written to. Therefore the text must belong to
+/// one lease object at a time. All other owner ids of the library are unique to the object.
 class fixed_owner_id {
 public:
     /// The owner; basic_lease checks it.

@@ -12,18 +12,24 @@
 
 namespace leasehold::inline v0 {
 
-/// Host, process and the thread that constructs the lease, as in "db1:4711:139872".
+/// Host, process and the thread that constructs the lease, for people who look for the process in a list, and 128 random
+/// bits, new at each call: "db1:4711:139872/8f0c...".
 ///
-/// For people who look for the process in a list. Not unique for ever: a process id comes round again, and in containers
-/// it is often 1, so give containers host names of their own, or use random_owner_id.
+/// Any two lease objects exclude each other, also on one thread, and where process ids come round again or are always 1.
+/// May throw what std::random_device throws where there is no source of random numbers.
 struct host_process_thread_owner_id {
     /// See owner_id.
     [[nodiscard]] std::string id() const
     {
         const std::size_t thread = std::hash<std::thread::id>{}(std::this_thread::get_id());
+        const std::string where = ":" + std::to_string(detail::process_id()) + ":" + std::to_string(thread);
         const std::string host = detail::host_prefix();
-        return (host.empty() ? "localhost" : host) + ":" + std::to_string(detail::process_id()) + ":" + std::to_string(thread);
+        // A long name of a host is cut, not what follows it.
+        return detail::unique_owner((host.empty() ? "localhost" : host.substr(0, room_for_host)) + where);
     }
+
+private:
+    static constexpr std::size_t room_for_host = 115;
 };
 
 }  // namespace leasehold::inline v0

@@ -9,15 +9,16 @@
 
 namespace leasehold::inline v0 {
 
-/// The host's name; random where there is none.
+/// The host's name, "localhost" where it has none, and 128 random bits, new at each call: "db1/8f0c...".
 ///
-/// One owner per host: processes of one host do not exclude each other, and a restarted one goes on with its lease.
+/// Any two lease objects exclude each other, also on one host. For an owner that a host's processes share see fixed_owner_id.
+/// May throw what std::random_device throws where there is no source of random numbers.
 struct hostname_owner_id {
     /// See owner_id.
     [[nodiscard]] std::string id() const
     {
         const std::string host = detail::host_prefix();
-        return host.empty() ? detail::random_hex() : host;
+        return detail::unique_owner(host.empty() ? "localhost" : host);
     }
 };
 

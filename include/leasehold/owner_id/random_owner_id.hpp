@@ -9,16 +9,13 @@
 
 namespace leasehold::inline v0 {
 
-/// The host's name, for people, and 128 random bits, new at each call: unique to each basic_lease object. The default.
+/// 128 random bits, new at each call, so unique to each basic_lease object; behind the host's name, where it has one, for
+/// people: "db1/8f0c...". The default.
 ///
 /// May throw what std::random_device throws where there is no source of random numbers.
 struct random_owner_id {
     /// See owner_id.
-    [[nodiscard]] std::string id() const
-    {
-        const std::string host = detail::host_prefix();
-        return host.empty() ? detail::random_hex() : host + "/" + detail::random_hex();
-    }
+    [[nodiscard]] std::string id() const { return detail::unique_owner(detail::host_prefix()); }
 };
 
 }  // namespace leasehold::inline v0

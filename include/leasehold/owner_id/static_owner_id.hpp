@@ -6,9 +6,10 @@
 
 namespace leasehold::inline v0 {
 
-/// The owner is the text it is given, which is not copied: a literal, as a rule. For any lease.
+/// The owner is the text it is given, which is not copied: a literal, as a rule. For any lease; a fixed_owner_id without a heap.
 ///
-/// Two tasks with the same text are one owner to the store: it lets either one take over from the other at once.
+/// Its price is that one's: lease objects with one text do not exclude each other. So give each task a text of its own, the
+/// same after each start: a task that was restarted is then granted a new term, with a new token, at once.
 class static_owner_id {
 public:
     /// The owner; it must outlive the object.

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_RENEW_POLICY_CONCEPT_HPP
 #define LEASEHOLD_RENEW_POLICY_CONCEPT_HPP
 
+#include <leasehold/clock/concept.hpp>
 #include <leasehold/duration.hpp>
 
 #include <concepts>
@@ -33,6 +34,16 @@ template <class P>
 concept renew_policy = std::copy_constructible<P> && requires(const P& p, renewal_state state) {
     { p.next(state) } -> std::same_as<std::optional<duration>>;
 };
+
+/// A policy that says of itself, by `static constexpr bool never_renews = true`, that next() never gives an instant.
+template <class P>
+concept never_renewing_policy = renew_policy<P> && requires { requires P::never_renews; };
+
+/// Whether leases on this clock can have this policy: renewals in the background, and a loss that is signalled, need a clock
+/// that can be waited on (waitable_clock); a lease on any other has no_renewal, is renewed by guard.renew() alone, and its guard
+/// gives a stop token that can't be stopped.
+template <class P, class Clock>
+concept renew_policy_on_clock = renew_policy<P> && lease_clock<Clock> && (waitable_clock<Clock> || never_renewing_policy<P>);
 
 }  // namespace leasehold::inline v0
 

@@ -10,6 +10,9 @@ namespace leasehold::inline v0 {
 
 /// Never renews by itself: the term lasts one ttl unless guard.renew() is called.
 struct no_renewal {
+    /// See never_renewing_policy.
+    static constexpr bool never_renews = true;
+
     /// See renew_policy.
     [[nodiscard]] constexpr std::optional<duration> next(renewal_state) const noexcept { return std::nullopt; }
 };

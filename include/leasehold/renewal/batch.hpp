@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace leasehold::inline v0::renewal {
@@ -51,7 +52,7 @@ void renew_as_batch(Store& store, const Clock& clock, std::span<const std::share
         least_left = std::min(least_left, *left);
         batch.renewals.push_back(what);
         batch.answers.push_back(batch_answer::unknown);
-        batch.sent.push_back(on_its_way);
+        batch.sent.push_back(std::move(on_its_way));
         batch.of.push_back(term.get());
     }
     if (batch.of.empty()) return;

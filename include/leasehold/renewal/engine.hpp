@@ -9,6 +9,7 @@
 #include <leasehold/renewal/deadline_heap.hpp>
 #include <leasehold/renewal/gathering.hpp>
 #include <leasehold/renewal/job_queue.hpp>
+#include <leasehold/renewal/signal_queue.hpp>
 #include <leasehold/renewal/threading.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
@@ -24,20 +25,21 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// The threads behind all guards of one store: a watchdog, which never does I/O, and workers, which do the renewals; of a
-/// batching_store those together that are due together, or soon (see gathering.hpp).
+/// The threads behind all guards of one store: a watchdog, which decides and never waits; a signaller, which runs stop callbacks;
+/// and workers, which do the renewals; of a batching_store those together that are due together, or soon (see gathering.hpp).
 ///
-/// The watchdog alone signals losses, so they come on time also while every worker hangs in a call. Stop callbacks run
-/// on it: they must be short.
+/// A loss is found out by the watchdog alone, so that it is known on time also while every worker hangs in a call. Stop callbacks
+/// run one after another on the signaller and nowhere else: one that is slow delays those after it, and no renewal.
 /// Thread safety: all functions from any thread. Lifetime: destroyed by the last lease that uses it; waits then for
-/// renewals under way, which the store bounds by its call timeout.
+/// renewals under way, which the store bounds by its call timeout, and for stop callbacks.
 template <waitable_clock Clock>
 class engine {
 public:
-    /// Most threads that renew; the second starts when the first is kept waiting.
-    static constexpr std::size_t workers_max = 2;
+    /// Most threads that renew; each further one starts when those before are kept waiting. Two can hang for one lease, in the
+    /// renewal of a term that was lost and in that of the next.
+    static constexpr std::size_t workers_max = 3;
 
-    /// Starts the watchdog and one worker. Throws std::system_error when there is no thread to be had.
+    /// Starts the watchdog, the signaller and one worker. Throws std::system_error when there is no thread to be had.
     explicit engine(Clock clock) : shared_{std::make_shared<shared>(std::move(clock))}
     {
         shared_->start(threads_);
@@ -52,6 +54,7 @@ public:
     {
         const std::lock_guard lock{shared_->mutex};
         shared_->queue.reserve(shared_->enrolled + 1);
+        shared_->jobs.reserve(shared_->enrolled + 1);
         ++shared_->enrolled;
     }
 
@@ -60,6 +63,7 @@ public:
     {
         const std::lock_guard lock{shared_->mutex};
         shared_->queue.erase(term);
+        shared_->jobs.erase(term);
         --shared_->enrolled;
     }
 
@@ -76,12 +80,28 @@ public:
             first = at < shared_->queue.first_at();
             shared_->queue.put(std::move(term), at, early_from);
         }
-        if (first) shared_->watchdog_waker.wake();
+        if (first) shared_->watchdog.to_wake.wake();
+    }
+
+    /// Has term->signal() called, soon.
+    void signal(std::shared_ptr<watched_term> term) noexcept
+    {
+        {
+            const std::lock_guard lock{shared_->mutex};
+            shared_->signals.push(std::move(term));
+        }
+        shared_->signaller.to_wake.wake();
     }
 
 private:
     using background = threading<Clock>;
-    using thread = typename background::thread;
+
+    // One of the threads. It sleeps on the clock, so that a clock that is turned by hand knows when it has nothing more to do.
+    struct sleeper {
+        typename background::thread thread;
+        waker to_wake;
+        bool idle = false;
+    };
 
     struct shared;
 
@@ -94,11 +114,12 @@ private:
         {
             if (!runs) return;
             runs->stop();
-            finish(watchdog);
-            for (thread& worker : runs->workers) finish(worker);
+            finish(runs->watchdog.thread);
+            for (sleeper& worker : runs->workers) finish(worker.thread);
+            finish(runs->signaller.thread);
         }
 
-        static void finish(thread& ended) noexcept
+        static void finish(typename background::thread& ended) noexcept
         {
             if (!ended.joinable()) return;
             if (background::is_this(ended))
@@ -108,7 +129,6 @@ private:
         }
 
         std::shared_ptr<shared> runs;
-        thread watchdog;
     };
 
     // Apart from the engine, so that an engine destroyed by one of its own threads (in a stop callback) leaves them
@@ -119,10 +139,17 @@ private:
         void start(threads& owned)
         {
             owned.runs = this->shared_from_this();
-            clock.wait_until(watchdog_waker, clock.now());  // doesn't wait: makes the watchdog known to a manual clock
-            owned.watchdog = background::start([s = owned.runs] { s->watch(); });
+            run(watchdog, [](shared& s) { s.watch(); });
+            run(signaller, [](shared& s) { s.signal_losses(); });
             const std::lock_guard lock{mutex};
             add_worker();
+        }
+
+        template <class Loop>
+        void run(sleeper& on, Loop loop)
+        {
+            clock.wait_until(on.to_wake, clock.now());  // doesn't wait: makes the thread known to a manual clock
+            on.thread = background::start([s = this->shared_from_this(), loop] { loop(*s); });
         }
 
         void stop() noexcept
@@ -131,8 +158,9 @@ private:
                 const std::lock_guard lock{mutex};
                 stopping = true;
             }
-            watchdog_waker.wake();
-            work_there.notify_all();
+            watchdog.to_wake.wake();
+            signaller.to_wake.wake();
+            for (sleeper& worker : workers) worker.to_wake.wake();
         }
 
         void watch()
@@ -152,19 +180,19 @@ private:
                     }
                 }
                 if (due) {
-                    if (due->step()) hand_over(std::move(due), lead, gathered);
+                    if (due->step()) stage(std::move(due), lead, gathered);
                 }
                 else if (gathered.terms != 0) {
                     gather_early(gathered);
-                    tell_workers(gathered);
+                    publish(gathered);
                 }
                 else {
-                    clock.wait_until(watchdog_waker, next);
+                    clock.wait_until(watchdog.to_wake, next);
                 }
             }
         }
 
-        // What has been handed over since the workers were told: they wait for all that is due, to send it together.
+        // What has been staged since workers were told: they wait for all that is due, to send it together.
         struct gathering {
             std::size_t terms = 0;
             std::size_t most = 1;
@@ -172,12 +200,12 @@ private:
             std::vector<std::shared_ptr<watched_term>> early;
         };
 
-        void hand_over(std::shared_ptr<watched_term> term, duration lead, gathering& gathered)
+        void stage(std::shared_ptr<watched_term> term, duration lead, gathering& gathered)
         {
             gathered.most = term->batch_kind() ? term->batch_size() : 1;
             gathered.lead = std::max(gathered.lead, lead);
             push(std::move(term), gathered);
-            if (gathered.terms >= gathered.most) tell_workers(gathered);
+            if (gathered.terms >= gathered.most) publish(gathered);
         }
 
         void push(std::shared_ptr<watched_term> term, gathering& gathered)
@@ -192,7 +220,8 @@ private:
         void gather_early(gathering& gathered)
         {
             std::error_code without;
-            const std::size_t room = most_together(company::many, gathered.most) - std::min(gathered.most, gathered.terms);
+            const std::size_t most = most_together(company::many, gathered.most);
+            const std::size_t room = most - std::min(most, gathered.terms);
             detail::guarded(without, [&] { gathered.early.reserve(room); });
             if (without || gathered.lead == duration::zero()) return;
             {
@@ -205,29 +234,28 @@ private:
             gathered.early.clear();
         }
 
-        void tell_workers(gathering& gathered)
+        void publish(gathering& gathered)
         {
-            {
-                const std::lock_guard lock{mutex};
-                told += gathered.terms;
-                add_worker_unless_one_is_idle();
-            }
-            work_there.notify_one();
+            const std::lock_guard lock{mutex};
+            published += gathered.terms;
+            call_worker();
             gathered.terms = 0;
             gathered.lead = duration::zero();
         }
 
-        void work()
+        void work(sleeper& self)
         {
             std::vector<std::shared_ptr<watched_term>> together;
             std::size_t room = 1;
             std::unique_lock lock{mutex};
             while (!stopping) {
-                if (jobs.empty()) told = 0;  // a term may have been handed over twice
-                if (told == 0) {
-                    ++idle_workers;
-                    work_there.wait(lock);
-                    --idle_workers;
+                if (jobs.empty()) published = 0;  // a term may have been staged twice
+                if (published == 0) {
+                    self.idle = true;
+                    lock.unlock();
+                    clock.wait_until(self.to_wake, time_point::max());
+                    lock.lock();
+                    self.idle = false;
                     continue;
                 }
                 if (room < batch_limit) {
@@ -239,25 +267,25 @@ private:
                     continue;
                 }
                 std::shared_ptr<watched_term> first = jobs.pop();
-                --told;
-                take_along(*first, together);
-                // A worker counts as idle until it runs, so a second job may have been left to this one too.
-                if (told != 0 && !jobs.empty()) add_worker_unless_one_is_idle();
+                --published;
+                fill_batch(*first, together);
+                // This one may hang in its call. What is left must not wait for it.
+                if (published != 0 && !jobs.empty()) call_worker();
                 lock.unlock();
                 renew(std::move(first), together);
                 lock.lock();
             }
         }
 
-        // Those that wait next to it for the same store, as far as they may go together; one place is kept for `first`.
-        void take_along(const watched_term& first, std::vector<std::shared_ptr<watched_term>>& others)
+        // Those that come next for the same store, as far as they may go together; one place is kept for `first`.
+        void fill_batch(const watched_term& first, std::vector<std::shared_ptr<watched_term>>& others)
         {
             const void* const kind = first.batch_kind();
             const std::size_t most = kind ? std::min(most_together(first.may_go_with(), batch_limit), others.capacity()) : 1;
-            while (others.size() + 1 < most && told != 0 && !jobs.empty() && jobs.first()->batch_kind() == kind &&
+            while (others.size() + 1 < most && published != 0 && !jobs.empty() && jobs.first()->batch_kind() == kind &&
                    jobs.first()->may_go_with() >= first.may_go_with()) {
                 others.push_back(jobs.pop());
-                --told;
+                --published;
             }
         }
 
@@ -272,9 +300,38 @@ private:
             others.clear();
         }
 
-        void add_worker_unless_one_is_idle() noexcept
+        void signal_losses()
         {
-            if (idle_workers != 0 || worker_count == workers_max || stopping) return;
+            std::unique_lock lock{mutex};
+            for (;;) {
+                if (!signals.empty()) {
+                    std::shared_ptr<watched_term> lost = signals.pop();
+                    lock.unlock();
+                    lost->signal();
+                    lost.reset();  // perhaps the last of the lease
+                    lock.lock();
+                }
+                else if (stopping) {
+                    return;
+                }
+                else {
+                    lock.unlock();
+                    clock.wait_until(signaller.to_wake, time_point::max());
+                    lock.lock();
+                }
+            }
+        }
+
+        // Under the mutex. One that is called is not idle any more, or it would be called twice and another one not at all.
+        void call_worker() noexcept
+        {
+            for (sleeper& worker : workers) {
+                if (!worker.idle) continue;
+                worker.idle = false;
+                worker.to_wake.wake();
+                return;
+            }
+            if (worker_count == workers_max || stopping) return;
             // With one worker at work, to have no second is slower but no failure.
             std::error_code ignored;
             detail::guarded(ignored, [this] { add_worker(); });
@@ -282,22 +339,23 @@ private:
 
         void add_worker()
         {
-            workers[worker_count] = background::start([s = this->shared_from_this()] { s->work(); });
+            sleeper& added = workers[worker_count];
+            run(added, [&added](shared& s) { s.work(added); });
             ++worker_count;
         }
 
         const Clock clock;
-        waker watchdog_waker;
+        sleeper watchdog;
+        sleeper signaller;
         std::mutex mutex;
-        typename background::condition_variable work_there;
         deadline_heap queue;
         job_queue jobs;
-        std::size_t told = 0;         // how many of them the workers may take; the rest is still being gathered
+        signal_queue signals;
+        std::size_t published = 0;    // how many jobs the workers may take; the rest is still being gathered
         std::size_t batch_limit = 1;  // of the store, as it said last
         std::size_t enrolled = 0;
-        std::size_t idle_workers = 0;
         std::size_t worker_count = 0;
-        std::array<thread, workers_max> workers;
+        std::array<sleeper, workers_max> workers;
         bool stopping = false;
     };
 

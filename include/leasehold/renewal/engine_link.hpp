@@ -17,6 +17,9 @@ namespace leasehold::inline v0::renewal {
 template <lease_clock Clock>
 class engine_link {
 public:
+    /// Whether losses are signalled in the background.
+    static constexpr bool watches = true;
+
     [[nodiscard]] bool connected() const noexcept { return engine_ != nullptr; }
 
     void connect(const void* store, const Clock& clock)
@@ -31,6 +34,11 @@ public:
         if (engine_) engine_->schedule(std::move(term), at, early_from);
     }
 
+    void signal(std::shared_ptr<watched_term> term) const noexcept
+    {
+        if (engine_) engine_->signal(std::move(term));
+    }
+
     /// May wait for the engine's threads, when this was the last link.
     void disconnect(const watched_term& term) noexcept
     {
@@ -43,15 +51,18 @@ private:
     std::shared_ptr<engine<Clock>> engine_;
 };
 
-/// On a clock that can't be waited on nothing happens in the background: held() and remaining() read the clock, and a
-/// loss is signalled when the guard is asked.
+/// On a clock that can't be waited on nothing happens in the background: held() and remaining() read the clock, no loss is
+/// signalled.
 template <lease_clock Clock>
     requires(!waitable_clock<Clock>)
 class engine_link<Clock> {
 public:
+    static constexpr bool watches = false;
+
     [[nodiscard]] bool connected() const noexcept { return true; }
     void connect(const void*, const Clock&) noexcept {}
     void schedule(const std::shared_ptr<watched_term>&, time_point, time_point) const noexcept {}
+    void signal(const std::shared_ptr<watched_term>&) const noexcept {}
     void disconnect(const watched_term&) noexcept {}
 };
 

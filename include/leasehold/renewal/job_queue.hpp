@@ -3,50 +3,65 @@
 #define LEASEHOLD_RENEWAL_JOB_QUEUE_HPP
 
 #include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/time_point.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace leasehold::inline v0::renewal {
 
-/// First in, first out, each term at most once; linked through the terms, so that it never allocates. Not thread-safe.
+/// Terms whose renewal is to be sent, the earliest deadline first, each at most once. Not thread-safe.
 class job_queue {
 public:
-    [[nodiscard]] bool empty() const noexcept { return !first_; }
+    [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
+
+    /// Makes room for this many terms, so that push() does not throw.
+    void reserve(std::size_t terms)
+    {
+        if (terms > jobs_.capacity()) jobs_.reserve(std::max(terms, 2 * jobs_.capacity()));
+    }
 
     /// Null when empty.
-    [[nodiscard]] const watched_term* first() const noexcept { return first_.get(); }
+    [[nodiscard]] const watched_term* first() const noexcept { return jobs_.empty() ? nullptr : jobs_.front().term.get(); }
 
-    void push(std::shared_ptr<watched_term> term) noexcept
+    void push(std::shared_ptr<watched_term> term)
     {
         if (std::exchange(term->awaits_worker_, true)) return;
-        watched_term* const pushed = term.get();
-        (first_ ? last_->next_for_worker_ : first_) = std::move(term);
-        last_ = pushed;
+        const time_point before = term->renew_before();
+        jobs_.push_back({before, std::move(term)});
+        std::ranges::push_heap(jobs_, later);
     }
 
     std::shared_ptr<watched_term> pop() noexcept
     {
-        std::shared_ptr<watched_term> term = std::move(first_);
-        first_ = std::move(term->next_for_worker_);
+        std::ranges::pop_heap(jobs_, later);
+        std::shared_ptr<watched_term> term = std::move(jobs_.back().term);
+        jobs_.pop_back();
         term->awaits_worker_ = false;
         return term;
     }
 
-    // One by one: a chain of shared_ptr that is dropped whole recurses once per link.
-    void clear() noexcept
+    void erase(const watched_term& term) noexcept
     {
-        while (!empty()) pop();
+        if (!term.awaits_worker_) return;
+        const auto found = std::ranges::find_if(jobs_, [&term](const job& each) { return each.term.get() == &term; });
+        found->term->awaits_worker_ = false;
+        jobs_.erase(found);
+        std::ranges::make_heap(jobs_, later);
     }
 
-    ~job_queue() { clear(); }
-    job_queue() = default;
-    job_queue(const job_queue&) = delete;
-    job_queue& operator=(const job_queue&) = delete;
-
 private:
-    std::shared_ptr<watched_term> first_;
-    watched_term* last_ = nullptr;
+    struct job {
+        time_point before;
+        std::shared_ptr<watched_term> term;
+    };
+
+    static constexpr auto later = [](const job& a, const job& b) noexcept { return a.before > b.before; };
+
+    std::vector<job> jobs_;
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -8,6 +8,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 namespace leasehold::inline v0::renewal {
@@ -41,6 +42,7 @@ public:
     template <renew_policy Policy>
     void granted(time_point sent, duration ttl, duration margin, const Policy& policy)
     {
+        assert(phase_ == term_phase::none && ttl > margin && margin >= duration::zero());
         begun_ = sent;
         margin_ = margin;
         renewing_ = false;
@@ -91,7 +93,12 @@ public:
     {
         renewing_ = false;
         if (phase_ != term_phase::held || now >= deadline_) return false;
+        assert(sent >= extended_ && sent <= now);
+        const time_point before = deadline_;
         extend_from(sent, ttl, policy);
+        // A shorter ttl can be over before a slow answer comes. But no store lets a renewal shorten a term, so the old end holds.
+        if (deadline_ <= now) deadline_ = before;
+        assert(deadline_ > now);
         return true;
     }
 

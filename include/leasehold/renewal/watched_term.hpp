@@ -3,14 +3,12 @@
 #define LEASEHOLD_RENEWAL_WATCHED_TERM_HPP
 
 #include <leasehold/duration.hpp>
-#include <leasehold/fencing_token.hpp>
 #include <leasehold/renewal/gathering.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,15 +16,16 @@
 
 namespace leasehold::inline v0::renewal {
 
+struct term;
+
 /// A renewal on its way to the store.
 struct sent_renewal {
     time_point sent{};
     duration ttl{};
-    fencing_token token{};
-    std::uint64_t generation = 0;  ///< of the term, which may have been followed by another when the answer comes
+    std::shared_ptr<term> of;
 };
 
-/// What an engine knows of a term: whose store, clock and policy it has is the term's own affair.
+/// What an engine knows of a lease's terms: which store, clock and policy they have is no affair of the engine's.
 class watched_term {
 public:
     watched_term() = default;
@@ -34,8 +33,11 @@ public:
     watched_term& operator=(const watched_term&) = delete;
     virtual ~watched_term() = default;
 
-    /// Decides, schedules its own next step, and signals a loss; never does I/O. True when a renewal is to be sent.
+    /// Decides, and schedules its own next step; never does I/O, or calls code of the user's. True when a renewal is to be sent.
     virtual bool step() = 0;
+
+    /// Runs the stop callbacks of losses that engine::signal() was called for.
+    virtual void signal() noexcept {}
 
     /// Sends the renewal that step() asked for. Does I/O.
     virtual void renew() = 0;
@@ -64,23 +66,32 @@ public:
 
     /// In how much company the renewal that was asked for last may be sent.
     [[nodiscard]] company may_go_with() const noexcept { return may_go_with_.load(std::memory_order_relaxed); }
+    /// The deadline of the term that it is for.
+    [[nodiscard]] time_point renew_before() const noexcept { return renew_before_.load(std::memory_order_relaxed); }
 
 protected:
-    void set_may_go_with(company others) noexcept { may_go_with_.store(others, std::memory_order_relaxed); }
+    void set_renewal(company others, time_point before) noexcept
+    {
+        may_go_with_.store(others, std::memory_order_relaxed);
+        renew_before_.store(before, std::memory_order_relaxed);
+    }
 
 private:
     friend class deadline_heap;
     friend class job_queue;
+    friend class signal_queue;
 
     static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
 
-    // All guarded by the engine's mutex, but that the two atomics are read without it.
+    // All guarded by the engine's mutex, but that the atomics are read without it.
     std::size_t heap_index_ = not_queued;
     std::atomic<time_point> wakes_at_{time_point::max()};
     time_point early_from_ = time_point::max();
-    std::shared_ptr<watched_term> next_for_worker_;
     bool awaits_worker_ = false;
+    bool awaits_signal_ = false;
+    std::shared_ptr<watched_term> next_to_signal_;
     std::atomic<company> may_go_with_{company::none};
+    std::atomic<time_point> renew_before_{time_point::max()};
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -66,8 +66,9 @@ public:
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, Error& ec)
     {
         ec.clear();
-        if (name.size() > max_name_bytes || owner.size() > max_owner_bytes) {
-            ec = name.size() > max_name_bytes ? errc::invalid_name : errc::invalid_owner;
+        const bool name_is_broken = detail::broken_text_rule(name, max_name_bytes) != nullptr;
+        if (name_is_broken || detail::broken_text_rule(owner, max_owner_bytes)) {
+            ec = name_is_broken ? errc::invalid_name : errc::invalid_owner;
             return {};
         }
         const detail::locked lock{mutex_};

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,6 +23,23 @@ class waker;
 
 /// The two answers to an attempt.
 enum class acquire_status : std::uint8_t { granted, busy };
+
+/// The enumerator's name; "invalid" for any other value.
+[[nodiscard]] constexpr std::string_view to_string(acquire_status status) noexcept
+{
+    switch (status) {
+    case acquire_status::granted: return "granted";
+    case acquire_status::busy: return "busy";
+    }
+    return "invalid";
+}
+
+/// Writes to_string(status).
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, acquire_status status)
+{
+    return out << to_string(status);
+}
 
 /// A store's answer to an attempt. When an error is reported it means nothing.
 struct acquire_result {

@@ -4,6 +4,7 @@
 
 #include <leasehold/error.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/store/store_call.hpp>
 
 #include <cstdint>
@@ -76,6 +77,13 @@ public:
         requires notifying_store<Store>
     {
         return store_.watch_release(name, to_wake);
+    }
+
+    /// See waiting::queueing_store.
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept
+        requires waiting::queueing_store<Store>
+    {
+        return store_.local_waiters();
     }
 
 private:

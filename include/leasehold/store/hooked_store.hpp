@@ -3,6 +3,7 @@
 #define LEASEHOLD_STORE_HOOKED_STORE_HPP
 
 #include <leasehold/store/concept.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/store/store_call.hpp>
 
 #include <chrono>
@@ -106,6 +107,13 @@ public:
         requires notifying_store<Store>
     {
         return store_.watch_release(name, to_wake);
+    }
+
+    /// See waiting::queueing_store.
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept
+        requires waiting::queueing_store<Store>
+    {
+        return store_.local_waiters();
     }
 
     /// See diagnosing_store.

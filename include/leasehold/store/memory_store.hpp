@@ -9,6 +9,7 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 
 #include <algorithm>
 #include <array>
@@ -48,7 +49,8 @@ public:
     /// See lease_store.
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
-        ec.clear();
+        ec = detail::refusal_of(name, owner);
+        if (ec) return {};
         const key wanted{name};
         shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};
@@ -189,6 +191,9 @@ public:
     /// See notifying_store.
     [[nodiscard]] release_watch watch_release(std::string_view name, waker& to_wake) { return {shard_of(key{name}), name, to_wake, clock_.now()}; }
 
+    /// See waiting::queueing_store.
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return waiters_; }
+
 private:
     struct entry {
         std::string owner;
@@ -230,13 +235,17 @@ private:
         entry_map entries;
         std::vector<release_watch*> watches;
 
-        // Wakes the one who has waited longest, if any. Under the mutex, so that a watch is not destroyed meanwhile.
+        // Wakes all: what those who stay behind were told of the end is no longer true. As a rule there is one, the first of the
+        // waiters of this store. Under the mutex, so that a watch is not destroyed meanwhile.
         bool released(std::string_view name) noexcept
         {
-            const auto first = std::ranges::find(watches, name, [](const release_watch* watch) { return std::string_view{watch->name_}; });
-            if (first == watches.end()) return false;
-            (*first)->waker_.wake();
-            return true;
+            bool woken = false;
+            for (release_watch* const watch : watches) {
+                if (watch->name_ != name) continue;
+                watch->waker_.wake();
+                woken = true;
+            }
+            return woken;
         }
     };
 
@@ -266,6 +275,7 @@ private:
 
     Clock clock_;
     mutable std::array<shard, shards> shards_;
+    waiting::local_queue waiters_;
 };
 
 /// On the system's clock.

@@ -5,6 +5,7 @@
 #include <leasehold/detail/stable_hash.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -113,6 +114,13 @@ public:
         requires polled_store<Store>
     {
         return shards_.front().store.pauses();
+    }
+
+    /// See waiting::queueing_store: names of all shards meet in that of the first, where they are told apart.
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept
+        requires waiting::queueing_store<Store>
+    {
+        return shards_.front().store.local_waiters();
     }
 
 private:

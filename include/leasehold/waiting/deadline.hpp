@@ -7,32 +7,57 @@
 #include <leasehold/time_point.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <concepts>
+#include <type_traits>
 
 namespace leasehold::inline v0::waiting {
 
-// Times beyond this are for ever: what is left of the range keeps sums from overflowing.
+/// Times beyond this are for ever: what is left of the range keeps sums from overflowing.
 inline constexpr duration longest_wait = std::chrono::hours{24 * 365 * 100};
 
-/// The instant `at_most` from now, rounded up; time_point::max() for anything that is as good as for ever.
+/// In nanoseconds, rounded up. What lies beyond 291 years is duration::max() or duration::min(), and NaN is duration::min().
+template <class Rep, class Period>
+duration saturated(std::chrono::duration<Rep, Period> d) noexcept
+{
+    // Compared as floating point, in which nothing overflows. The limit leaves room for its rounding.
+    constexpr std::chrono::duration<double> limit{9.2e9};
+    const std::chrono::duration<double> seconds{d};
+    if (!(seconds > -limit)) return duration::min();
+    if (seconds >= limit) return duration::max();
+    if constexpr (std::is_convertible_v<std::chrono::duration<Rep, Period>, duration>)
+        return d;
+    else
+        return duration{static_cast<duration::rep>(std::ceil(std::chrono::duration<double, duration::period>{d}.count()))};
+}
+
+/// The instant `at_most` from now, rounded up; now for zero, less, and NaN; time_point::max() for what is as good as for ever.
 template <lease_clock Clock, class Rep, class Period>
 time_point deadline_after(const Clock& clock, std::chrono::duration<Rep, Period> at_most)
 {
-    // Compared as floating point, in which hours::max() does not overflow; written so that NaN is no wait.
-    const std::chrono::duration<double> seconds{at_most};
-    if (!(seconds > std::chrono::duration<double>::zero())) return clock.now();
-    if (seconds >= longest_wait) return time_point::max();
-    return clock.now() + std::chrono::ceil<duration>(at_most);
+    const duration wait = saturated(at_most);
+    const time_point now = clock.now();
+    if (wait <= duration::zero()) return now;
+    if (wait >= longest_wait || now > time_point::max() - wait) return time_point::max();
+    return now + wait;
 }
 
-/// The same for an instant on the lease's own clock or on one of std::chrono's.
+/// The same for an instant on the lease's own clock, which is taken as it is, or on any other clock, whose distance from that
+/// clock's now counts. An instant long past is now, however far its clock's epoch is from there.
 template <lease_clock Clock, class Other, class Dur>
 time_point deadline_at(const Clock& clock, std::chrono::time_point<Other, Dur> until)
 {
-    if constexpr (std::same_as<Other, time_point::clock>)
-        return until;
-    else
-        return deadline_after(clock, until - Other::now());
+    const duration then = saturated(until.time_since_epoch());
+    if constexpr (std::same_as<Other, time_point::clock>) {
+        return time_point{then};
+    }
+    else {
+        const duration now = saturated(Other::now().time_since_epoch());
+        if (then <= now) return clock.now();
+        // Positive by now, so that only a `now` before the epoch can make the difference too large.
+        if (now < duration::zero() && then > duration::max() + now) return time_point::max();
+        return deadline_after(clock, then - now);
+    }
 }
 
 }  // namespace leasehold::inline v0::waiting

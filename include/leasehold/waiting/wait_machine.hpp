@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_WAITING_WAIT_MACHINE_HPP
 #define LEASEHOLD_WAITING_WAIT_MACHINE_HPP
 
+#include <leasehold/detail/backoff.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -34,7 +35,7 @@ class wait_machine {
 public:
     /// `seed` makes the chance of the pauses: different for each waiter.
     wait_machine(time_point deadline, poll_pauses pauses, std::uint64_t seed) noexcept
-        : deadline_{deadline}, pause_{pauses.shortest}, longest_pause_{pauses.longest}, random_{seed | 1U}
+        : deadline_{deadline}, pauses_{pauses.shortest, pauses.longest, seed}
     {
     }
 
@@ -55,28 +56,16 @@ public:
         tried_ = true;
         if (remaining <= duration::zero()) remaining = woken_on_release ? duration{longest_trust} : duration::max();
         attempt_at_ = remaining < time_point::max() - now ? now + remaining : time_point::max();
-        if (!woken_on_release) attempt_at_ = std::min(attempt_at_, now + next_pause());
+        if (!woken_on_release) attempt_at_ = std::min(attempt_at_, now + pauses_.next());
     }
 
     /// The lease may have become free. A wake that is wrong costs one attempt.
     void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, now); }
 
 private:
-    duration next_pause() noexcept
-    {
-        const duration pause = pause_;
-        pause_ = std::min(pause_ * 2, longest_pause_);
-        random_ ^= random_ << 13U;  // George Marsaglia's xorshift
-        random_ ^= random_ >> 7U;
-        random_ ^= random_ << 17U;
-        return pause - pause / 2 / 1024 * static_cast<int>(random_ & 1023U);
-    }
-
     time_point deadline_;
     time_point attempt_at_ = time_point::max();
-    duration pause_;
-    duration longest_pause_;
-    std::uint64_t random_;
+    detail::backoff pauses_;
     bool tried_ = false;
 };
 

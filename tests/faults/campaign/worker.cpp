@@ -174,10 +174,7 @@ private:
     static void renew_now(Term& term)
     {
         std::error_code ignored;
-        if constexpr (requires { term.guard(); })
-            term.guard().renew(ignored);
-        else
-            term.renew(ignored);
+        term.renew(ignored);
     }
 
     void release(lease_type::guard_type& guard)
@@ -192,7 +189,7 @@ private:
 
     void elect(const std::stop_token& stop)
     {
-        lh::leader_election election{lease_, {.last_retry = 300ms}};
+        lh::leader_election election{lease_, {.retry_max = 300ms}};
         election.run(stop, [&](auto& term) { hold(term, stop); });
     }
 

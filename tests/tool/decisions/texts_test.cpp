@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <checkup.hpp>
-#include <message.hpp>
+#include <json.hpp>
+#include <nearest.hpp>
 #include <records.hpp>
 #include <store_choice.hpp>
 #include <support/printing.hpp>
+#include <wait_line.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace tool;
 using namespace std::chrono_literals;
@@ -37,20 +41,51 @@ checkup of(const std::string& database)
 
 BOOST_AUTO_TEST_SUITE(tool_texts)
 
-BOOST_AUTO_TEST_CASE(what_a_terminal_would_obey_is_not_printed)
-{
-    BOOST_TEST(printable("job\033[2J\n\x7f") == "job?[2J??");
-    BOOST_TEST(printable("gr\xC3\xBC\xC3\x9F") == "gr\xC3\xBC\xC3\x9F");
-    BOOST_TEST(printable("\xC2\x9B"
-                         "31m") == "?31m");  // CSI in one character
-}
-
 BOOST_AUTO_TEST_CASE(texts_are_fitted_by_characters)
 {
     BOOST_TEST(fitted("grün", 6) == "grün  ");
     BOOST_TEST(fitted("grün", 4) == "grün");
     BOOST_TEST(fitted("grüne", 4) == "grü…");
     BOOST_TEST(fitted("x", 0) == "");
+}
+
+BOOST_AUTO_TEST_CASE(names_are_cut_in_the_middle)
+{
+    BOOST_TEST(fitted_name("shard/1", 9) == "shard/1  ");
+    BOOST_TEST(fitted_name("nightly-shard/grün", 9) == "nigh…grün");
+    BOOST_TEST(fitted_name("nightly-shard/12", 8) == "nigh…/12");
+    BOOST_TEST(fitted_name("shard", 3) == "s…d");
+    BOOST_TEST(fitted_name("shard", 2) == "s…");
+    BOOST_TEST(fitted_name("shard", 0) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_probably_meant_is_found)
+{
+    const std::vector<std::string> words{"run", "elect", "show", "list", "watch", "wait", "release", "--nowait"};
+    for (const auto& [typed, meant] : {std::pair{"lsit", "list"},
+                                       {"lst", "list"},
+                                       {"ls", "list"},
+                                       {"listt", "list"},
+                                       {"rnu", "run"},
+                                       {"relaese", "release"},
+                                       {"rel", "release"},
+                                       {"wach", "watch"},
+                                       {"--no-wait", "--nowait"}})
+        BOOST_TEST(nearest(typed, words) == meant, typed << ": " << nearest(typed, words));
+    for (const char* typed : {"frobnicate", "status", "x", "", "l"}) BOOST_TEST(nearest(typed, words) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_says_for_whom_and_how_long)
+{
+    const leasehold::lease_record record{"job", "web-1/0123456789abcdef0123456789abcdef", leasehold::fencing_token{3}, 20s};
+    BOOST_TEST(describe_wait({.name = "job"}, record, 11100ms, 61900ms) ==
+               "waiting 1m1s for 'job': held by web-1/01234567… for 12s more");
+    BOOST_TEST(describe_wait({.name = "job", .at_most = 10s}, record, -1s, 3s) ==
+               "waiting 3s of 10s for 'job': held by web-1/01234567… for 0s more");
+    BOOST_TEST(describe_wait({.name = "job"}, leasehold::lease_record{"job", "", leasehold::fencing_token{3}, 20s}, 90s,
+                             1s) == "waiting 1s for 'job': kept closed for 1m30s more");
+    BOOST_TEST(describe_wait({.name = "job"}, {}, 0s, 2s) == "waiting 2s for 'job'");
+    BOOST_TEST(describe_wait({.name = "job", .held = true}, {}, 0s, 2s) == "waiting 2s for somebody to hold 'job'");
 }
 
 BOOST_AUTO_TEST_CASE(an_owner_s_random_part_is_cut)
@@ -66,6 +101,12 @@ BOOST_AUTO_TEST_CASE(json_escapes_what_it_must)
 {
     const leasehold::lease_record record{"a\"b\\c\n", "grün", leasehold::fencing_token{3}, 1500ms};
     BOOST_TEST(to_json(record) == R"({"name": "a\"b\\c\u000a", "owner": "grün", "token": 3, "remaining_ms": 1500})");
+    BOOST_TEST(json_string("\xC2\x9B\x7f") == R"("\u009b\u007f")");
+    BOOST_TEST(json_string("\xE2\x80\xAE"
+                           "gpj.exe") == R"("\u202egpj.exe")");
+    BOOST_TEST(json_string("\xF3\xA0\x81\x81") == R"("\udb40\udc41")");  // a tag: invisible, and not in the first plane
+    BOOST_TEST(json_string("\xff"
+                           "a\xC3") == R"("\ufffda\ufffd")");
 }
 
 BOOST_AUTO_TEST_CASE(only_what_is_known_to_be_no_secret_is_shown_of_a_connection_string)
@@ -75,6 +116,7 @@ BOOST_AUTO_TEST_CASE(only_what_is_known_to_be_no_secret_is_shown_of_a_connection
     BOOST_TEST(shown("pwd={se;cr}}et};DSN=ops") == "pwd=***;DSN=ops");
     BOOST_TEST(shown("PWD={unclosed;Server=x") == "PWD=***");
     BOOST_TEST(shown("DSN=ops") == "DSN=ops");
+    BOOST_TEST(shown("Server=db;Uid=lease Pwd=secret") == "Server=db;Uid=***");  // a semicolon was forgotten
 }
 
 BOOST_AUTO_TEST_CASE(a_file_with_a_connection_string_may_have_comments)

@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <string>
@@ -101,6 +102,30 @@ BOOST_AUTO_TEST_CASE(the_table_has_names_owners_tokens_times_and_the_latest_even
     BOOST_TEST(draw({model, events, "title", "no answer", 80, 10, false}, at(2s))[1].starts_with("no answer"));
 }
 
+BOOST_AUTO_TEST_CASE(names_that_differ_at_their_ends_are_told_apart_in_a_narrow_terminal)
+{
+    watch_model model;
+    std::vector<lease_record> records;
+    for (int i = 1; i <= 12; ++i)
+        records.push_back(held("invoices/eu/shard-" + std::to_string(100 + i),
+                               "web-3.example.com/0123456789abcdef0123456789abcdef", 1000 + i));
+    static_cast<void>(model.look(records, at(0s)));
+    const std::deque<std::string> events(20, "12:00:01  something");
+    for (const std::size_t width : {38U, 30U, 24U}) {
+        const auto shown = draw({model, events, "title", "", width, 24, false}, at(1s));
+        for (int i = 1; i <= 12; ++i)
+            BOOST_TEST(std::ranges::count_if(shown,
+                                             [i](const std::string& line) {
+                                                 return line.find("-" + std::to_string(100 + i)) != std::string::npos &&
+                                                        line.find("29.0s") != std::string::npos;
+                                             }) == 1,
+                       i << " in " << width << " columns");
+    }
+    const auto low = draw({model, events, "title", "", 80, 10, false}, at(1s));
+    BOOST_TEST(std::ranges::count_if(low, [](const std::string& line) { return line.starts_with("and 8 more"); }) == 1);
+    BOOST_TEST(std::ranges::count_if(low, [](const std::string& line) { return line.starts_with("invoices"); }) == 4);
+}
+
 BOOST_AUTO_TEST_CASE(no_line_is_wider_and_no_table_higher_than_the_terminal)
 {
     constexpr unsigned seed = 4711;
@@ -121,7 +146,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_wider_and_no_table_higher_than_the_terminal)
                               events,
                               "title",
                               pick(1) ? "trouble" : "",
-                              static_cast<std::size_t>(40 + pick(160)),
+                              static_cast<std::size_t>(20 + pick(180)),
                               static_cast<std::size_t>(4 + pick(50)),
                               false};
         const auto shown = draw(view, at(1s));

@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(watchdog_goes_on_while_every_worker_hangs)
     for (const auto& p : stuck) BOOST_TEST(eventually([&] { return p->renewals == 1; }));
 }
 
-BOOST_AUTO_TEST_CASE(ten_thousand_terms_need_three_threads)
+BOOST_AUTO_TEST_CASE(ten_thousand_terms_need_five_threads)
 {
     const auto before = thread_count();
     running r;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_terms_need_three_threads)
     }
     r.clock.advance(11s);
     BOOST_TEST(eventually([&] { return std::ranges::all_of(many, [](const auto& p) { return p->renewals == 1; }); }));
-    BOOST_TEST(thread_count() - before <= 3);
+    BOOST_TEST(thread_count() - before <= 2 + manual_engine::workers_max);
 }
 
 BOOST_AUTO_TEST_CASE(destructor_waits_for_the_renewal_under_way)

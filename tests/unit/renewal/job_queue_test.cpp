@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/renewal/job_queue.hpp>
+#include <leasehold/renewal/signal_queue.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <memory>
-#include <vector>
+#include <utility>
 
 namespace lh = leasehold;
+using namespace std::chrono_literals;
 
 namespace {
 
 struct idle_term : lh::renewal::watched_term {
+    explicit idle_term(lh::duration before = {}) { set_renewal(lh::renewal::company::none, lh::time_point{before}); }
     bool step() override { return false; }
     void renew() override {}
 };
@@ -19,57 +23,76 @@ struct idle_term : lh::renewal::watched_term {
 
 BOOST_AUTO_TEST_SUITE(job_queue_test)
 
-BOOST_AUTO_TEST_CASE(first_in_is_first_out)
+BOOST_AUTO_TEST_CASE(earliest_deadline_is_first_out)
 {
-    const auto a = std::make_shared<idle_term>(), b = std::make_shared<idle_term>(), c = std::make_shared<idle_term>();
+    const auto late = std::make_shared<idle_term>(3s), soon = std::make_shared<idle_term>(1s), later = std::make_shared<idle_term>(2s);
     lh::renewal::job_queue jobs;
     BOOST_TEST(jobs.empty());
-    jobs.push(a);
-    jobs.push(b);
-    BOOST_TEST((jobs.pop() == a));
-    jobs.push(c);
-    BOOST_TEST((jobs.pop() == b));
-    BOOST_TEST((jobs.pop() == c));
+    jobs.push(late);
+    jobs.push(soon);
+    BOOST_TEST((jobs.first() == soon.get()));
+    BOOST_TEST((jobs.pop() == soon));
+    jobs.push(later);
+    BOOST_TEST((jobs.pop() == later));
+    BOOST_TEST((jobs.pop() == late));
     BOOST_TEST(jobs.empty());
 }
 
 BOOST_AUTO_TEST_CASE(term_waits_in_it_once_and_can_come_back)
 {
-    const auto a = std::make_shared<idle_term>(), b = std::make_shared<idle_term>();
+    const auto a = std::make_shared<idle_term>(1s), b = std::make_shared<idle_term>(2s);
     lh::renewal::job_queue jobs;
     jobs.push(a);
     jobs.push(b);
     jobs.push(a);
     BOOST_TEST((jobs.pop() == a));
-    jobs.push(a);
     BOOST_TEST((jobs.pop() == b));
+    jobs.push(a);
     BOOST_TEST((jobs.pop() == a));
     BOOST_TEST(jobs.empty());
     BOOST_TEST(a.use_count() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(emptied_queue_takes_jobs_again)
+BOOST_AUTO_TEST_CASE(term_that_is_erased_leaves_the_order_of_the_others)
 {
-    const auto a = std::make_shared<idle_term>();
+    const auto a = std::make_shared<idle_term>(1s), b = std::make_shared<idle_term>(2s), c = std::make_shared<idle_term>(3s);
     lh::renewal::job_queue jobs;
-    for (int i = 0; i < 3; ++i) {
-        jobs.push(a);
-        jobs.clear();
-        BOOST_TEST(jobs.empty());
-        BOOST_TEST(a.use_count() == 1);
-    }
+    for (const auto& each : {c, b, a}) jobs.push(each);
+    jobs.erase(*a);
+    jobs.erase(*a);
+    BOOST_TEST(a.use_count() == 1);
+    BOOST_TEST((jobs.pop() == b));
+    jobs.push(a);
+    BOOST_TEST((jobs.pop() == a));
+    BOOST_TEST((jobs.pop() == c));
 }
 
-BOOST_AUTO_TEST_CASE(long_queue_is_dropped_without_recursion)
+BOOST_AUTO_TEST_CASE(losses_are_signalled_in_their_order_and_each_once)
 {
-    lh::renewal::job_queue jobs;
+    const auto a = std::make_shared<idle_term>(), b = std::make_shared<idle_term>();
+    lh::renewal::signal_queue signals;
+    signals.push(b);
+    signals.push(a);
+    signals.push(b);
+    BOOST_TEST((signals.pop() == b));
+    signals.push(b);
+    BOOST_TEST((signals.pop() == a));
+    BOOST_TEST((signals.pop() == b));
+    BOOST_TEST(signals.empty());
+    BOOST_TEST(a.use_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(long_queue_of_losses_is_dropped_without_recursion)
+{
     std::weak_ptr<idle_term> last;
-    for (int i = 0; i < 1'000'000; ++i) {
-        auto term = std::make_shared<idle_term>();
-        last = term;
-        jobs.push(std::move(term));
+    {
+        lh::renewal::signal_queue signals;
+        for (int i = 0; i < 1'000'000; ++i) {
+            auto term = std::make_shared<idle_term>();
+            last = term;
+            signals.push(std::move(term));
+        }
     }
-    jobs.clear();
     BOOST_TEST(last.expired());
 }
 

@@ -26,7 +26,7 @@ constexpr lh::lease_terms terms{.ttl = 10s};
 
 bool are_waiting(std::size_t threads)
 {
-    return eventually([threads] { return lh::waiting::wait_queues::waiting() == threads; });
+    return eventually([threads] { return lh::waiting::own_queue::threads_waiting() == threads; });
 }
 
 struct counted {
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_timeout_leaves_nothing_behind)
     std::error_code ec = lh::errc::lost;
     BOOST_TEST(!waiter.try_acquire_for(20ms, ec));
     BOOST_TEST(!ec);
-    BOOST_TEST(lh::waiting::wait_queues::waiting() == 0U);
+    BOOST_TEST(lh::waiting::own_queue::threads_waiting() == 0U);
     guard.release();
     BOOST_TEST(!waiter.inspect().has_value());
 }
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(however_many_threads_wait_the_store_sees_one)
         BOOST_TEST(throughout([&] { return count.attempts == 1; }, 30ms));
         stop.request_stop();
     }
-    BOOST_TEST(lh::waiting::wait_queues::waiting() == 0U);
+    BOOST_TEST(lh::waiting::own_queue::threads_waiting() == 0U);
     BOOST_TEST(granted == 0);
 }
 

@@ -1,3 +1,7 @@
+get_filename_component(checkout "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE) # not in a registry
+if(EXISTS "${checkout}/include/leasehold/version.hpp") # not in a registry
+    set(SOURCE_PATH "${checkout}") # not in a registry
+else() # not in a registry
 vcpkg_from_github(
     OUT_SOURCE_PATH SOURCE_PATH
     REPO OWNER/leasehold
@@ -5,6 +9,7 @@ vcpkg_from_github(
     SHA512 0
     HEAD_REF main
 )
+endif() # not in a registry
 
 set(VCPKG_BUILD_TYPE release) # header-only port
 
@@ -17,6 +22,7 @@ vcpkg_cmake_configure(
     SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS
         ${feature_options}
+        -DLEASEHOLD_CONTRACT=OFF
         -DLEASEHOLD_BUILD_TESTS=OFF
         -DLEASEHOLD_BUILD_EXAMPLES=OFF
         -DLEASEHOLD_BUILD_TOOL=OFF

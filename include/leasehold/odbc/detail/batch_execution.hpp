@@ -36,6 +36,7 @@ inline fault connection::forget_batch(std::size_t which)
 
 inline fault connection::run_batch(batch_kind kind, const batch& of, std::span<const item_number> items)
 {
+    forget_report();
     if (std::chrono::steady_clock::now() >= deadline_)
         return fail(fault::timeout, "the time of the call ran out between two statements");
     if (const fault failed = learn_granularity(statement::renew); failed != fault::none) return failed;
@@ -43,7 +44,8 @@ inline fault connection::run_batch(batch_kind kind, const batch& of, std::span<c
     const std::size_t which = sql.which(kind == batch_kind::renewals, items.size());
     const compiled_statement& text = sql.statements[which];
     if (!sql.arrays) batches_.reserve(sql.most);
-    if (!batches_.prepared(which))
+    const bool ran_before = static_cast<bool>(batches_.prepared(which));
+    if (!ran_before)
         if (const fault failed = prepare_batch(which); failed != fault::none) return failed;
     const SQLHANDLE handle = batches_.prepared(which).get();
     if (!sql.arrays)
@@ -53,7 +55,7 @@ inline fault connection::run_batch(batch_kind kind, const batch& of, std::span<c
     in_.us = ttl_us_ + granularity_us_;
     rows_ = 0;
     const SQLRETURN done = ::SQLExecute(handle);
-    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return forget_batch(which);
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return conflict_if_stale(ran_before, forget_batch(which));
     if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_))) rows_ = -1;
     ::SQLFreeStmt(handle, SQL_CLOSE);
     return fault::none;

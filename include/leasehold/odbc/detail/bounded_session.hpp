@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
 #define LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
 
+#include <leasehold/detail/quiet_thread.hpp>
 #include <leasehold/odbc/detail/session.hpp>
 #include <leasehold/odbc/detail/spin_patience.hpp>
 
@@ -44,7 +45,7 @@ public:
             return true;
         }
         std::unique_lock lock{mutex_};
-        if (!thread_.joinable()) thread_ = std::thread{[self = shared_from_this()] { self->serve(); }};
+        if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
         state_ = state::queued;
         lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
         to_thread_.notify_one();
@@ -63,7 +64,7 @@ public:
     void start(std::function<void()> done)
     {
         const std::lock_guard lock{mutex_};
-        if (!thread_.joinable()) thread_ = std::thread{[self = shared_from_this()] { self->serve(); }};
+        if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
         done_ = std::move(done);
         state_ = state::queued;
         to_thread_.notify_one();
@@ -109,6 +110,12 @@ public:
 
     [[nodiscard]] bool direct() const noexcept { return direct_; }
     [[nodiscard]] bool apart() const noexcept { return apart_; }
+
+    // The pool's count of uses when this one was taken and given back last; guarded by the pool's mutex.
+    [[nodiscard]] std::uint64_t last_use() const noexcept { return last_use_; }
+    [[nodiscard]] std::uint64_t last_return() const noexcept { return last_return_; }
+    void set_last_use(std::uint64_t count) noexcept { last_use_ = count; }
+    void set_last_return(std::uint64_t count) noexcept { last_return_ = count; }
 
     // To be called on an idle session, followed by wait_stopped().
     void ask_to_stop()
@@ -193,6 +200,8 @@ private:
     session inner_;
     bool direct_;
     bool apart_;
+    std::uint64_t last_use_ = 0;
+    std::uint64_t last_return_ = 0;
     latecomer late_;
     std::function<void()> done_;
     std::mutex mutex_;

@@ -3,19 +3,23 @@
 #define LEASEHOLD_ODBC_DETAIL_CLASSIFY_HPP
 
 #include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/identifier.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace leasehold::inline v0::odbc::detail {
 
-// One line of the table below: it fits where every part that it names fits.
+// One line of the tables below: it fits where every part that it names fits. Words of a message decide only where they can't
+// be part of a name that the message repeats.
 struct fault_rule {
     std::string_view sqlstate;  // a prefix
     int native;                 // 0: any
-    std::string_view text;      // somewhere in the message
     fault kind;
     const char* advice;
+    std::string_view beginning{};  // of the message
 };
 
 namespace advice {
@@ -31,6 +35,10 @@ inline constexpr const char* driver =
     " odbcinst -q -d or a DSN= of odbcinst -q -s";
 inline constexpr const char* no_server =
     "no server answers there: check Server and Port in the connection string, and that it runs";
+inline constexpr const char* no_connection =
+    "no connection: check Server, Port, Database, user and password in the connection string, and that the server runs and"
+    " has connections left";
+inline constexpr const char* tls = "the connection was lost, or the two sides do not agree on TLS";
 inline constexpr const char* file =
     "the file can't be opened: check the path in Database, its folder, and the rights to both";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
@@ -64,121 +72,162 @@ inline constexpr const char* texts_not_kept =
 inline constexpr const char* row_not_kept = "what was written can't be read back";
 inline constexpr const char* not_committed =
     "what one connection has written another one does not see: the driver does not commit (SQL_ATTR_AUTOCOMMIT)";
+inline constexpr const char* other_columns =
+    "the table has another column that must have a value: give it a default, or let it be NULL";
+inline constexpr const char* expiry_is_text =
+    "the expiry is kept as text, which can't be compared with a time: see odbc_options::columns, and docs/migrating.md for how"
+    " to take such a table over";
 inline constexpr const char* slow = "the server ended the statement because it took too long";
 
 }  // namespace advice
 
-// The first line that fits decides. SQLSTATE goes first, the native code where a driver gives only HY000 or 42000, the
-// text where it gives neither. psqlODBC has one SQLSTATE, 08001, for all that can go wrong in connecting; libsqliteodbc has
-// HY000 for everything and SQLite's result code as native code, which is why its lines ask for its name in the text.
-inline constexpr auto fault_rules = std::to_array<fault_rule>({
-    {"", 5, "[SQLite]", fault::conflict, advice::conflict},
-    {"", 6, "[SQLite]", fault::conflict, advice::conflict},
-    {"", 17, "[SQLite]", fault::conflict, advice::conflict},
-    {"", 8, "[SQLite]", fault::failure, advice::read_only},
-    {"", 13, "[SQLite]", fault::failure, advice::full},
-    {"", 14, "[SQLite]", fault::unavailable, advice::file},
-    {"", 26, "[SQLite]", fault::unavailable, advice::not_a_database},
-    {"", 0, "[SQLite]UNIQUE constraint", fault::duplicate_key, ""},
-    {"", 0, "[SQLite]no such table", fault::schema_missing, advice::table},
-    {"", 0, "[SQLite]no such column", fault::schema_missing, advice::column},
-    {"", 0, "[SQLite]unknown database", fault::schema_missing, advice::table},
-    {"", 0, "has no column named", fault::schema_missing, advice::column},
-    {"", 0, "[SQLite]database is locked", fault::conflict, advice::conflict},
-
-    {"01000", 0, "Can't open lib", fault::unavailable, advice::driver},
-    {"IM", 0, "", fault::unavailable, advice::driver},
-
-    {"", 0, "the database system is", fault::starting, advice::starting},
-    {"", 0, "password", fault::unavailable, advice::log_in},
-    {"28", 0, "", fault::unavailable, advice::log_in},
-    {"", 1045, "", fault::unavailable, advice::log_in},
-    {"", 1698, "", fault::unavailable, advice::log_in},
-    {"", 0, "no pg_hba.conf entry", fault::unavailable, advice::log_in},
-    {"08001", 0, "FATAL:  role", fault::unavailable, advice::log_in},
-    {"08001", 0, "FATAL:  database", fault::unavailable, advice::database},
-    {"3D000", 0, "", fault::unavailable, advice::database},
-    {"", 1049, "", fault::unavailable, advice::database},
-    {"53300", 0, "", fault::unavailable, advice::too_many},
-    {"", 0, "too many clients", fault::unavailable, advice::too_many},
-    {"", 0, "remaining connection slots", fault::unavailable, advice::too_many},
-    {"", 1040, "", fault::unavailable, advice::too_many},
-    {"", 1203, "", fault::unavailable, advice::too_many},
-    {"", 2002, "", fault::unavailable, advice::no_server},
-    {"", 2003, "", fault::unavailable, advice::no_server},
-    {"", 2005, "", fault::unavailable, advice::no_server},
-    {"08001", 0, "", fault::unavailable, advice::no_server},
-
-    {"55P03", 0, "", fault::lock_timeout, advice::locked},
-    {"", 1205, "", fault::lock_timeout, advice::locked},
-    {"40", 0, "", fault::conflict, advice::conflict},
-    {"0A000", 0, "cached plan must not change", fault::conflict, advice::conflict},
-    {"", 1213, "", fault::conflict, advice::conflict},
-    {"HY000", 1020, "", fault::conflict, advice::conflict},
-    {"", 1317, "", fault::conflict, advice::conflict},
-    {"57014", 0, "", fault::timeout, advice::slow},
-    {"", 1969, "", fault::timeout, advice::slow},
-    {"", 3024, "", fault::timeout, advice::slow},
-    {"HYT", 0, "", fault::timeout, advice::slow},
-
-    {"", 1047, "", fault::connection_lost, advice::no_majority},
-    {"", 1180, "", fault::connection_lost, advice::no_majority},
-    {"57P03", 0, "", fault::starting, advice::starting},
-    {"57P", 0, "", fault::connection_lost, advice::lost},
-    {"08", 0, "", fault::connection_lost, advice::lost},
-    {"", 2006, "", fault::connection_lost, advice::lost},
-    {"", 2013, "", fault::connection_lost, advice::lost},
-    {"", 2055, "", fault::connection_lost, advice::lost},
-    {"", 1927, "", fault::connection_lost, advice::lost},
-    {"", 1053, "", fault::connection_lost, advice::lost},
-    {"", 4031, "", fault::connection_lost, advice::lost},
-    {"", 0, "server closed the connection", fault::connection_lost, advice::lost},
-    {"", 0, "terminating connection", fault::connection_lost, advice::lost},
-    {"", 0, "connection has been lost", fault::connection_lost, advice::lost},
-    {"", 0, "no connection to the server", fault::connection_lost, advice::lost},
-    {"", 0, "SSL connection has been closed", fault::connection_lost, advice::lost},
-
-    {"23505", 0, "", fault::duplicate_key, ""},
-    {"", 1062, "", fault::duplicate_key, ""},
-    {"23000", 0, "uplicate", fault::duplicate_key, ""},
-    {"42P01", 0, "", fault::schema_missing, advice::table},
-    {"3F000", 0, "", fault::schema_missing, advice::table},
-    {"42S02", 0, "", fault::schema_missing, advice::table},
-    {"", 1146, "", fault::schema_missing, advice::table},
-    {"42703", 0, "", fault::schema_missing, advice::column},
-    {"42S22", 0, "", fault::schema_missing, advice::column},
-    {"", 1054, "", fault::schema_missing, advice::column},
-
-    {"", 1176, "", fault::failure, advice::fence_index},
-    {"25006", 0, "", fault::failure, advice::read_only},
-    {"", 1290, "", fault::failure, advice::read_only},
-    {"", 1792, "", fault::failure, advice::read_only},
-    {"", 1836, "", fault::failure, advice::read_only},
-    {"53100", 0, "", fault::failure, advice::full},
-    {"", 1021, "", fault::failure, advice::full},
-    {"", 1114, "", fault::failure, advice::full},
-    {"42501", 0, "", fault::failure, advice::permission},
-    {"", 1044, "", fault::unavailable, advice::database},
-    {"", 1142, "", fault::failure, advice::permission},
-    {"", 1143, "", fault::failure, advice::permission},
-    {"0A000", 0, "DECLARE CURSOR", fault::failure, advice::declare_fetch},
-    {"2202", 0, "", fault::failure, advice::encoding},
-    {"22P05", 0, "", fault::failure, advice::encoding},
-    {"", 1366, "", fault::failure, advice::encoding},
+// libsqliteodbc has HY000 for everything. SQLite's result code is the native code; where that says no more than "error" the
+// beginning of its words does, which are always English.
+inline constexpr std::string_view sqlite_speaks = "[SQLite]";
+inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
+    {"", 5, fault::conflict, advice::conflict},
+    {"", 6, fault::conflict, advice::conflict},
+    {"", 17, fault::conflict, advice::conflict},
+    {"", 8, fault::read_only, advice::read_only},
+    {"", 13, fault::failure, advice::full},
+    {"", 14, fault::unavailable, advice::file},
+    {"", 26, fault::unavailable, advice::not_a_database},
+    {"", 0, fault::duplicate_key, "", "UNIQUE constraint"},
+    {"", 0, fault::failure, advice::other_columns, "NOT NULL constraint"},
+    {"", 0, fault::schema_missing, advice::table, "no such table"},
+    {"", 0, fault::schema_missing, advice::column, "no such column"},
+    {"", 0, fault::schema_missing, advice::table, "unknown database"},
+    {"", 0, fault::conflict, advice::conflict, "database is locked"},
 });
 
+// psqlODBC has one SQLSTATE for all that can go wrong in connecting, and no code. What the server says then names nothing but
+// what is in the connection string. In another language than English all of these are `unavailable`, with advice for all.
+inline constexpr std::string_view connecting_failed = "08001";
+inline constexpr std::string_view postgresql_refuses = "FATAL:  ";
+inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
+    {"", 0, fault::starting, advice::starting, "the database system is "},
+    {"", 0, fault::unavailable, advice::log_in, "password authentication"},
+    {"", 0, fault::unavailable, advice::log_in, "no pg_hba.conf entry"},
+    {"", 0, fault::unavailable, advice::log_in, "role \""},
+    {"", 0, fault::unavailable, advice::database, "database \""},
+    {"", 0, fault::unavailable, advice::too_many, "sorry, too many clients"},
+    {"", 0, fault::unavailable, advice::too_many, "remaining connection slots"},
+});
+
+// Everybody else. The first line that fits decides.
+inline constexpr auto fault_rules = std::to_array<fault_rule>({
+    {"01000", 0, fault::unavailable, advice::driver, "[unixODBC][Driver Manager]Can't open lib"},
+    {"IM", 0, fault::unavailable, advice::driver},
+
+    {"28", 0, fault::unavailable, advice::log_in},
+    {"", 1045, fault::unavailable, advice::log_in},
+    {"", 1698, fault::unavailable, advice::log_in},
+    {"3D000", 0, fault::unavailable, advice::database},
+    {"", 1049, fault::unavailable, advice::database},
+    {"", 1044, fault::unavailable, advice::database},
+    {"53300", 0, fault::unavailable, advice::too_many},
+    {"", 1040, fault::unavailable, advice::too_many},
+    {"", 1203, fault::unavailable, advice::too_many},
+    {"", 2002, fault::unavailable, advice::no_server},
+    {"", 2003, fault::unavailable, advice::no_server},
+    {"", 2005, fault::unavailable, advice::no_server},
+    {connecting_failed, 0, fault::unavailable, advice::no_connection},
+
+    {"55P03", 0, fault::lock_timeout, advice::locked},
+    {"40", 0, fault::conflict, advice::conflict},
+    {"", 1205, fault::lock_timeout, advice::locked},
+    {"", 1213, fault::conflict, advice::conflict},
+    {"HY000", 1020, fault::conflict, advice::conflict},
+    {"", 1317, fault::conflict, advice::conflict},
+    {"57014", 0, fault::timeout, advice::slow},
+    {"", 1969, fault::timeout, advice::slow},
+    {"", 3024, fault::timeout, advice::slow},
+    {"HYT", 0, fault::timeout, advice::slow},
+
+    {"", 1047, fault::connection_lost, advice::no_majority},
+    {"", 1180, fault::connection_lost, advice::no_majority},
+    {"57P03", 0, fault::starting, advice::starting},
+    {"57P", 0, fault::connection_lost, advice::lost},
+    {"08", 0, fault::connection_lost, advice::lost},
+    {"", 2006, fault::connection_lost, advice::lost},
+    {"", 2013, fault::connection_lost, advice::lost},
+    {"", 2026, fault::connection_lost, advice::tls},
+    {"", 2055, fault::connection_lost, advice::lost},
+    {"", 1927, fault::connection_lost, advice::lost},
+    {"", 1053, fault::connection_lost, advice::lost},
+    {"", 4031, fault::connection_lost, advice::lost},
+
+    {"23505", 0, fault::duplicate_key, ""},
+    {"", 1062, fault::duplicate_key, ""},
+    {"23502", 0, fault::failure, advice::other_columns},
+    {"", 1048, fault::failure, advice::other_columns},
+    {"", 1364, fault::failure, advice::other_columns},
+    {"23000", 0, fault::duplicate_key, ""},
+    {"42P01", 0, fault::schema_missing, advice::table},
+    {"3F000", 0, fault::schema_missing, advice::table},
+    {"42S02", 0, fault::schema_missing, advice::table},
+    {"", 1146, fault::schema_missing, advice::table},
+    {"42703", 0, fault::schema_missing, advice::column},
+    {"42S22", 0, fault::schema_missing, advice::column},
+    {"", 1054, fault::schema_missing, advice::column},
+
+    {"", 1176, fault::failure, advice::fence_index},
+    {"25006", 0, fault::read_only, advice::read_only},
+    {"", 1290, fault::read_only, advice::read_only},
+    {"", 1792, fault::read_only, advice::read_only},
+    {"", 1836, fault::read_only, advice::read_only},
+    {"53100", 0, fault::failure, advice::full},
+    {"", 1021, fault::failure, advice::full},
+    {"", 1114, fault::failure, advice::full},
+    {"42501", 0, fault::failure, advice::permission},
+    {"", 1142, fault::failure, advice::permission},
+    {"", 1143, fault::failure, advice::permission},
+    {"0A000", 0, fault::failure, advice::declare_fetch, "ERROR: DECLARE CURSOR"},
+    {"2202", 0, fault::failure, advice::encoding},
+    {"22P05", 0, fault::failure, advice::encoding},
+    {"", 1366, fault::failure, advice::encoding},
+});
+
+// The server refuses to run a statement as it was prepared: the table has been changed since.
+inline constexpr std::string_view stale_plan = "0A000";
+
 struct verdict {
-    fault kind;
-    const char* advice;
+    fault kind = fault::failure;
+    const char* advice = "";
+    bool known = false;  // it is in the tables
 };
+
+template <class Rules>
+constexpr verdict first_that_fits(const Rules& rules, std::string_view sqlstate, int native, std::string_view text) noexcept
+{
+    for (const fault_rule& rule : rules)
+        if (sqlstate.starts_with(rule.sqlstate) && (rule.native == 0 || rule.native == native) && text.starts_with(rule.beginning))
+            return {rule.kind, rule.advice, true};
+    return {};
+}
+
+// As in "table leasehold has no column named token", where the name of the table is one of ours.
+constexpr bool lacks_a_column(std::string_view sqlite_text) noexcept
+{
+    constexpr std::string_view before = "table ", after = " has no column named ";
+    if (!sqlite_text.starts_with(before)) return false;
+    sqlite_text.remove_prefix(before.size());
+    const std::size_t end = std::min(sqlite_text.find(' '), sqlite_text.size());
+    return is_identifier(sqlite_text.substr(0, end)) && sqlite_text.substr(end).starts_with(after);
+}
 
 constexpr verdict classify(std::string_view sqlstate, int native, std::string_view text) noexcept
 {
-    for (const fault_rule& rule : fault_rules)
-        if (sqlstate.starts_with(rule.sqlstate) && (rule.native == 0 || rule.native == native) &&
-            text.find(rule.text) != std::string_view::npos)
-            return {rule.kind, rule.advice};
-    return {fault::failure, ""};
+    if (text.starts_with(sqlite_speaks)) {
+        text.remove_prefix(sqlite_speaks.size());
+        if (lacks_a_column(text)) return {fault::schema_missing, advice::column, true};
+        return first_that_fits(sqlite_rules, sqlstate, native, text);
+    }
+    if (const std::size_t at = text.find(postgresql_refuses); sqlstate == connecting_failed && at != std::string_view::npos)
+        if (const auto found = first_that_fits(postgresql_refusals, sqlstate, native, text.substr(at + postgresql_refuses.size()));
+            found.known)
+            return found;
+    return first_that_fits(fault_rules, sqlstate, native, text);
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -57,14 +57,10 @@ public:
     // Shared by all sessions, so that they don't all knock at a server that is starting.
     [[nodiscard]] reconnection& turns() const noexcept { return turns_; }
 
-    // The connection string for a database that is known, with what its dialect adds.
+    // The connection string for a database that is known, with what its dialect wants: in front, where drivers look first.
     [[nodiscard]] std::string connection_string(const dialect::description& of) const
     {
-        std::string text = connection_string_;
-        std::string keyword{of.connection_keyword};
-        for (char& c : keyword) c = lower(c);
-        if (keyword.empty() || sets_keyword(text, keyword)) return text;
-        return text.append(";").append(of.connection_keyword).append("=").append(of.connection_value);
+        return std::string{of.connection_prefix} + connection_string_;
     }
 
     // Whether the database has session locks that work, as far as is known.

@@ -51,11 +51,18 @@ public:
     // The same, also where they have turned out not to work: there may be some to be given back.
     [[nodiscard]] bool ever_had_locks() const noexcept { return program_ && program_->description().locks.available(); }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
+    // Of the last statement, or of what had to go before it; kind `none` if it had no fault.
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
     void set_last_report(report last) { report_ = std::move(last); }
+    // The words of the last row that was refused since begin_call(), because of a unique index or another constraint.
+    [[nodiscard]] const store_diagnostics& last_refusal() const noexcept { return refusal_; }
 
     // No statement is begun after this instant.
-    void set_deadline(time_point deadline) noexcept { deadline_ = deadline; }
+    void begin_call(time_point deadline)
+    {
+        deadline_ = deadline;
+        if (!refusal_.sqlstate.empty()) refusal_ = {};
+    }
 
     fault connect();
     void disconnect() noexcept;
@@ -77,6 +84,8 @@ public:
     // Runs it and calls each(*this) for every row.
     template <class Each>
     fault run_each(statement which, Each each);
+    // Whether the column of the expiry can hold one, in a table that is there.
+    fault check_expiry_column();
     // Runs a statement once.
     fault run_text(const std::string& sql);
 
@@ -105,13 +114,25 @@ public:
     }
 
 private:
+    static constexpr std::int64_t longest_remaining_us = std::int64_t{100} * 31'557'600 * 1'000'000;  // as good as for ever
     static constexpr int whole_second = 0;                // digits of a column without fractions
     static constexpr std::int64_t released_scale = 1000;  // of the time in a released row, see dialect::purge_sql
 
     fault fail(SQLSMALLINT type, SQLHANDLE of)
     {
-        report_ = driver_report(type, of, config_->secrets());
+        report_ = driver_report(type, of, connection_.get(), config_->secrets());
+        if (report_.kind == fault::duplicate_key) refusal_ = report_.details;
         return report_.kind;
+    }
+    // Before a statement: what an earlier one said is no explanation of what comes now.
+    void forget_report()
+    {
+        if (report_.kind != fault::none) report_ = {};
+    }
+    // A statement that ran before as it was prepared, and no longer does.
+    fault conflict_if_stale(bool ran_before, fault failed)
+    {
+        return ran_before && report_.details.sqlstate == stale_plan ? fail(fault::conflict, advice::conflict) : failed;
     }
     fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
     fault set_up();
@@ -119,6 +140,7 @@ private:
     fault prepare(statement which);
     fault prepare_and_execute(statement which);
     fault forget(statement which, SQLSMALLINT type, SQLHANDLE of);
+    fault forget(statement which, fault kind, const char* advice);
     fault prepare_batch(std::size_t which);
     fault forget_batch(std::size_t which);
     fault learn_granularity(statement which);
@@ -126,6 +148,7 @@ private:
     fault fetch(statement which);
     bool finish_row(statement which) noexcept;
     std::string info(SQLUSMALLINT what) const;
+    [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
     [[nodiscard]] statement_handle& prepared(statement which) noexcept
     {
         return statements_[static_cast<std::size_t>(which)];
@@ -147,11 +170,12 @@ private:
     parameter_block in_;
     result_block out_;
     report report_;
+    store_diagnostics refusal_;
 };
 
 inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
 {
-    report_ = driver_report(type, of, config_->secrets());
+    report_ = driver_report(type, of, SQL_NULL_HANDLE, config_->secrets());
     if (report_.kind != fault::starting && report_.kind != fault::conflict) {
         report_.kind = fault::unavailable;
         if (report_.details.advice.empty()) report_.details.advice = "check the connection string";
@@ -222,10 +246,17 @@ inline std::string connection::info(SQLUSMALLINT what) const
 
 inline fault connection::run_text(const std::string& sql)
 {
+    forget_report();
     const statement_handle once{connection_.get()};
     if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
     const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
     return SQL_SUCCEEDED(done) || done == SQL_NO_DATA ? fault::none : fail(SQL_HANDLE_STMT, once.get());
+}
+
+inline fault connection::forget(statement which, fault kind, const char* advice)
+{
+    prepared(which).reset();
+    return fail(kind, advice);
 }
 
 // A statement that failed is prepared anew: the table may have been made, or changed, in the meantime.
@@ -280,10 +311,12 @@ inline fault connection::learn_granularity(statement which)
 
 inline fault connection::prepare_and_execute(statement which)
 {
+    forget_report();
     if (std::chrono::steady_clock::now() >= deadline_)
         return fail(fault::timeout, "the time of the call ran out between two statements");
     if (const fault failed = learn_granularity(which); failed != fault::none) return failed;
-    if (!prepared(which))
+    const bool ran_before = static_cast<bool>(prepared(which));
+    if (!ran_before)
         if (const fault failed = prepare(which); failed != fault::none) return failed;
     in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
     in_.unit = std::max<std::int64_t>(granularity_us_, 1);
@@ -291,7 +324,8 @@ inline fault connection::prepare_and_execute(statement which)
     rows_ = 0;
     found_ = false;
     const SQLRETURN done = ::SQLExecute(prepared(which).get());
-    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, prepared(which).get());
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA)
+        return conflict_if_stale(ran_before, forget(which, SQL_HANDLE_STMT, prepared(which).get()));
     warned_ = done == SQL_SUCCESS_WITH_INFO;
     return fault::none;
 }
@@ -330,15 +364,39 @@ inline fault connection::fetch(statement which)
     const SQLRETURN done = ::SQLFetch(handle);
     found_ = SQL_SUCCEEDED(done);
     if (!found_ && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, handle);
-    if (!found_ || finish_row(which)) return fault::none;
-    prepared(which).reset();
-    return fail(fault::failure, advice::no_integers);
+    if (!found_) return fault::none;
+    if (!finish_row(which)) {
+        prepared(which).reset();
+        return fail(fault::failure, advice::no_integers);
+    }
+    SQLBIGINT& remaining = number_of(column::remaining);
+    if (remaining == result_block::untouched) return fault::none;
+    if (remaining == dialect::remaining_is_no_time) {
+        remaining = 0;
+        return forget(which, fault::failure, advice::expiry_is_text);
+    }
+    remaining = std::clamp<SQLBIGINT>(remaining, -longest_remaining_us, longest_remaining_us);
+    return fault::none;
+}
+
+// To be asked of a table that is there, before its first use.
+inline fault connection::check_expiry_column()
+{
+    if (!program_->description().numeric_expiry) return fault::none;
+    if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
+    SQLLEN type = SQL_UNKNOWN_TYPE;
+    const SQLHANDLE handle = prepared(statement::probe).get();
+    if (!SQL_SUCCEEDED(::SQLColAttribute(handle, 1, SQL_DESC_CONCISE_TYPE, nullptr, 0, nullptr, &type)))
+        return forget(statement::probe, SQL_HANDLE_STMT, handle);
+    for (const SQLLEN text : {SQL_CHAR, SQL_VARCHAR, SQL_LONGVARCHAR, SQL_WCHAR, SQL_WVARCHAR, SQL_WLONGVARCHAR})
+        if (type == text) return forget(statement::probe, fault::failure, advice::expiry_is_text);
+    return fault::none;
 }
 
 // NULLs to 0, and what an observed row comes to. False: the driver has left out a number.
 inline bool connection::finish_row(statement which) noexcept
 {
-    const auto number = [this](column of) -> SQLBIGINT& { return out_.numbers[static_cast<std::size_t>(of)]; };
+    const auto number = [this](column of) -> SQLBIGINT& { return number_of(of); };
     for (const column each : columns_of(which)) {
         if (each == column::owner || each == column::name) continue;
         if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));

@@ -17,6 +17,7 @@ enum class fault : std::uint8_t {
     connection_lost,  // worth a new connection; what the statement did is unknown
     starting,         // the server is there and will accept connections soon
     unavailable,      // can't connect
+    read_only,        // it refuses to write; a new connection may lead to a server that doesn't
     timeout,          // no answer in time; what the statement did is unknown
     schema_missing,
     failure  // anything else

@@ -82,7 +82,7 @@ public:
 private:
     fault fail(SQLSMALLINT type, SQLHANDLE of)
     {
-        report_ = driver_report(type, of, secrets_);
+        report_ = driver_report(type, of, connection_, secrets_);
         return report_.kind;
     }
 

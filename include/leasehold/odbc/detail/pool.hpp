@@ -19,7 +19,8 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Most sessions given up that still hang in their driver; while there are so many, calls fail at once.
+// Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at one stroke, and
+// must not keep new ones from being made. While there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
 // How long a call waits for the one session that has its lock, before it goes to another.
 inline constexpr std::chrono::milliseconds patience_for_one_session{50};
@@ -40,20 +41,15 @@ public:
         std::unique_lock lock{mutex_};
         if (wanted) {
             const auto patience = std::min(deadline, std::chrono::steady_clock::now() + patience_for_one_session);
-            if (wait_for(lock, wanted, patience)) {
-                std::erase(idle_, wanted);
-                active_.push_back(wanted);
-                wanted->inner().prepare(asked, deadline);
-                return wanted;
-            }
+            if (wait_for(lock, wanted, patience)) return begin(wanted, asked, deadline);
         }
         for (;;) {
             give_up_the_overdue();
-            if (abandoned_.size() >= abandoned_calls_max) {
+            if (abandoned_.size() >= most_calls()) {
                 why = fault::unavailable;
                 return nullptr;
             }
-            if (has_free() || open_ < config_->options().pool_size) break;
+            if (has_room() && (has_free() || open_ < config_->options().pool_size)) break;
             if (std::chrono::steady_clock::now() >= deadline) {
                 why = fault::timeout;
                 return nullptr;
@@ -62,11 +58,7 @@ public:
         }
         if (!has_free()) make();
         const auto place = std::find_if(idle_.rbegin(), idle_.rend(), [this](const auto& each) { return !is_wanted(each); });
-        const session_pointer chosen = *place;
-        std::erase(idle_, chosen);
-        active_.push_back(chosen);
-        chosen->inner().prepare(asked, deadline);
-        return chosen;
+        return begin(session_pointer{*place}, asked, deadline);
     }
 
     // `told`: the caller of an attempt is about to learn of a term.
@@ -81,6 +73,7 @@ public:
         }
         std::erase(active_, session);
         std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
+        session->set_last_return(++uses_);
         if (session->apart()) {
             changed_.notify_all();
             return;
@@ -205,8 +198,16 @@ private:
         abandoned_.push_back(session);
         if (!session->apart()) --open_;
         ++abandoned_calls_;
+        drop_idle_since(session->last_use());
         changed_.notify_all();
         return true;
+    }
+
+    // What made one session hang may have befallen all that nobody has heard from since: a router that forgot their
+    // connections, say. A new connection is cheap, another call that hangs is not.
+    void drop_idle_since(std::uint64_t use)
+    {
+        open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return() < use && each->leave(); });
     }
 
     // One that has just come back is about to give itself back.
@@ -215,6 +216,18 @@ private:
         if (unattended_.empty()) return;
         const auto now = std::chrono::steady_clock::now();
         std::erase_if(unattended_, [&](const unattended& each) { return each.until <= now && give_up_locked(each.session); });
+    }
+
+    [[nodiscard]] std::size_t most_calls() const noexcept { return abandoned_calls_max + config_->options().pool_size; }
+    [[nodiscard]] bool has_room() const noexcept { return active_.size() + abandoned_.size() < most_calls(); }
+
+    session_pointer begin(session_pointer session, const request& asked, time_point deadline)
+    {
+        std::erase(idle_, session);
+        active_.push_back(session);
+        session->set_last_use(++uses_);
+        session->inner().prepare(asked, deadline);
+        return session;
     }
 
     void make()
@@ -244,7 +257,7 @@ private:
         bool free = false;
         for (;;) {
             // One apart is used by nobody but whoever asks for it.
-            free = abandoned_.size() < abandoned_calls_max && (session->apart() || is_in(idle_));
+            free = has_room() && (session->apart() || is_in(idle_));
             if (free || !(session->apart() || is_in(idle_) || is_in(active_))) break;
             if (changed_.wait_until(lock, until) == std::cv_status::timeout) break;
         }
@@ -266,6 +279,7 @@ private:
     std::size_t open_ = 0;
     bool closed_ = false;
     std::uint64_t abandoned_calls_ = 0;
+    std::uint64_t uses_ = 0;  // begun and ended
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

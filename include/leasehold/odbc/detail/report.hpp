@@ -2,7 +2,9 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_REPORT_HPP
 #define LEASEHOLD_ODBC_DETAIL_REPORT_HPP
 
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/odbc/detail/classify.hpp>
+#include <leasehold/odbc/detail/driver_advice.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
 #include <leasehold/odbc/detail/secrets.hpp>
 #include <leasehold/store_diagnostics.hpp>
@@ -35,8 +37,29 @@ inline bool is_unmarked_sqlite_text(std::string_view words, int native)
     return !words.starts_with('[') && words.ends_with(" (" + std::to_string(native) + ")");
 }
 
-// Reads what the driver has to say about its last call on that handle. Never contains a password of `secrets`.
-inline report driver_report(SQLSMALLINT type, SQLHANDLE of, const std::vector<std::string>& secrets)
+// A server's words on one line, without secrets. Drivers put line feeds between sentences, so those become spaces; whatever
+// else a name may hold to deceive a reader is escaped.
+inline std::string shown(std::string words, const std::vector<std::string>& secrets)
+{
+    words = redacted(std::move(words), secrets);
+    for (char& c : words)
+        if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    return leasehold::detail::printable(words);
+}
+
+// Whether the driver knows that this connection, if any, is lost. psqlODBC answers from memory; MariaDB's driver asks the
+// server, and so may take as long as any other call.
+inline bool is_dead(SQLHDBC connection) noexcept
+{
+    SQLUINTEGER dead = SQL_CD_FALSE;
+    return connection != SQL_NULL_HANDLE &&
+           SQL_SUCCEEDED(::SQLGetConnectAttr(connection, SQL_ATTR_CONNECTION_DEAD, &dead, SQL_IS_UINTEGER, nullptr)) &&
+           dead == SQL_CD_TRUE;
+}
+
+// Reads what the driver has to say about its last call on that handle. Where that is nothing known, it is asked whether
+// `connection` is lost: drivers tell that in many words and languages. Never contains a password of `secrets`.
+inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, const std::vector<std::string>& secrets)
 {
     report result{fault::failure, {}};
     for (SQLSMALLINT record = 1; record <= max_diagnostic_records; ++record) {
@@ -58,10 +81,11 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, const std::vector<st
             result.details.server_message.append("; ").append(words);
         }
     }
-    const verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
+    verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
+    if (!found.known && is_dead(connection)) found = {fault::connection_lost, advice::lost, true};
     result.kind = found.kind;
-    result.details.advice = found.advice;
-    result.details.server_message = redacted(std::move(result.details.server_message), secrets);
+    result.details.advice = found.advice == advice::driver ? driver_advice(result.details.server_message) : found.advice;
+    result.details.server_message = shown(std::move(result.details.server_message), secrets);
     return result;
 }
 

@@ -16,7 +16,7 @@ namespace leasehold::inline v0::odbc::detail {
 inline fault schema_flow(connection& db)
 {
     const fault missing = db.run(statement::probe);
-    if (missing != fault::schema_missing) return missing;
+    if (missing != fault::schema_missing) return missing == fault::none ? db.check_expiry_column() : missing;
     fault failed = fault::none;
     for (const std::string& text : db.sql()->schema())
         if (failed == fault::none) failed = db.run_text(text);

@@ -22,72 +22,141 @@ constexpr char lower(char c) noexcept
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-inline bool is_keyword(std::string_view text, std::string_view keyword) noexcept
+constexpr bool is_word_character(char c) noexcept
 {
-    text = without_spaces_around(text);
-    return std::equal(text.begin(), text.end(), keyword.begin(), keyword.end(),
-                      [&](char a, char b) { return lower(a) == b; });
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Whether the connection string sets this keyword, given in lower case. Braces are not looked into.
-inline bool sets_keyword(std::string_view connection_string, std::string_view keyword)
+// PWD, PWD1, Password, sslpassword, passphrase, secret, ...; not Passfile.
+inline bool is_keyword_of_a_secret(std::string_view word)
 {
-    while (!connection_string.empty()) {
-        const std::string_view pair = connection_string.substr(0, connection_string.find(';'));
-        if (is_keyword(pair.substr(0, pair.find('=')), keyword)) return true;
-        connection_string.remove_prefix(std::min(pair.size() + 1, connection_string.size()));
+    std::string text{word};
+    for (char& c : text) c = lower(c);
+    if (text.ends_with("file")) return false;
+    for (const char* part : {"pwd", "passw", "passphrase", "secret"})
+        if (text.find(part) != std::string::npos) return true;
+    return text.ends_with("pass");
+}
+
+// Where a secret's value stands in a text, with its braces or quotes.
+struct secret_place {
+    std::size_t begin, end;
+};
+
+// The end of a value that begins there: in braces ("}}" is one that belongs to it; never closed: to the end of the text), in
+// quotes (a backslash takes the next character along), or up to what can't be in it.
+constexpr std::size_t end_of_value(std::string_view text, std::size_t begin) noexcept
+{
+    const char first = begin < text.size() ? text[begin] : '\0';
+    if (first == '{') {
+        for (std::size_t at = begin + 1; at < text.size(); ++at)
+            if (text[at] == '}') {
+                ++at;
+                if (at == text.size() || text[at] != '}') return at;
+            }
+        return text.size();
+    }
+    if (first == '\'' || first == '"')
+        for (std::size_t at = begin + 1; at < text.size(); ++at) {
+            if (text[at] == first) return at + 1;
+            if (text[at] == '\\') ++at;
+        }
+    return std::min(text.find_first_of(";}\"'`\n", begin + (first == '\'' || first == '"')), text.size());
+}
+
+// The next value of a secret's keyword, wherever in the text: in a value in braces, and behind a value whose end was forgotten.
+inline bool find_secret(std::string_view text, std::size_t from, secret_place& found)
+{
+    for (std::size_t equals = text.find('=', from); equals != std::string_view::npos; equals = text.find('=', equals + 1)) {
+        const std::string_view before = without_spaces_around(text.substr(0, equals));
+        std::size_t word = before.size();
+        while (word > 0 && is_word_character(before[word - 1])) --word;
+        if (!is_keyword_of_a_secret(before.substr(word))) continue;
+        found.begin = std::min(text.find_first_not_of(' ', equals + 1), text.size());
+        found.end = end_of_value(text, found.begin);
+        return true;
     }
     return false;
 }
 
-// The passwords in a connection string, as written and without their braces. What is broken is read to its end: it is
-// better to hide too much.
+// Every form in which the passwords of a connection string may come up in a message: as written, without braces or quotes,
+// and only up to where somebody may have seen its end. Better one too many.
 inline std::vector<std::string> passwords_in(std::string_view connection_string)
 {
     std::vector<std::string> found;
     const auto add = [&found](std::string_view secret) {
-        if (!secret.empty()) found.emplace_back(secret);
+        secret = without_spaces_around(secret);
+        if (!secret.empty() && std::find(found.begin(), found.end(), secret) == found.end()) found.emplace_back(secret);
     };
-    for (std::size_t at = 0; at < connection_string.size();) {
-        const std::size_t equals = connection_string.find('=', at);
-        if (equals == std::string_view::npos) break;
-        std::string_view key = connection_string.substr(at, equals - at);
-        key = key.substr(key.rfind(';') + 1);  // npos + 1 is 0
-        const bool secret = is_keyword(key, "pwd") || is_keyword(key, "password") || is_keyword(key, "pass");
-        std::string_view value = connection_string.substr(equals + 1);
-        value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-        const std::size_t begin = connection_string.size() - value.size();
-        std::size_t end = value.find(';');
-        if (value.starts_with('{')) {
-            end = value.find('}');
-            while (end != std::string_view::npos && end + 1 < value.size() && value[end + 1] == '}')
-                end = value.find('}', end + 2);
-            if (end != std::string_view::npos)
-                ++end;
-            else if (!secret)
-                end = value.find(';');  // never closed: a password may follow all the same
+    secret_place place{};
+    for (std::size_t at = 0; find_secret(connection_string, at, place); at = place.begin) {
+        const std::string_view value = connection_string.substr(place.begin, place.end - place.begin);
+        add(value);
+        if (value.starts_with('{') || value.starts_with('\'') || value.starts_with('"')) {
+            std::string inside{value.substr(1)};
+            if (value.starts_with('{') ? inside.ends_with('}') : inside.ends_with(value.front())) inside.pop_back();
+            add(inside);
+            for (std::size_t twice = inside.find("}}"); twice != std::string::npos; twice = inside.find("}}", twice + 1))
+                inside.erase(twice, 1);
+            add(inside);
+            continue;
         }
-        value = value.substr(0, end);
-        at = begin + value.size() + 1;
-        value = without_spaces_around(value);
-        if (!secret) continue;
-        add(value);
-        if (!value.starts_with('{')) continue;
-        value.remove_prefix(1);
-        if (value.ends_with('}')) value.remove_suffix(1);
-        add(value);
+        add(value.substr(0, value.find(' ')));
+        // A ; in a password that has no braces: what follows is no pair.
+        std::size_t end = std::min(connection_string.find(';', place.begin), connection_string.size());
+        add(connection_string.substr(place.begin, end - place.begin));
+        while (end < connection_string.size()) {
+            const std::size_t next = std::min(connection_string.find(';', end + 1), connection_string.size());
+            const std::string_view piece = connection_string.substr(end + 1, next - end - 1);
+            if (without_spaces_around(piece).empty() || piece.find('=') != std::string_view::npos) break;
+            add(piece);
+            end = next;
+            add(connection_string.substr(place.begin, end - place.begin));
+        }
     }
     // Longer ones first, so that none is hidden in part because it contains another.
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
     return found;
 }
 
+// Whether it can be told from the words and numbers of a message. To hide "table", 1146 or x wherever it stands would hide
+// nothing that a reader can't fill in, and so show the password.
+inline bool is_telling(std::string_view secret) noexcept
+{
+    constexpr std::size_t shortest = 4, shortest_number = 8, shortest_word = 12;
+    const auto all = [secret](auto is) { return std::all_of(secret.begin(), secret.end(), is); };
+    if (all([](char c) { return c >= '0' && c <= '9'; })) return secret.size() >= shortest_number;
+    if (all([](char c) { return lower(c) >= 'a' && lower(c) <= 'z'; })) return secret.size() >= shortest_word;
+    return secret.size() >= shortest;
+}
+
+inline constexpr std::string_view instead_of_a_secret = "***";
+
+// Hides what stands as the value of a secret's keyword, whatever it is, and elsewhere each of the `secrets` that stands by
+// itself, not as a part of a longer word, and is telling.
 inline std::string redacted(std::string text, const std::vector<std::string>& secrets)
 {
-    constexpr std::string_view instead = "***";
-    for (const std::string& secret : secrets)
-        for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + instead.size()))
-            text.replace(at, secret.size(), instead);
+    secret_place place{};
+    for (std::size_t at = 0; find_secret(text, at, place); at = place.begin + instead_of_a_secret.size()) {
+        for (const std::string& secret : secrets)
+            if (std::string_view{text}.substr(place.begin).starts_with(secret)) place.end = std::max(place.end, place.begin + secret.size());
+        text.replace(place.begin, place.end - place.begin, instead_of_a_secret);
+    }
+    for (const std::string& secret : secrets) {
+        if (!is_telling(secret)) continue;
+        for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
+            const std::size_t end = at + secret.size();
+            const bool goes_on = (at > 0 && is_word_character(text[at - 1]) && is_word_character(secret.front())) ||
+                                 (end < text.size() && is_word_character(text[end]) && is_word_character(secret.back()));
+            if (goes_on) {
+                ++at;
+                continue;
+            }
+            text.replace(at, secret.size(), instead_of_a_secret);
+            at += instead_of_a_secret.size();
+        }
+    }
     return text;
 }
 

@@ -60,7 +60,7 @@ public:
         order_ = {};
         lock_cancelled_ = false;
         deadline_ = deadline;
-        db_.set_deadline(deadline);
+        db_.begin_call(deadline);
         db_.in().name.assign(asked.name);
         db_.in().owner.assign(asked.owner);
     }
@@ -109,7 +109,7 @@ public:
         token_ = token;
         time_ = duration::zero();
         deadline_ = std::chrono::steady_clock::now() + patience_;
-        db_.set_deadline(deadline_);
+        db_.begin_call(deadline_);
         perform();
     }
 
@@ -148,9 +148,9 @@ private:
             if (what_ == operation::lock) {
                 // The place in line is lost; whether it is worth another is for the waiter to say.
                 if (!lock_cancelled_ || failed == fault::connection_lost) db_.disconnect();
-            } else if (failed == fault::connection_lost) {
+            } else if (failed == fault::connection_lost || failed == fault::read_only) {
                 db_.disconnect();
-                repeated = true;
+                repeated = repeated || failed == fault::connection_lost;
                 if (reconnects++ < max_reconnects) continue;
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;
@@ -159,9 +159,18 @@ private:
             } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
             }
-            answer_.details = db_.last_report().details;
+            answer_.details = explanation();
             return;
         }
+    }
+
+    // A conflict may come of statements none of which failed, or none but in a way that could be waited out.
+    [[nodiscard]] store_diagnostics explanation() const
+    {
+        if (db_.last_report().kind != fault::none) return db_.last_report().details;
+        store_diagnostics details = db_.last_refusal();
+        details.advice = advice::conflict;
+        return details;
     }
 
     // SQLite has one lock for all that write, and no telling it from a conflict. A grant that has met it for long enough is
@@ -297,7 +306,7 @@ private:
     fault look_from_outside()
     {
         connection outside{db_.config()};
-        outside.set_deadline(deadline_);
+        outside.begin_call(deadline_);
         outside.in().name.assign(name());
         fault failed = outside.connect();
         if (failed == fault::none) failed = observe(outside);

@@ -8,12 +8,17 @@
 #include <leasehold/odbc/dialect/purge_sql.hpp>
 #include <leasehold/odbc/dialect/session_lock_sql.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace leasehold::inline v0::dialect {
+
+/// What a statement returns for the time that is left where the expiry is no time at all.
+inline constexpr std::int64_t remaining_is_no_time = -std::numeric_limits<std::int64_t>::max();
 
 /// What a dialect may look at.
 struct circumstances {
@@ -38,11 +43,12 @@ struct description {
     bool observes = false;                ///< see expiry_by_observation: `observe`, then `insert`, `take` or `renew`
     bool reads_back = false;  ///< no count of rows is believed, and no write that can't be read; integers go as digits; with `observes`
 
+    bool numeric_expiry = false;          ///< a column for text would make text of the expiry
+
     /// Pieces of SQL that the statements name in braces, as in {live}. A piece may name those after it.
     std::vector<std::pair<std::string_view, std::string>> pieces;
 
-    std::string_view connection_keyword{};  ///< added to connection strings that don't have it, with connection_value
-    std::string_view connection_value{};  ///< see connection_keyword
+    std::string_view connection_prefix{};  ///< pairs, each with its semicolon, that go before the connection string
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
 

@@ -30,9 +30,12 @@ struct postgresql {
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "{long ago}"},
             {"{expiry}", "{expires_at}"},
-            {"{live}", "{expires_at} > clock_timestamp()"},
             // date_part() counts in floating point, extract() in numeric from PostgreSQL 14 on, which takes longer.
-            {"{remaining}", "cast(date_part('epoch', {expires_at} - clock_timestamp()) * 1000000 as bigint)"},
+            // Nothing can be subtracted from an infinite one, and 100 years are as good as more.
+            {"{remaining}", "case when isfinite({expires_at}) then cast(least(date_part('epoch', {expires_at} -"
+                            " clock_timestamp()), 3155760000) * 1000000 as bigint)"
+                            " when {live} then 3155760000000000 else 0 end"},
+            {"{live}", "{expires_at} > clock_timestamp()"},
             {"{later}", "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"},
             {"{long ago}", "'1970-01-02 00:00:00+00'"},
             // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.

@@ -25,9 +25,8 @@ struct sqlite {
         d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
         // A short wait in the driver, which takes its keyword for SQLite's busy_timeout and has 100 s for a default; then the
-        // store's own retry with jitter.
-        d.connection_keyword = "Timeout";
-        d.connection_value = "10";
+        // store's own retry with jitter. A keyword of the user's would keep calls longer than call_timeout.
+        d.connection_prefix = "Timeout=10;";
         // The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
         d.on_connect = {"pragma synchronous = full"};
@@ -37,7 +36,10 @@ struct sqlite {
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "0"},
             {"{live}", "{expires_at} > {now}"},
-            {"{remaining}", "max(1000, ({expires_at} - {now}) * 1000 - 1000)"},
+            // 100 years are as good as more. Text is greater than any number, and so would be held for ever.
+            {"{remaining}", "case when typeof({expires_at}) = 'text' then {not a time} else"
+                            " max(1000, min({expires_at} - {now}, 3155760000000) * 1000 - 1000) end"},
+            {"{not a time}", std::to_string(remaining_is_no_time)},
             {"{later}", "{now} + (:us + 999) / 1000 + 1"},
             // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.
             {"{unused}", "{expires_at} < case when {expires_at} < {recent} then ({now} - (:us + 999) / 1000) / 1000"
@@ -47,6 +49,7 @@ struct sqlite {
             {"{name bytes}", "length(cast({name} as blob))"},
             {"{now}", "cast(round((julianday('now') - 2440587.5) * 86400000) as integer)"},
         };
+        d.numeric_expiry = true;
         d.schema = {"pragma journal_mode = wal",
                     "create table if not exists {table} ({name} text not null primary key, {owner} text not null,"
                     " {token} integer not null, {expiry columns}) without rowid",

@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -49,7 +51,7 @@ BOOST_AUTO_TEST_CASE(row_that_somebody_else_inserted_is_a_duplicate_key)
     BOOST_TEST(kind_of("23505", 0, "ERROR: duplicate key value violates unique constraint") == fault::duplicate_key);
     BOOST_TEST(kind_of("23000", 1062, "Duplicate entry 'n' for key 'PRIMARY'") == fault::duplicate_key);
     BOOST_TEST(kind_of("HY000", 19, "[SQLite]UNIQUE constraint failed: leasehold.name (19)") == fault::duplicate_key);
-    BOOST_TEST(kind_of("23000", 0, "Duplicate key") == fault::duplicate_key);
+    BOOST_TEST(kind_of("23000", -8, "Uniqueness violation") == fault::duplicate_key);
     BOOST_TEST(kind_of("23000", 1048, "Column 'owner' cannot be null") == fault::failure);
 }
 
@@ -60,6 +62,7 @@ BOOST_AUTO_TEST_CASE(lost_connection_is_told_from_one_that_could_not_be_made)
     BOOST_TEST(kind_of("HY000", 2006, "MySQL server has gone away") == fault::connection_lost);
     BOOST_TEST(kind_of("HY000", 2013, "Lost connection to MySQL server during query") == fault::connection_lost);
     BOOST_TEST(kind_of("08001", 101, "could not connect to server: Connection refused") == fault::unavailable);
+    BOOST_TEST(kind_of("HY000", 2026, "TLS/SSL error: unexpected eof while reading") == fault::connection_lost);
     BOOST_TEST(kind_of("HY000", 2002, "Can't connect to MySQL server on '127.0.0.1'") == fault::unavailable);
     BOOST_TEST(kind_of("08001", 101, "FATAL:  the database system is starting up") == fault::starting);
     BOOST_TEST(kind_of("57P03", 0, "") == fault::starting);
@@ -96,6 +99,93 @@ BOOST_AUTO_TEST_CASE(refused_log_in_is_told_from_a_missing_database)
     BOOST_TEST(kind_of("42000", 1049, "Unknown database 'nothing'") == fault::unavailable);
 }
 
+// A lease, its owner, a table and a database may be called anything, and messages quote them.
+BOOST_AUTO_TEST_CASE(names_in_a_message_decide_nothing)
+{
+    constexpr std::array<std::string_view, 18> names{"password",
+                                                     "password authentication failed",
+                                                     "FATAL:  the database system is starting up",
+                                                     "the database system is",
+                                                     "sorry, too many clients",
+                                                     "too many clients",
+                                                     "remaining connection slots",
+                                                     "no pg_hba.conf entry",
+                                                     "[SQLite]no such table",
+                                                     "has no column named",
+                                                     "Can't open lib",
+                                                     "cached plan must not change",
+                                                     "DECLARE CURSOR",
+                                                     "server closed the connection",
+                                                     "terminating connection",
+                                                     "connection has been lost",
+                                                     "no connection to the server",
+                                                     "Duplicate"};
+    for (const std::string_view name : names) {
+        const std::string quoted = "\"" + std::string{name} + "\"";
+        const auto unchanged = [&](std::string_view sqlstate, int native, const std::string& before, const std::string& after) {
+            const auto plain = classify(sqlstate, native, before + "\"n\"" + after);
+            const auto named = classify(sqlstate, native, before + quoted + after);
+            BOOST_TEST(named.kind == plain.kind, sqlstate << ' ' << before << quoted);
+            BOOST_TEST(named.advice == std::string_view{plain.advice}, sqlstate << ' ' << before << quoted);
+        };
+        unchanged("42P01", 1, "ERROR: relation ", " does not exist;\nError while executing the query");
+        unchanged("23505", 1, "ERROR: duplicate key value violates unique constraint \"leasehold_pkey\";\nKey (name)=(",
+                  ") already exists.;\nError while executing the query");
+        unchanged("23000", 1062, "[ma-3.1.15][10.11.6-MariaDB]Duplicate entry ", " for key 'PRIMARY'");
+        unchanged("42S02", 1146, "[ma-3.1.15][10.11.6-MariaDB]Table ", " doesn't exist");
+        unchanged("42000", 1044, "[ma-3.1.15]Access denied for user 'u'@'h' to database ", "");
+        unchanged("08S01", 35, "", ";\nThe connection has been lost");
+        unchanged("0A000", 1, "ERROR: ", " is not supported");
+        unchanged("HY000", 1, "[SQLite]no such table: ", " (1)");
+        unchanged("HY000", 19, "[SQLite]UNIQUE constraint failed: ", " (19)");
+        unchanged("HY000", 1, "[SQLite]near ", ": syntax error (1)");
+        unchanged("01000", 0, "[unixODBC][Driver Manager]Can't open lib ", " : file not found");
+        unchanged("XX000", 1, "ERROR: ", "");
+        unchanged("HY000", 4711, "", "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(postgresql_tells_why_it_refuses_a_connection_in_words_alone)
+{
+    const auto refused = [](std::string_view why) {
+        return classify("08001", 101, "connection to server at \"h\" (10.0.0.1), port 5432 failed: FATAL:  " + std::string{why});
+    };
+    namespace advice = leasehold::odbc::detail::advice;
+    BOOST_TEST(refused("the database system is in recovery mode").kind == fault::starting);
+    BOOST_TEST(refused("password authentication failed for user \"u\"").advice == std::string_view{advice::log_in});
+    BOOST_TEST(refused("no pg_hba.conf entry for host \"h\"").advice == std::string_view{advice::log_in});
+    BOOST_TEST(refused("role \"u\" does not exist").advice == std::string_view{advice::log_in});
+    BOOST_TEST(refused("database \"password\" does not exist").advice == std::string_view{advice::database});
+    BOOST_TEST(refused("sorry, too many clients already").advice == std::string_view{advice::too_many});
+    BOOST_TEST(refused("remaining connection slots are reserved").advice == std::string_view{advice::too_many});
+    BOOST_TEST(refused("Passwort-Authentifizierung fehlgeschlagen").kind == fault::unavailable);
+    BOOST_TEST(refused("Passwort-Authentifizierung fehlgeschlagen").advice == std::string_view{advice::no_connection});
+}
+
+BOOST_AUTO_TEST_CASE(sqlites_missing_column_is_known_by_the_shape_of_its_words)
+{
+    BOOST_TEST(kind_of("HY000", 1, "[SQLite]table leasehold has no column named token (1)") == fault::schema_missing);
+    BOOST_TEST(kind_of("HY000", 1, "[SQLite]table a has no column named b already exists (1)") == fault::schema_missing);
+    BOOST_TEST(kind_of("HY000", 1, "[SQLite]table \"x has no column named y\" already exists (1)") == fault::failure);
+    BOOST_TEST(kind_of("HY000", 1, "[SQLite]table") == fault::failure);
+}
+
+BOOST_AUTO_TEST_CASE(only_what_is_in_the_tables_is_known)
+{
+    BOOST_TEST(classify("42P01", 1, "").known);
+    BOOST_TEST(classify("HY000", 5, "[SQLite]database is locked (5)").known);
+    BOOST_TEST(!classify("HY000", 1, "SSL SYSCALL error: EOF detected").known);
+    BOOST_TEST(!classify("HY000", 1, "Server beendete die Verbindung unerwartet").known);
+}
+
+BOOST_AUTO_TEST_CASE(server_that_refuses_to_write_is_read_only)
+{
+    BOOST_TEST(kind_of("25006", 1, "ERROR: cannot execute INSERT in a read-only transaction") == fault::read_only);
+    BOOST_TEST(kind_of("HY000", 1290, "The MariaDB server is running with the --read-only option") == fault::read_only);
+    BOOST_TEST(kind_of("HY000", 1836, "Running in read-only mode") == fault::read_only);
+    BOOST_TEST(kind_of("HY000", 8, "[SQLite]attempt to write a readonly database (8)") == fault::read_only);
+}
+
 BOOST_AUTO_TEST_CASE(what_nobody_knows_is_a_failure_without_advice)
 {
     const auto found = classify("HY000", 424242, "Something new");
@@ -115,6 +205,7 @@ BOOST_AUTO_TEST_CASE(every_kind_has_an_error_code)
     BOOST_TEST(errc_of(fault::unavailable) == errc::store_unavailable);
     BOOST_TEST(errc_of(fault::timeout) == errc::store_timeout);
     BOOST_TEST(errc_of(fault::schema_missing) == errc::schema_missing);
+    BOOST_TEST(errc_of(fault::read_only) == errc::store_failure);
     BOOST_TEST(errc_of(fault::failure) == errc::store_failure);
     BOOST_TEST(errc_of(fault::duplicate_key) == errc::store_failure);
 }

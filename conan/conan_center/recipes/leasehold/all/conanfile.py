@@ -1,9 +1,11 @@
 import os
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.files import copy, get
 from conan.tools.layout import basic_layout
+from conan.tools.scm import Version
 
 required_conan_version = ">=2.0"
 
@@ -17,8 +19,8 @@ class LeaseholdConan(ConanFile):
     topics = ("lease", "distributed-lock", "leader-election", "odbc", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_odbc": [True, False]}
-    default_options = {"with_odbc": False}
+    options = {"with_odbc": [True, False], "with_contract": [True, False]}
+    default_options = {"with_odbc": True, "with_contract": False}
     no_copy_source = True
 
     def layout(self):
@@ -27,12 +29,21 @@ class LeaseholdConan(ConanFile):
     def requirements(self):
         if self.options.with_odbc and self.settings.os != "Windows":
             self.requires("odbc/2.3.11")
+        if self.options.with_contract:
+            self.requires("boost/1.83.0")
 
     def package_id(self):
         self.info.clear()
 
     def validate(self):
         check_min_cppstd(self, 20)
+        # What the tests run with. libc++ before 20 has no std::stop_token.
+        compiler, version = str(self.settings.compiler), Version(self.settings.compiler.version)
+        oldest = {"gcc": "12", "clang": "14"}.get(compiler)
+        if oldest and version < oldest:
+            raise ConanInvalidConfiguration(f"{self.ref} needs {compiler} {oldest} or later")
+        if compiler == "clang" and self.settings.get_safe("compiler.libcxx") == "libc++" and version < "20":
+            raise ConanInvalidConfiguration(f"{self.ref} needs std::stop_token, which libc++ has from version 20 on")
 
     def source(self):
         get(self, **self.conan_data["sources"][self.version], strip_root=True)
@@ -43,12 +54,17 @@ class LeaseholdConan(ConanFile):
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         copy(self, "*.hpp", os.path.join(self.source_folder, "include"), os.path.join(self.package_folder, "include"))
+        # The tests for stores of users' own. Not in include/: they need Boost.Test.
+        tests, installed = os.path.join(self.source_folder, "tests"), os.path.join(self.package_folder, "res")
+        copy(self, "contract/*.hpp", tests, installed, excludes=("*/odbc_*", "*/broken_store*"))
+        for header in ("eventually.hpp", "printing.hpp"):
+            copy(self, f"support/{header}", tests, installed)
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "leasehold")
-        # Not leasehold::leasehold: a root target links every component, so that users of the core would link ODBC.
-        self.cpp_info.set_property("cmake_target_name", "leasehold::all")
-        self.cpp_info.set_property("pkg_config_name", "leasehold-all")
+        # A root target links every component, so that users of the core would link ODBC: no name to be taken for the core's.
+        self.cpp_info.set_property("cmake_target_name", "leasehold::all-do-not-use")
+        self.cpp_info.set_property("pkg_config_name", "leasehold-all-do-not-use")
         core = self._component("core", "leasehold::leasehold", "leasehold")
         if self.settings.os in ("Linux", "FreeBSD"):
             core.system_libs = ["pthread"]
@@ -59,6 +75,10 @@ class LeaseholdConan(ConanFile):
                 odbc.system_libs = ["odbc32"]
             else:
                 odbc.requires.append("odbc::odbc")
+        if self.options.with_contract:
+            contract = self._component("contract", "leasehold::contract", "leasehold-contract")
+            contract.includedirs = ["res"]
+            contract.requires = ["core", "boost::unit_test_framework"]
 
     def _component(self, name, target, module):
         component = self.cpp_info.components[name]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/renew_policy/renew_until.hpp>
+#include <leasehold/renew_policy/renew_for.hpp>
 
 #include <support/printing.hpp>
 
@@ -19,17 +19,17 @@ lh::renewal_state at_age(lh::duration granted) { return {.granted = granted, .tt
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(renew_until_test)
+BOOST_AUTO_TEST_SUITE(renew_for_test)
 
 BOOST_AUTO_TEST_CASE(renews_like_its_fraction_before)
 {
-    BOOST_TEST(lh::renew_until{1h}.next(at_age(10min)).value() == 10s);
-    BOOST_TEST((lh::renew_until{1h, lh::renew_at_fraction{1, 2}}).next(at_age(10min)).value() == 15s);
+    BOOST_TEST(lh::renew_for{1h}.next(at_age(10min)).value() == 10s);
+    BOOST_TEST((lh::renew_for{1h, lh::renew_at_fraction{1, 2}}).next(at_age(10min)).value() == 15s);
 }
 
 BOOST_AUTO_TEST_CASE(last_renewal_is_at_the_maximum_and_not_after_it)
 {
-    const lh::renew_until policy{60s};
+    const lh::renew_for policy{60s};
     BOOST_TEST(policy.next(at_age(50s)).value() == 10s);
     BOOST_TEST(!policy.next(at_age(50s + 1ns)).has_value());
     BOOST_TEST(!policy.next(at_age(60s)).has_value());
@@ -37,16 +37,16 @@ BOOST_AUTO_TEST_CASE(last_renewal_is_at_the_maximum_and_not_after_it)
     BOOST_TEST(!policy.next(at_age(lh::duration::max())).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(zero_never_renews) { BOOST_TEST(!lh::renew_until{0s}.next(at_age(0s)).has_value()); }
+BOOST_AUTO_TEST_CASE(zero_never_renews) { BOOST_TEST(!lh::renew_for{0s}.next(at_age(0s)).has_value()); }
 
 BOOST_AUTO_TEST_CASE(longest_maximum_does_not_overflow)
 {
-    BOOST_TEST(lh::renew_until{lh::duration::max()}.next(at_age(24h * 3650)).value() == 10s);
+    BOOST_TEST(lh::renew_for{lh::duration::max()}.next(at_age(24h * 3650)).value() == 10s);
 }
 
 BOOST_AUTO_TEST_CASE(negative_maximum_is_refused)
 {
-    BOOST_CHECK_EXCEPTION(lh::renew_until{-1ns}, std::system_error,
+    BOOST_CHECK_EXCEPTION(lh::renew_for{-1ns}, std::system_error,
                           [](const std::system_error& e) { return e.code() == lh::errc::invalid_terms; });
 }
 

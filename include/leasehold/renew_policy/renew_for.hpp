@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_RENEW_POLICY_RENEW_UNTIL_HPP
-#define LEASEHOLD_RENEW_POLICY_RENEW_UNTIL_HPP
+#ifndef LEASEHOLD_RENEW_POLICY_RENEW_FOR_HPP
+#define LEASEHOLD_RENEW_POLICY_RENEW_FOR_HPP
 
 #include <leasehold/error.hpp>
 #include <leasehold/renew_policy/concept.hpp>
@@ -13,12 +13,12 @@ namespace leasehold::inline v0 {
 /// Renews like renew_at_fraction, but not any more once the term is older than `max`: a cap for work that hangs.
 ///
 /// The term then runs to its deadline, at most one ttl after the last renewal, and its loss is signalled there.
-class renew_until {
+class renew_for {
 public:
     /// Throws std::system_error with errc::invalid_terms when `max` is negative.
-    constexpr explicit renew_until(duration max, renew_at_fraction when = {}) : max_{max}, when_{when}
+    constexpr explicit renew_for(duration max, renew_at_fraction when = {}) : max_{max}, when_{when}
     {
-        if (max < duration::zero()) detail::raise_invalid(errc::invalid_terms, "renew_until needs a duration that is not negative");
+        if (max < duration::zero()) detail::raise_invalid(errc::invalid_terms, "renew_for needs a duration that is not negative");
     }
 
     /// See renew_policy.

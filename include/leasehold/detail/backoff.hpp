@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_BACKOFF_HPP
+#define LEASEHOLD_DETAIL_BACKOFF_HPP
+
+#include <leasehold/duration.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace leasehold::inline v0::detail {
+
+// Pauses between tries: from the shortest, twice as long each time, to the longest; each is cut by up to a half by chance, so
+// that those who began together do not come back together.
+class backoff {
+public:
+    // `seed` makes the chance: a different one for each who tries.
+    constexpr backoff(duration shortest, duration longest, std::uint64_t seed) noexcept
+        : shortest_{shortest}, longest_{longest}, pause_{std::min(shortest, longest)}, random_{seed | 1U}
+    {
+    }
+
+    constexpr duration next() noexcept
+    {
+        const duration pause = pause_;
+        pause_ = pause < longest_ / 2 ? pause * 2 : longest_;
+        random_ ^= random_ << 13U;  // George Marsaglia's xorshift
+        random_ ^= random_ >> 7U;
+        random_ ^= random_ << 17U;
+        return pause - pause / 2 / 1024 * static_cast<int>(random_ & 1023U);
+    }
+
+    // From the shortest again.
+    constexpr void reset() noexcept { pause_ = std::min(shortest_, longest_); }
+
+private:
+    duration shortest_;
+    duration longest_;
+    duration pause_;
+    std::uint64_t random_;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

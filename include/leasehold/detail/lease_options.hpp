@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_LEASE_OPTIONS_HPP
+#define LEASEHOLD_DETAIL_LEASE_OPTIONS_HPP
+
+#include <leasehold/concepts.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/lease_terms.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+// What follows the name in the making of a lease, in any order: the concepts tell it apart.
+namespace leasehold::inline v0::detail {
+
+template <class T>
+inline constexpr bool is_chrono_duration = false;
+template <class Rep, class Period>
+inline constexpr bool is_chrono_duration<std::chrono::duration<Rep, Period>> = true;
+
+// A bare duration is a ttl.
+template <class T>
+concept bare_ttl = is_chrono_duration<T> && std::convertible_to<T, duration>;
+
+template <class T>
+concept durations_of_lease = std::same_as<T, lease_terms> || bare_ttl<T>;
+
+// How many things of a lease `T` could be. More than one would be a guess.
+template <class T>
+inline constexpr int roles_of = int{durations_of_lease<T>} + int{lease_clock<T>} + int{owner_id<T>} + int{renew_policy<T>};
+
+// What a lease can be made of.
+template <class T>
+concept lease_option = roles_of<std::remove_cvref_t<T>> == 1;
+
+struct role_of_clock {
+    template <class T>
+    static constexpr bool has = lease_clock<T>;
+};
+struct role_of_owner_id {
+    template <class T>
+    static constexpr bool has = owner_id<T>;
+};
+struct role_of_renew_policy {
+    template <class T>
+    static constexpr bool has = renew_policy<T>;
+};
+struct role_of_durations {
+    template <class T>
+    static constexpr bool has = durations_of_lease<T>;
+};
+
+template <class Role, class... Options>
+inline constexpr std::size_t count_of = (std::size_t{0} + ... + std::size_t{Role::template has<std::remove_cvref_t<Options>>});
+
+template <class Role, class Default, class... Options>
+struct option_type {
+    using type = Default;
+};
+template <class Role, class Default, class First, class... Rest>
+struct option_type<Role, Default, First, Rest...>
+    : std::conditional<Role::template has<First>, First, typename option_type<Role, Default, Rest...>::type> {};
+
+// The type that stands in this role, or the default.
+template <class Role, class Default, class... Options>
+using option_t = typename option_type<Role, Default, std::remove_cvref_t<Options>...>::type;
+
+template <class... Options>
+inline constexpr bool each_once = count_of<role_of_durations, Options...> <= 1 && count_of<role_of_clock, Options...> <= 1 &&
+                                  count_of<role_of_owner_id, Options...> <= 1 && count_of<role_of_renew_policy, Options...> <= 1;
+
+// The option that stands in this role, or a default-made one.
+template <class Role, class Wanted, class... Options>
+Wanted pick(const Options&... options)
+{
+    if constexpr (count_of<Role, Options...> == 0) {
+        static_assert(std::default_initializable<Wanted>, "give the lease an object of each policy that cannot be made by default");
+        return Wanted{};
+    }
+    else {
+        const auto all = std::forward_as_tuple(options...);
+        constexpr std::size_t at = [] {
+            std::size_t i = 0;
+            static_cast<void>(((Role::template has<std::remove_cvref_t<Options>> || (++i, false)) || ...));
+            return i;
+        }();
+        static_assert(std::convertible_to<std::tuple_element_t<at, decltype(all)>, Wanted>,
+                      "a policy is given that is not of the type that this lease is declared with");
+        if constexpr (std::convertible_to<std::tuple_element_t<at, decltype(all)>, Wanted>) return std::get<at>(all);
+    }
+}
+
+template <class... Options>
+lease_terms pick_terms(const Options&... options)
+{
+    lease_terms terms;
+    const auto take = [&terms](const auto& option) {
+        using option_type = std::remove_cvref_t<decltype(option)>;
+        if constexpr (std::same_as<option_type, lease_terms>)
+            terms = option;
+        else if constexpr (bare_ttl<option_type>)
+            terms = lease_terms{.ttl = option};
+    };
+    (take(options), ...);
+    return terms;
+}
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_THREAD_LOCKS_HPP
+#define LEASEHOLD_DETAIL_THREAD_LOCKS_HPP
+
+#include <leasehold/waiting/local_queue.hpp>
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+// A name of a store.
+struct lock_target {
+    const void* queue = nullptr;
+    waiting::queue_key key;
+
+    friend bool operator==(const lock_target&, const lock_target&) = default;
+};
+
+// A name that a thread has locked. All of a process are linked, so that a thread that would wait for itself is told: std::lock()
+// of two leases of one name would go from one to the other for ever.
+class locked_name {
+public:
+    explicit locked_name(const lock_target& of) : of_{of}
+    {
+        registry& all = instance();
+        const std::lock_guard lock{all.mutex};
+        all.names.push_front(this);
+        position_ = all.names.begin();
+    }
+    locked_name(const locked_name&) = delete;
+    locked_name& operator=(const locked_name&) = delete;
+
+    [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
+
+    // Whether this thread holds it, other than by what is in `but`.
+    template <class Locks>
+    static bool held_by_this_thread(const lock_target& target, const Locks* but)
+    {
+        registry& all = instance();
+        const std::lock_guard lock{all.mutex};
+        return std::ranges::any_of(all.names, [&](const locked_name* each) {
+            return each->thread_ == std::this_thread::get_id() && each->of_ == target && each->owner() != but && each->held();
+        });
+    }
+
+protected:
+    // To be called by the destructor of what is derived, before the guard goes.
+    void unlink() noexcept
+    {
+        registry& all = instance();
+        const std::lock_guard lock{all.mutex};
+        all.names.erase(position_);
+    }
+    ~locked_name() = default;
+
+private:
+    struct registry {
+        std::mutex mutex;
+        std::list<locked_name*> names;
+    };
+
+    static registry& instance()
+    {
+        // Never destroyed: leases in static objects may outlive any order of destruction.
+        static registry& all = *new registry;
+        return all;
+    }
+
+    [[nodiscard]] virtual bool held() const noexcept = 0;
+    [[nodiscard]] virtual const void* owner() const noexcept = 0;
+
+    const lock_target of_;
+    const std::thread::id thread_ = std::this_thread::get_id();
+    std::list<locked_name*>::iterator position_;
+};
+
+// The guards that the lock() of one lease keeps, one for each thread: a thread whose lock was lost, and is locked by another one
+// since, unlocks its own.
+template <class Guard>
+class thread_locks {
+public:
+    explicit thread_locks(const lock_target& of) noexcept : of_{of} {}
+    thread_locks(const thread_locks&) = delete;
+    thread_locks& operator=(const thread_locks&) = delete;
+
+    [[nodiscard]] bool held_by_this_thread() const { return locked_name::held_by_this_thread<thread_locks>(of_, nullptr); }
+    [[nodiscard]] bool held_by_this_thread_elsewhere() const { return locked_name::held_by_this_thread(of_, this); }
+
+    // May throw std::bad_alloc: `guard` is released then. What this thread had here before, and lost, is released too.
+    void keep(Guard guard)
+    {
+        const Guard lost = take();
+        const std::lock_guard lock{mutex_};
+        entries_.emplace_front(of_, this, std::move(guard));
+    }
+
+    // Empty where this thread has none.
+    Guard take() noexcept
+    {
+        Guard taken;
+        std::list<entry> gone;
+        const std::lock_guard lock{mutex_};
+        const auto found = mine();
+        if (found == entries_.end()) return taken;
+        taken = std::move(found->guard);
+        gone.splice(gone.begin(), entries_, found);
+        return taken;
+    }
+
+    // Empty where this thread has none. It stays where it is until this thread takes it, or the lease is destroyed.
+    [[nodiscard]] const Guard& of_this_thread() const noexcept
+    {
+        static const Guard none;
+        const std::lock_guard lock{mutex_};
+        const auto found = mine();
+        return found == entries_.end() ? none : found->guard;
+    }
+
+private:
+    struct entry final : locked_name {
+        entry(const lock_target& target, const void* of, Guard kept) : locked_name{target}, lease{of}, guard{std::move(kept)} {}
+        ~entry() { unlink(); }
+        [[nodiscard]] bool held() const noexcept override { return guard.held(); }
+        [[nodiscard]] const void* owner() const noexcept override { return lease; }
+
+        const void* lease;
+        Guard guard;
+    };
+
+    auto mine() const noexcept
+    {
+        return std::ranges::find(entries_, std::this_thread::get_id(), &locked_name::thread);
+    }
+
+    const lock_target of_;
+    mutable std::mutex mutex_;
+    mutable std::list<entry> entries_;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_TERM_KEEPER_HPP
+#define LEASEHOLD_RENEWAL_TERM_KEEPER_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/detail/guarded.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renewal/batch.hpp>
+#include <leasehold/renewal/broken_rule.hpp>
+#include <leasehold/renewal/engine_link.hpp>
+#include <leasehold/renewal/term.hpp>
+#include <leasehold/renewal/threading.hpp>
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/own_queue.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::renewal {
+
+/// Keeps the terms of one basic_lease: carries out what their term_machine decides, and lets one attempt at a time through.
+///
+/// Thread safety: all functions from any thread.
+template <lease_store Store, lease_clock Clock, renew_policy Policy>
+class term_keeper final : public watched_term, public std::enable_shared_from_this<term_keeper<Store, Clock, Policy>> {
+public:
+    using term_ptr = std::shared_ptr<term>;
+
+    term_keeper(Store& store, std::string name, std::string owner, lease_terms terms, Clock clock, Policy policy)
+        : store_{store}, name_{std::move(name)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)}
+    {
+    }
+
+    [[nodiscard]] Store& store() const noexcept { return store_; }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
+    [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
+    [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+
+    /// Finds the threads that will watch, before anything is acquired that they would have to watch.
+    /// May throw std::bad_alloc or std::system_error.
+    void attach_engine()
+    {
+        const std::lock_guard lock{mutex_};
+        if (!engine_.connected()) engine_.connect(std::addressof(store_), clock_);
+    }
+
+    /// Begins an attempt, which grant() or attempt_failed() ends. False: another one is under way, or a guard of this object
+    /// holds. May throw std::bad_alloc, and has begun nothing then: what a grant needs is there before the store is asked.
+    [[nodiscard]] bool begin_attempt()
+    {
+        const std::lock_guard lock{mutex_};
+        if (attempting_ || holds()) return false;
+        if (!spare_) spare_ = std::make_shared<term>();
+        forget_lost();
+        attempting_ = true;
+        return true;
+    }
+
+    /// The attempt brought no term.
+    void attempt_failed() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        end_attempt();
+    }
+
+    /// The attempt, sent at `sent`, was granted. Null when the deadline has passed already; the attempt still goes on then.
+    [[nodiscard]] term_ptr grant(fencing_token token, time_point sent) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        assert(attempting_ && spare_ && !newest_);
+        const time_point now = clock_.now();
+        term& granted = *spare_;
+        granted.token = token;
+        granted.machine.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
+        if (now >= granted.machine.deadline()) {
+            granted.reset();
+            return nullptr;
+        }
+        // Counted from the answer, when somebody else would have to wait from the grant: never too short.
+        granted.keep_closed_until = now + terms_.min_hold;
+        granted.deadline.store(granted.machine.deadline(), std::memory_order_release);
+        newest_ = std::move(spare_);
+        end_attempt();
+        schedule();
+        return newest_;
+    }
+
+    /// Ends the term here, whatever the store answers, and in the store. Does I/O.
+    release_outcome end(const term_ptr& ended, std::error_code& ec) noexcept
+    {
+        const std::optional<term_release> what = end_here(ended);
+        ec.clear();
+        bool ours = false;
+        if (what) detail::guarded(ec, [&] { ours = store_.release(name_, owner_, what->token, what->keep_closed, ec); });
+        const release_outcome outcome = ec ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
+        has_ended(ended, outcome);
+        return outcome;
+    }
+
+    /// The part of end() before the call: what to release; nothing where the store has said that the term is over.
+    /// What it names stays there as long as this object does.
+    std::optional<term_release> end_here(const term_ptr& ended) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        const bool lost = ended->machine.overrun(clock_.now());
+        if (!lost) ended->machine.ended();
+        ended->deadline.store(term::over, std::memory_order_release);
+        if (lost) tell_loss(ended);
+        if (ended->refused) return std::nullopt;
+        return term_release{name_, owner_, ended->token, std::max(ended->keep_closed_until - clock_.now(), duration::zero())};
+    }
+
+    /// The part of end() after the call.
+    void has_ended(const term_ptr& ended, release_outcome outcome) noexcept
+    {
+        // Before the lease is open to threads that share it: they may take it, and destroy the store next.
+        waiting::released(store_, name_);
+        const std::lock_guard lock{mutex_};
+        // Its holder ended it, but whoever has its stop token went on believing in a term that had been lost.
+        if (outcome == release_outcome::lost) tell_loss(ended);
+        if (newest_ != ended) return;
+        newest_.reset();
+        keep_spare(ended);
+        own_queue_.open();
+    }
+
+    /// Why the term could not go on with this ttl, or nullptr.
+    [[nodiscard]] const char* broken_rule(duration ttl) const
+    {
+        return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
+    }
+
+    /// Extends now, by `ttl` or by the ttl the term has. False without an error: the term is over. Does I/O.
+    bool extend(const term_ptr& extended, std::optional<duration> ttl, std::error_code& ec) noexcept
+    {
+        ec.clear();
+        if (ttl && broken_rule(*ttl)) {
+            ec = errc::invalid_terms;
+            return false;
+        }
+        std::unique_lock lock{mutex_};
+        while (extended->in_flight && extended->machine.phase() == term_phase::held) changed_.wait(lock);
+        return send_renewal(lock, extended, ttl, ec);
+    }
+
+    /// Stopped when the term is lost. May throw std::bad_alloc.
+    [[nodiscard]] std::stop_token stop_token(const term_ptr& of)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!engine_link<Clock>::watches) return {};
+        if (of->machine.phase() == term_phase::lost || clock_.now() >= of->machine.deadline()) {
+            // Nobody can have a callback on this one, so none runs here. The others are told in the background.
+            std::stop_source stopped;
+            stopped.request_stop();
+            return stopped.get_token();
+        }
+        if (!of->stop) of->stop.emplace();
+        return of->stop->get_token();
+    }
+
+    /// What the last renewal failed with, or none.
+    [[nodiscard]] std::error_code renewal_error(const term_ptr& of) const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return of->renewal_error(clock_.now());
+    }
+
+    /// Nothing runs in the background any more when this returns. No term may be held.
+    void retire() noexcept
+    {
+        engine_link<Clock> link;
+        {
+            const std::lock_guard lock{mutex_};
+            std::swap(link, engine_);
+        }
+        link.disconnect(*this);
+    }
+
+    /// Where threads that share the lease wait for one another. See wait_until_open().
+    class own_place {
+    public:
+        own_place(term_keeper& of, waker& to_wake) noexcept : keeper_{of}, place_{to_wake}
+        {
+            const std::lock_guard lock{keeper_.mutex_};
+            keeper_.own_queue_.join(place_);
+        }
+        own_place(const own_place&) = delete;
+        own_place& operator=(const own_place&) = delete;
+        ~own_place()
+        {
+            const std::lock_guard lock{keeper_.mutex_};
+            keeper_.own_queue_.leave(place_);
+        }
+
+        /// When to look again, unless woken before; nothing: it is this one's turn, and no guard of the lease holds.
+        [[nodiscard]] std::optional<time_point> closed_until() noexcept
+        {
+            const std::lock_guard lock{keeper_.mutex_};
+            const bool closed = keeper_.attempting_ || keeper_.holds();
+            if (keeper_.own_queue_.may_go(place_, closed)) return std::nullopt;
+            return keeper_.newest_ && !keeper_.attempting_ ? keeper_.newest_->machine.deadline() : time_point::max();
+        }
+
+    private:
+        term_keeper& keeper_;
+        waiting::own_queue::place place_;
+    };
+
+    bool step() override
+    {
+        const std::lock_guard lock{mutex_};
+        if (!newest_) return false;
+        const time_point now = clock_.now();
+        const term_step next = newest_->machine.step(now);
+        engine_.schedule(this->shared_from_this(), next.at, early_from());
+        if (next.action == term_action::renew) return plan_renewal(now);
+        if (next.action == term_action::signal_loss) lose(newest_);
+        return false;
+    }
+
+    bool step_early() override
+    {
+        const std::lock_guard lock{mutex_};
+        const time_point now = clock_.now();
+        return newest_ && newest_->machine.step_early(now) && plan_renewal(now);
+    }
+
+    void renew() override
+    {
+        std::unique_lock lock{mutex_};
+        const term_ptr due = renewal_due();
+        std::error_code ec;
+        if (due) send_renewal(lock, due, std::nullopt, ec);
+    }
+
+    void signal() noexcept override
+    {
+        std::unique_lock lock{mutex_};
+        while (term_ptr told = std::exchange(lost_, nullptr)) {
+            lost_ = std::move(told->next_lost);
+            std::stop_source source = *told->stop;
+            lock.unlock();  // its callbacks may ask the guard
+            source.request_stop();
+            lock.lock();
+        }
+    }
+
+    [[nodiscard]] const void* batch_kind() const noexcept override
+    {
+        static constexpr char this_type = 0;
+        return batching_store<Store> ? &this_type : nullptr;
+    }
+
+    [[nodiscard]] std::size_t batch_size() const noexcept override
+    {
+        if constexpr (batching_store<Store>)
+            return std::clamp<std::size_t>(store_.batch_size(), 1, max_batch);
+        else
+            return 1;
+    }
+
+    void renew_together(std::span<const std::shared_ptr<watched_term>> terms) override
+    {
+        if constexpr (batching_store<Store>) renew_as_batch(store_, clock_, terms);
+    }
+
+    std::optional<duration> begin_renewal(time_point sent, term_renewal& what, sent_renewal& out) override
+    {
+        const std::lock_guard lock{mutex_};
+        const term_ptr due = renewal_due();
+        if (!due || !begin(due, std::nullopt, sent, out)) return std::nullopt;
+        what = {name_, owner_, due->token, out.ttl};
+        return due->machine.deadline() - sent;
+    }
+
+    void end_renewal(const sent_renewal& out, batch_answer said, std::error_code ec) override
+    {
+        if (said != batch_answer::unknown)
+            ec.clear();
+        else if (!ec)
+            ec = errc::store_failure;
+        const std::lock_guard lock{mutex_};
+        finish(out, said == batch_answer::yes, ec);
+    }
+
+private:
+    // All of these under the mutex.
+
+    [[nodiscard]] bool holds() const noexcept { return newest_ && newest_->remaining(clock_) > duration::zero(); }
+
+    // The watchdog may not have come round to it yet.
+    void forget_lost() noexcept
+    {
+        if (!newest_) return;
+        const term_ptr lost = std::exchange(newest_, nullptr);
+        if (lost->machine.overrun(clock_.now())) tell_loss(lost);
+    }
+
+    void end_attempt() noexcept
+    {
+        assert(attempting_);
+        attempting_ = false;
+        own_queue_.open();
+    }
+
+    void keep_spare(const term_ptr& ended) noexcept
+    {
+        constexpr long known_to_its_guard_alone = 1;
+        if (spare_ || ended.use_count() != known_to_its_guard_alone) return;
+        ended->reset();
+        spare_ = ended;
+    }
+
+    bool plan_renewal(time_point now) noexcept
+    {
+        this->set_renewal(newest_->machine.may_go_with(now), newest_->machine.deadline());
+        return true;
+    }
+
+    // What the engine was asked to renew; nothing where that is over, or has to wait: another renewal of the term may hang, and a
+    // worker that waited for it would be one less for others.
+    [[nodiscard]] term_ptr renewal_due() noexcept
+    {
+        if (!newest_ || newest_->machine.phase() != term_phase::held || !newest_->machine.renewing()) return nullptr;
+        if (!newest_->in_flight) return newest_;
+        newest_->machine.renewal_failed(clock_.now(), policy_);
+        schedule();
+        return nullptr;
+    }
+
+    // `ttl`: the holder renews; nothing: the term's own, and by the engine too.
+    bool send_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& renewed, std::optional<duration> ttl, std::error_code& ec) noexcept
+    {
+        sent_renewal out;
+        if (!begin(renewed, ttl, clock_.now(), out)) return false;
+        lock.unlock();
+        bool extended = false;
+        detail::guarded(ec, [&] { extended = store_.renew(name_, owner_, renewed->token, out.ttl, ec); });
+        lock.lock();
+        return finish(out, extended, ec);
+    }
+
+    // One renewal of a term at a time, so that their answers come in the order of their statements.
+    bool begin(const term_ptr& renewed, std::optional<duration> ttl, time_point sent, sent_renewal& out) noexcept
+    {
+        if (renewed->machine.phase() != term_phase::held || sent >= renewed->machine.deadline()) return false;
+        assert(!renewed->in_flight);
+        renewed->in_flight = true;
+        out = {sent, ttl.value_or(renewed->machine.ttl()), renewed};
+        return true;
+    }
+
+    bool finish(const sent_renewal& out, bool extended, std::error_code ec) noexcept
+    {
+        term& answered = *out.of;
+        answered.in_flight = false;
+        changed_.notify_all();
+        const time_point now = clock_.now();
+        const bool too_late = now >= answered.machine.deadline();
+        answered.last_error = !ec && too_late ? make_error_code(errc::store_timeout) : ec;
+        if (answered.machine.phase() != term_phase::held) return false;
+        if (ec) {
+            if (answered.machine.renewing()) answered.machine.renewal_failed(now, policy_);
+        }
+        else if (!extended) {
+            answered.refused = true;
+            if (answered.machine.refused()) lose(out.of);
+            return false;
+        }
+        else if (!publish(out, now)) {
+            return false;
+        }
+        if (newest_ == out.of) schedule();
+        return !ec;
+    }
+
+    // False: too late. Somebody who read the clock may have been told of the loss already.
+    bool publish(const sent_renewal& out, time_point now) noexcept
+    {
+        term& extended = *out.of;
+        time_point published = extended.machine.deadline();
+        if (!extended.machine.renewed(out.sent, now, out.ttl, policy_)) return false;
+        if (extended.deadline.compare_exchange_strong(published, extended.machine.deadline())) return true;
+        if (extended.machine.refused()) lose(out.of);
+        return false;
+    }
+
+    [[nodiscard]] time_point early_from() const noexcept
+    {
+        return batching_store<Store> ? newest_->machine.early_from() : time_point::max();
+    }
+
+    void schedule() noexcept
+    {
+        engine_.schedule(this->shared_from_this(), newest_->machine.wakes_at(), early_from());
+    }
+
+    void lose(const term_ptr& lost) noexcept
+    {
+        lost->deadline.store(term::over, std::memory_order_release);
+        tell_loss(lost);
+        changed_.notify_all();
+        own_queue_.open();
+    }
+
+    // Stop callbacks run on the engine's thread for them and nowhere else: whoever finds out may hold a lock that they take.
+    void tell_loss(const term_ptr& lost) noexcept
+    {
+        if (!lost->stop || lost->stop->stop_requested() || lost->loss_told) return;
+        lost->loss_told = true;
+        lost->next_lost = std::move(lost_);
+        lost_ = lost;
+        engine_.signal(this->shared_from_this());
+    }
+
+    Store& store_;
+    const std::string name_;
+    const std::string owner_;
+    const lease_terms terms_;
+    const Clock clock_;
+    const Policy policy_;
+
+    mutable std::mutex mutex_;  // guards what follows, and the terms; never held across I/O
+    typename threading<Clock>::condition_variable changed_;  // a renewal has ended, or a term was lost
+    term_ptr newest_;  // the term that was granted last, until it has ended
+    term_ptr spare_;   // for the next grant
+    term_ptr lost_;    // terms whose loss is to be signalled
+    bool attempting_ = false;
+    waiting::own_queue own_queue_;
+    engine_link<Clock> engine_;
+};
+
+/// What a lease and its guards share. The last of them ends what runs in the background for it.
+template <lease_store Store, lease_clock Clock, renew_policy Policy>
+struct keeper_handle {
+    explicit keeper_handle(std::shared_ptr<term_keeper<Store, Clock, Policy>> kept) noexcept : keeper{std::move(kept)} {}
+    keeper_handle(const keeper_handle&) = delete;
+    keeper_handle& operator=(const keeper_handle&) = delete;
+    ~keeper_handle() { keeper->retire(); }
+
+    const std::shared_ptr<term_keeper<Store, Clock, Policy>> keeper;
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

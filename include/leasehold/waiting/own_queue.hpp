@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_WAITING_OWN_QUEUE_HPP
+#define LEASEHOLD_WAITING_OWN_QUEUE_HPP
+
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/waiting/waiter_list.hpp>
+
+#include <atomic>
+#include <cstddef>
+
+namespace leasehold::inline v0::waiting {
+
+/// The threads that wait for a lease through one object, first come, first served. The first goes on to wait for others, through
+/// the queue of the name, only while no guard of the object holds: so that guard is in nobody else's way there.
+///
+/// Not thread-safe. Lifetime: must outlive its places.
+class own_queue {
+public:
+    class place : public waiter {
+    public:
+        explicit place(waker& to_wake) noexcept : waiter{to_wake} { threads_waiting_.fetch_add(1); }
+        ~place() { threads_waiting_.fetch_sub(1); }
+
+    private:
+        friend own_queue;
+        bool found_closed_ = false;  // and sleeps until open(); whoever waits for the store is not woken by it
+    };
+
+    void join(place& added) noexcept { places_.push_back(added); }
+
+    void leave(place& gone) noexcept
+    {
+        const bool was_first = places_.front() == &gone;
+        places_.erase(gone);
+        if (was_first && places_.front()) places_.front()->wake();
+    }
+
+    /// Whether it is the first, and the lease isn't `closed` by a guard or an attempt of its own. Where it is closed, open() wakes it.
+    [[nodiscard]] bool may_go(place& asking, bool closed) noexcept
+    {
+        if (places_.front() != &asking) return false;
+        asking.found_closed_ = closed;
+        return !closed;
+    }
+
+    /// The guard or the attempt has ended.
+    void open() noexcept
+    {
+        auto* const first = static_cast<place*>(places_.front());
+        if (!first || !first->found_closed_) return;
+        first->found_closed_ = false;
+        first->wake();
+    }
+
+    /// How many threads of the process wait for a lease, whichever it is.
+    [[nodiscard]] static std::size_t threads_waiting() noexcept { return threads_waiting_.load(); }
+
+private:
+    inline static std::atomic<std::size_t> threads_waiting_ = 0;
+
+    waiter_list places_;
+};
+
+}  // namespace leasehold::inline v0::waiting
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server
+// Tables that were others' before: expiries that no lease of ours would have, and shapes that can't work.
+#include <contract/odbc_connection.hpp>
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/environment.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+#include <support/printing.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A table in which `for_ever` are names that are held for longer than a clock can tell, and `long_over` are free.
+template <class Store>
+void check_strange_expiries(Store& store, const std::vector<std::string>& for_ever, const std::vector<std::string>& long_over)
+{
+    std::error_code ec;
+    for (const std::string& name : for_ever) {
+        BOOST_TEST_CONTEXT(name)
+        {
+            const auto answer = store.try_acquire(name, "new", 30s, ec);
+            BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
+            BOOST_TEST(!answer.granted());
+            BOOST_TEST((answer.remaining > 24h * 365));
+            const auto record = store.inspect(name, ec);
+            BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
+            BOOST_REQUIRE(record.has_value());
+            BOOST_TEST(record->owner == "old");
+            BOOST_TEST((record->remaining > 24h * 365));
+        }
+    }
+    const auto records = store.list();
+    BOOST_TEST(records.size() == for_ever.size());
+    for (const auto& each : records) BOOST_TEST((each.remaining > 24h * 365));
+    for (const std::string& name : long_over) {
+        BOOST_TEST_CONTEXT(name)
+        {
+            BOOST_TEST(!store.inspect(name, ec).has_value());
+            BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
+            const auto answer = store.try_acquire(name, "new", 30s, ec);
+            BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
+            BOOST_TEST(answer.granted());
+        }
+    }
+    // An operator can end even those.
+    for (const std::string& name : for_ever) {
+        BOOST_TEST(store.force_release(name));
+        BOOST_TEST(store.try_acquire(name, "new", 30s, ec).granted());
+    }
+}
+
+lh::odbc_options shedlock()
+{
+    lh::odbc_options options;
+    options.table = "shedlock";
+    options.columns = {.name = "name", .owner = "locked_by", .token = "token", .expires_at = "lock_until"};
+    return options;
+}
+
+std::string insert(const std::string& name, const std::string& expiry)
+{
+    return "insert into leasehold (name, owner, token, expires_at) values ('" + name + "', 'old', 7, " + expiry + ")";
+}
+
+struct sqlite_file {
+    temporary_directory folder;
+    std::string connection_string = sqlite_connection_string(folder.path() / "jobs.db");
+    odbc_connection own{connection_string};
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(taken_over_tables)
+
+BOOST_AUTO_TEST_CASE(postgresql_may_have_infinite_expiries)
+{
+    postgresql_server server;
+    for (const bool session_locks : {true, false}) {
+        lh::odbc_store store{server.connection_string(), {.session_locks = session_locks}};
+        store.create_schema();
+        odbc_connection own{server.connection_string()};
+        own.execute("delete from leasehold where name <> ''");
+        own.execute(insert("infinity", "'infinity'"));
+        own.execute(insert("last day", "'9999-12-31 23:59:59+00'"));
+        own.execute(insert("farthest", "'294276-12-31 23:59:59+00'"));
+        own.execute(insert("minus infinity", "'-infinity'"));
+        own.execute(insert("first day", "'4713-01-01 00:00:00+00 BC'"));
+        check_strange_expiries(store, {"infinity", "last day", "farthest"}, {"minus infinity", "first day"});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(mariadb_may_have_expiries_of_the_last_day)
+{
+    mariadb_server server;
+    lh::odbc_store store{server.connection_string()};
+    store.create_schema();
+    odbc_connection own{server.connection_string()};
+    own.execute(insert("last day", "'9999-12-31 23:59:59'"));
+    own.execute(insert("first day", "'1000-01-01 00:00:00'"));
+    check_strange_expiries(store, {"last day"}, {"first day"});
+}
+
+BOOST_FIXTURE_TEST_CASE(sqlite_may_have_any_number, sqlite_file)
+{
+    lh::odbc_store store{connection_string};
+    store.create_schema();
+    own.execute(insert("last day", "253402300799000"));
+    own.execute(insert("largest", "9223372036854775807"));
+    own.execute(insert("smallest", "-9223372036854775807"));
+    check_strange_expiries(store, {"last day", "largest"}, {"smallest"});
+}
+
+// ShedLock keeps text there, which is greater than any number, so each name would be held for ever.
+BOOST_FIXTURE_TEST_CASE(sqlite_tells_of_expiries_that_are_text, sqlite_file)
+{
+    own.execute("create table shedlock (name varchar(64) not null primary key, lock_until timestamp(3) not null,"
+                " locked_at timestamp(3) not null, locked_by varchar(255) not null)");
+    own.execute("alter table shedlock add column token bigint not null default 0");
+    own.execute("insert into shedlock values ('over', '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z', 'old', 0)");
+    lh::odbc_store store{connection_string, shedlock()};
+    std::error_code ec;
+    const auto is_told = [&](const char* word) {
+        BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+        BOOST_TEST(store.diagnostics().advice.find(word) != std::string::npos, store.diagnostics().advice);
+    };
+    BOOST_TEST(!store.try_acquire("over", "new", 30s, ec).granted());
+    is_told("text");
+    static_cast<void>(store.inspect("over", ec));
+    is_told("text");
+    static_cast<void>(store.list("", ec));
+    is_told("text");
+    static_cast<void>(store.try_acquire("never seen", "new", 30s, ec));
+    is_told("default");  // locked_at must have a value
+}
+
+BOOST_FIXTURE_TEST_CASE(sqlite_refuses_an_expiry_column_for_text, sqlite_file)
+{
+    own.execute("create table leasehold (name text not null primary key, owner text not null, token integer not null,"
+                " expires_at text not null)");
+    lh::odbc_store store{connection_string};
+    std::error_code ec;
+    store.create_schema(ec);
+    BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+    BOOST_TEST(store.diagnostics().advice.find("text") != std::string::npos, store.diagnostics().advice);
+}
+
+// A trigger may refuse a row without an error. An older failure of the connection is no explanation of that.
+BOOST_FIXTURE_TEST_CASE(refusals_without_an_error_are_not_explained_by_an_older_one, sqlite_file)
+{
+    lh::odbc_store store{connection_string, {.call_timeout = 300ms}};
+    std::error_code ec;
+    static_cast<void>(store.try_acquire("n", "we", 30s, ec));
+    BOOST_TEST((ec == lh::errc::schema_missing));
+    store.create_schema();
+    own.execute("create trigger refusing before insert on leasehold begin select raise(ignore); end");
+    BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
+    BOOST_TEST((ec == lh::errc::store_conflict || ec == lh::errc::store_timeout), ec.message());
+    BOOST_TEST(!store.diagnostics().advice.empty());
+    BOOST_TEST(store.diagnostics().advice.find("create_schema") == std::string::npos, store.diagnostics().advice);
+    BOOST_TEST(store.diagnostics().server_message == "");
+}
+
+// As docs/migrating.md shows it.
+BOOST_FIXTURE_TEST_CASE(sqlite_table_of_shedlock_works_once_it_is_migrated, sqlite_file)
+{
+    own.execute("create table shedlock (name varchar(64) not null primary key, lock_until timestamp(3) not null,"
+                " locked_at timestamp(3) not null, locked_by varchar(255) not null)");
+    own.execute("insert into shedlock values ('over', '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z', 'old'),"
+                " ('held', '2999-01-01T00:00:00.500Z', '2024-01-01T00:00:00.000Z', 'old')");
+    for (const char* statement :
+         {"create table shedlock_new (name text not null primary key, lock_until integer not null, locked_at text,"
+          " locked_by text not null, token integer not null default 0) without rowid",
+          "insert into shedlock_new select name, cast(round((julianday(lock_until) - 2440587.5) * 86400000) as integer),"
+          " locked_at, locked_by, 0 from shedlock",
+          "drop table shedlock", "alter table shedlock_new rename to shedlock"})
+        own.execute(statement);
+    lh::odbc_store store{connection_string, shedlock()};
+    store.create_schema();
+    std::error_code ec;
+    BOOST_TEST(store.try_acquire("over", "new", 30s, ec).granted());
+    BOOST_TEST(store.try_acquire("never seen", "new", 30s, ec).granted());
+    BOOST_TEST(!store.try_acquire("held", "new", 30s, ec).granted());
+    BOOST_TEST(!ec);
+    BOOST_TEST((store.inspect("held", ec).value().remaining > 24h * 365));
+    BOOST_TEST(store.list().size() == 3U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 namespace tool {
 
@@ -114,6 +115,42 @@ std::string clock_query(product of)
 {
     if (of == product::postgresql) return "select extract(epoch from clock_timestamp())";
     return of == product::mariadb ? "select unix_timestamp(now(6))" : "";
+}
+
+std::string version_query(product of)
+{
+    switch (of) {
+    case product::sqlite: return "select sqlite_version()";  // the driver names the one that it was built with
+    case product::postgresql: return "show server_version";
+    case product::mariadb: return "select version()";
+    case product::other: break;
+    }
+    return "";
+}
+
+std::vector<finding> judge(const trial& tried)
+{
+    const std::pair<bool, const char*> steps[]{
+        {tried.held, "a lease that was asked for, with nobody else about, is not held"},
+        {tried.shown, "a lease that was granted is not in the table as it was granted, for its owner and its ttl"},
+        {tried.excludes, "a second owner was granted the lease while the first one held it"},
+        {tried.renewed, "a lease that is held can't be renewed"},
+        {tried.still_excludes, "a second owner was granted the lease after the first one had renewed it"},
+        {tried.released, "a lease that is held can't be released: it is said to be lost"},
+        {tried.handed_over, "a lease that was released is not had by the next owner within 10 s"},
+        {tried.token_grew, "the next owner's token is not greater than the first one's"},
+        {tried.late_refused, "an owner whose term is over can renew it"},
+    };
+    std::vector<finding> says;
+    for (const auto& [right, wrong] : steps)
+        if (!right) says.push_back({warning, wrong});
+    if (says.empty())
+        return {
+            {good, "a lease can be acquired, renewed and released; meanwhile a second owner is kept out, and has it next"}};
+    says.push_back({warning,
+                    "leases are not kept here: is there a trigger on the table, a default or a type that changes what is"
+                    " written, or a driver that this library doesn't know?"});
+    return says;
 }
 
 std::vector<finding> judge(const checkup& found)

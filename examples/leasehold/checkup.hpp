@@ -25,6 +25,19 @@ struct checkup {
     bool woken = false;                              ///< waiters are woken, rather than polling
 };
 
+/// What became of a lease that was tried, step by step; each is true where leases can be relied on.
+struct trial {
+    bool held = false;            ///< granted, and the guard says so
+    bool shown = false;           ///< by inspect: with its owner and token, for about its ttl
+    bool excludes = false;        ///< a second owner's attempt meanwhile was busy
+    bool renewed = false;         ///< that very term could be extended
+    bool still_excludes = false;  ///< and a second owner's attempt after that was busy too
+    bool released = false;        ///< that very term was ended, by the release's own account
+    bool handed_over = false;     ///< the second owner has it then
+    bool token_grew = false;      ///< with a higher token than the first's
+    bool late_refused = false;    ///< the first owner's token can renew nothing any longer
+};
+
 struct finding {
     enum class kind : std::uint8_t { good, note, warning };
     kind how;
@@ -40,7 +53,12 @@ enum class product : std::uint8_t { postgresql, mariadb, sqlite, other };
 /// Seconds of the Unix epoch by the database's clock; empty: it is the host's clock, or there is no known way to ask.
 [[nodiscard]] std::string clock_query(product of);
 
-/// What to tell of it. Pure.
+/// Asks for the version of the product itself, where the driver tells another one; empty: the driver is right.
+[[nodiscard]] std::string version_query(product of);
+
+/// What to tell of a lease that was tried: one good finding, or a warning for each step that went wrong. Pure.
+[[nodiscard]] std::vector<finding> judge(const trial& tried);
+/// What to tell of the rest. Pure.
 [[nodiscard]] std::vector<finding> judge(const checkup& found);
 
 }  // namespace tool

@@ -99,39 +99,73 @@ std::optional<lh::duration> clock_ahead(const odbc_connection& of, const std::st
     return ahead;
 }
 
-/// Acquires, renews and releases, with somebody waiting.
-void try_lease(opened_store& store, checkup& into)
+/// A second owner's attempt, which is to be busy; one that isn't is ended again.
+bool is_kept_out(opened_store& store, const std::string& owner)
 {
+    std::error_code ec;
+    const auto result = store->try_acquire(trial_name, owner, trial_terms.ttl, ec);
+    if (ec) throw lh::store_error{ec, "acquire", store->diagnostics()};
+    if (!result.granted()) return true;
+    store->release(trial_name, owner, result.token, {}, ec);
+    return false;
+}
+
+bool is_shown(opened_store& store, const std::string& owner, lh::fencing_token token)
+{
+    std::error_code ec;
+    const auto record = store->inspect(trial_name, ec);
+    if (ec) throw lh::store_error{ec, "inspect", store->diagnostics()};
+    return record && record->owner == owner && record->token == token && record->remaining > trial_terms.ttl / 2 &&
+           record->remaining < trial_terms.ttl + 2s;
+}
+
+bool waiters_are_woken(opened_store& store, const std::string& owner, trial& into)
+{
+    lh::waker wake;
+    const auto in_line = store->watch_release(trial_name, wake);
+    into.excludes = is_kept_out(store, owner);                                // a busy answer puts it in line
+    const auto until = now() + (store->pauses().longest < 100ms ? 0ms : 1s);  // a database in this process: there is no line
+    while (!in_line.live() && now() < until) std::this_thread::sleep_for(10ms);
+    return in_line.live();
+}
+
+/// Acquires, renews and releases, with somebody waiting.
+trial try_lease(opened_store& store, checkup& into)
+{
+    trial tried;
     lh::basic_lease first{*store, trial_name, trial_terms};
     lh::basic_lease second{*store, trial_name, trial_terms};
     auto guard = first.try_acquire_for(10s);
     if (!guard)
         throw failure{exit_code::store,
                       std::string{"the lease "} + trial_name + " is held by another doctor, who doesn't let go; try again"};
-    guard.renew();
-    {
-        lh::waker wake;
-        const auto in_line = store->watch_release(trial_name, wake);
-        std::error_code ec;
-        static_cast<void>(
-            store->try_acquire(trial_name, second.owner(), trial_terms.ttl, ec));  // a busy answer puts it in line
-        const auto until =
-            now() + (store->pauses().longest < 100ms ? 0ms : 1s);  // a database in this process: there is no line
-        while (!in_line.live() && now() < until) std::this_thread::sleep_for(10ms);
-        into.woken = in_line.live();
-    }
+    tried.held = guard.held();
+    const lh::fencing_token token = guard.token();
+    const std::string owner{first.owner()};
+    tried.shown = is_shown(store, owner, token);
+    into.woken = waiters_are_woken(store, std::string{second.owner()}, tried);
+    std::error_code ec;
+    tried.renewed = guard.renew(ec);
+    if (ec) throw lh::store_error{ec, "renew", store->diagnostics()};
+    tried.still_excludes = is_kept_out(store, std::string{second.owner()});
+
     std::optional<lh::time_point> got;
-    std::thread waiter{[&second, &got] {
-        std::error_code ec;
-        if (auto next = second.try_acquire_for(10s, ec)) got = now();
+    std::thread waiter{[&] {
+        std::error_code waiters_ec;
+        const auto next = second.try_acquire_for(10s, waiters_ec);
+        if (!next) return;
+        got = now();
+        tried.token_grew = next.token() > token;
+        tried.late_refused = !store->renew(trial_name, owner, token, trial_terms.ttl, waiters_ec);
     }};
     std::this_thread::sleep_for(200ms);  // until it waits
     const auto let_go = now();
-    std::error_code ec;
-    guard.release(ec);
+    tried.released = guard.release(ec) == lh::release_outcome::released;
     waiter.join();
     if (ec) throw lh::store_error{ec, "release", store->diagnostics()};
+    tried.handed_over = got.has_value();
     if (got) into.hand_over = std::max(*got - let_go, lh::duration::zero());
+    return tried;
 }
 
 }  // namespace
@@ -146,17 +180,22 @@ int doctor(bool json, const asked_store& asked)
     says.tell({finding::kind::good, "connects, and the table is there with its columns"});
     checkup found;
     found.round_trip = median_round_trip(store);
-    try_lease(store, found);
-    says.tell({finding::kind::good, "a lease can be acquired, renewed and released"});
+    bool relied_on = true;
+    for (const finding& each : judge(try_lease(store, found))) {
+        says.tell(each);
+        relied_on = relied_on && each.how != finding::kind::warning;
+    }
 
     const odbc_connection own{chosen.connection_string};
     found.facts = own.facts();
     const product of = product_of(found.facts);
+    if (const auto version = own.ask(version_query(of))) found.facts.database_version = *version;
     for (const auto& [setting, query] : settings_to_ask(of))
         if (const auto value = own.ask(query)) found.settings.emplace(setting, *value);
     found.clock_ahead = clock_ahead(own, clock_query(of));
     for (const finding& each : judge(found)) says.tell(each);
-    return says.finish();
+    const int status = says.finish();
+    return relied_on ? status : exit_code::store;
 }
 
 }  // namespace tool

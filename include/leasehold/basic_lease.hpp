@@ -98,6 +98,7 @@ public:
         check_options<lease_terms, Clock, Options...>();
     }
 
+    /// Takes over what the other was, which can only be destroyed or assigned to then.
     basic_lease(basic_lease&&) noexcept = default;
     /// Destroys what it was before.
     basic_lease& operator=(basic_lease&&) noexcept = default;
@@ -237,7 +238,8 @@ public:
         std::optional<lease_record> record;
         ec.clear();
         detail::guarded(ec, [&] { record = store().inspect(name(), ec); });
-        return ec ? std::nullopt : record;
+        if (ec) record.reset();
+        return record;  // moved: to copy it takes memory
     }
 
     /// Runs `work` under the lease: one attempt, then the call, then the release.
@@ -476,17 +478,20 @@ private:
     std::unique_ptr<locks_type> locks_;  // destroyed first: what it keeps is released while the lease still is there
 };
 
+/// The policies are those among the options, or the defaults.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, Options&&...)
     -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                    detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+/// The same, with terms in braces.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, Options&&...)
     -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                    detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
 
+/// The same, with a clock in braces.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, steady_clock, Options&&...)
     -> basic_lease<Store, steady_clock, detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,

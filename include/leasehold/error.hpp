@@ -74,8 +74,9 @@ public:
         : std::system_error{code}, said_{std::make_shared<const said>(code, doing, std::move(diagnostics))}
     {
     }
-    // Moving is copying, so that what was moved from still has its words.
+    /// Moving is copying, so that what was moved from still has its words.
     store_error(const store_error&) noexcept = default;
+    /// The same.
     store_error& operator=(const store_error&) noexcept = default;
     ~store_error() override = default;
 

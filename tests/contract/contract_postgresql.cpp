@@ -54,19 +54,12 @@ struct serializable_fixture : leasehold_test::odbc_fixture<serializable_database
     auto open_transaction() { return leasehold_test::odbc_transaction{database().connection_string()}; }
 };
 
-// The dialect for databases nobody has written one for, on one that has all it may need.
-struct generic_database : postgresql_database<lh::basic_odbc_store<lh::dialect::generic>> {};
-
-struct generic_fixture : leasehold_test::odbc_fixture<generic_database> {};
-
 const lh::contract::suite<postgresql_fixture> contract{"postgresql"};
 const leasehold_test::purge_suite purging{"postgresql_purge", [] { return postgresql_fixture::database().connection_string(); },
                                           {"PostgreSQL", " - interval '", " seconds'", "'1970-01-02 00:00:00+00'",
                                            "'job-' || a.n || '-' || b.n", "varchar(255)", "timestamp(0)"}};
 const lh::contract::suite<serializable_fixture> contract_serializable{
     "postgresql_with_serializable_sessions", {"renewals", "races", "races_at_expiry", "contention", "transactions"}};
-const lh::contract::suite<generic_fixture> contract_generic{
-    "generic_dialect_on_postgresql", {"tokens", "renewals", "releases", "closings", "names", "operators", "batches", "races"}};
 
 BOOST_AUTO_TEST_SUITE(postgresql_errors)
 

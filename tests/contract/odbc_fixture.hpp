@@ -35,8 +35,9 @@ inline constexpr bool sanitized = false;
 /// contract_peer, running.
 class odbc_peer {
 public:
-    odbc_peer(const std::string& connection_string, const std::vector<std::string>& orders, leasehold::duration clock_off_by)
-        : process_{command(orders), {.environment = environment(connection_string, clock_off_by)}}
+    odbc_peer(const std::string& connection_string, const std::vector<std::string>& orders, leasehold::duration clock_off_by,
+              const char* dialect = "")
+        : process_{command(orders), {.environment = environment(connection_string, clock_off_by, dialect)}}
     {
     }
 
@@ -56,7 +57,7 @@ private:
     }
 
     static std::map<std::string, std::string> environment(const std::string& connection_string,
-                                                          leasehold::duration clock_off_by)
+                                                          leasehold::duration clock_off_by, const char* dialect)
     {
         std::map<std::string, std::string> variables;
         if (clock_off_by != leasehold::duration::zero()) {
@@ -64,6 +65,7 @@ private:
             variables = faketime_environment((seconds > 0 ? "+" : "") + std::to_string(seconds));
         }
         variables["LEASEHOLD_CONTRACT_STORE"] = connection_string;
+        variables["LEASEHOLD_CONTRACT_DIALECT"] = dialect;
         return variables;
     }
 

@@ -121,7 +121,6 @@ struct scripted_moment {
     void set_upper(std::string_view name) { connection.set_upper(name); }
     [[nodiscard]] std::int64_t time_to_live_us() const { return connection.time_to_live_us(); }
     [[nodiscard]] bool single_statement_grant() const { return connection.single_statement_grant(); }
-    [[nodiscard]] bool client_arithmetic() const { return connection.client_arithmetic(); }
     [[nodiscard]] bool purges() const { return connection.purges(); }
 
     od::connection connection;

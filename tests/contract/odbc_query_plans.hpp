@@ -69,7 +69,7 @@ inline void check_plans(const std::string& connection_string, const plan_dialect
     if (!of.first.empty()) own.execute(of.first);
     const od::program program{
         lh::dialect::detected::describe(
-            {.dbms_name = of.dbms, .dbms_version = "15", .now = "", .lock_timeout = lh::duration{1}, .call_timeout = lh::duration{1}}),
+            {.dbms_name = of.dbms, .dbms_version = "15", .lock_timeout = lh::duration{1}, .call_timeout = lh::duration{1}}),
         options};
     const auto plan_of = [&](const od::compiled_statement& statement) {
         std::string sql;

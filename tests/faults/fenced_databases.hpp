@@ -31,6 +31,7 @@ inline constexpr auto call_timeout = 4s;
 struct postgresql_database {
     using store_type = lh::odbc_store;
     static constexpr bool renewals_pass = true;
+    static constexpr bool observes = false;
     static constexpr const char* levels[] = {"read committed", "repeatable read", "serializable"};
     static constexpr const char* show_level = "select replace(current_setting('transaction_isolation'), ' ', '-')";
 
@@ -47,6 +48,7 @@ struct postgresql_database {
 struct mariadb_database {
     using store_type = lh::odbc_store;
     static constexpr bool renewals_pass = true;
+    static constexpr bool observes = false;
     static constexpr const char* levels[] = {"read committed", "repeatable read", "serializable"};
     static constexpr const char* show_level = "select lower(@@tx_isolation)";
 
@@ -60,6 +62,7 @@ struct mariadb_database {
 struct sqlite_database {
     using store_type = lh::odbc_store;
     static constexpr bool renewals_pass = false;
+    static constexpr bool observes = false;
 
     temporary_directory folder{};
 
@@ -71,15 +74,14 @@ struct sqlite_database {
 struct generic_database {
     using store_type = lh::basic_odbc_store<lh::dialect::generic>;
     static constexpr bool renewals_pass = false;
+    static constexpr bool observes = true;
 
     postgresql_server server{};
 
     std::string connection_string() const { return server.connection_string(); }
     static lh::odbc_options options()
     {
-        return {.call_timeout = call_timeout,
-                .on_connect = {"set time zone 'UTC'", "set lock_timeout = 1000"},
-                .now = "cast(clock_timestamp() as timestamp)"};
+        return {.call_timeout = call_timeout, .on_connect = {"set lock_timeout = 1000"}};
     }
 };
 

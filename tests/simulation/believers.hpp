@@ -55,8 +55,8 @@ public:
             if (watches_for_loss) lost_ = g.stop_token();
             watches_ = watches_for_loss;
             for (const belief* other : all_.all_)
-                if (other->name_ == name && &other->of_ == &of && other->owner_ == owner && !of.dead)
-                    all_.world_.fail("one guard of a lease object", "two guards of one lease object are alive");
+                if (other->name_ == name && &other->of_ == &of && other->owner_ == owner && !of.dead && other->guard_.held())
+                    all_.world_.fail("one guard of a lease object holds", "two guards of one lease object hold");
             all_.all_.push_back(this);
             all_.check();
         }

@@ -48,7 +48,6 @@ public:
     void set_time(std::int64_t time) { time_ = time; }
     [[nodiscard]] std::int64_t time_to_live_us() const { return (time_ + 999) / 1000; }
     [[nodiscard]] bool single_statement_grant() const { return world_.wishes.kind == store_kind::single_statement; }
-    [[nodiscard]] bool client_arithmetic() const { return false; }
     [[nodiscard]] bool purges() const { return false; }
 
 private:

@@ -26,11 +26,19 @@ std::string joined(const std::vector<std::string>& names)
     return text;
 }
 
-std::vector<std::string> installed_odbc_drivers()
+std::istringstream odbcinst_says(const std::vector<std::string>& asked)
 {
-    child_process odbcinst{{find_program({"odbcinst"}).string(), "-q", "-d"}, {.capture = true}};
+    std::vector<std::string> words{find_program({"odbcinst"}).string(), "-q", "-d"};
+    words.insert(words.end(), asked.begin(), asked.end());
+    child_process odbcinst{words, {.capture = true}};
     std::istringstream lines{odbcinst.read_all()};
     odbcinst.wait();
+    return lines;
+}
+
+std::vector<std::string> installed_odbc_drivers()
+{
+    std::istringstream lines = odbcinst_says({});
     std::vector<std::string> drivers;
     for (std::string line; std::getline(lines, line);)
         if (line.size() > 2 && line.front() == '[' && line.back() == ']') drivers.push_back(line.substr(1, line.size() - 2));
@@ -65,6 +73,21 @@ std::string find_odbc_driver(const std::vector<std::string>& names)
     for (const std::string& name : names)
         if (std::find(installed.begin(), installed.end(), name) != installed.end()) return name;
     throw missing_requirement{"no ODBC driver named " + joined(names) + "; odbcinst -q -d lists: " + joined(installed)};
+}
+
+std::filesystem::path find_odbc_driver_file(const std::vector<std::string>& names)
+{
+    const std::string name = find_odbc_driver(names);
+    std::istringstream lines = odbcinst_says({"-n", name});
+    std::string file;
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with("Driver=")) file = line.substr(line.find('=') + 1);
+    std::vector<std::filesystem::path> folders{"/", "/usr/lib", "/usr/lib64", "/usr/lib/odbc", "/usr/local/lib"};
+    for (const auto& entry : std::filesystem::directory_iterator{"/usr/lib"})
+        if (entry.is_directory()) folders.push_back(entry.path() / "odbc");
+    for (const auto& folder : folders)
+        if (!file.empty() && std::filesystem::is_regular_file(folder / file)) return folder / file;
+    throw missing_requirement{"the ODBC driver " + name + " is no file that could be found: " + file};
 }
 
 std::string sqlite_connection_string(const std::filesystem::path& database)

@@ -28,6 +28,9 @@ public:
 /// The first of `names` that the driver manager knows. Throws missing_requirement.
 [[nodiscard]] std::string find_odbc_driver(const std::vector<std::string>& names);
 
+/// The file of the first of these drivers that the driver manager knows. Throws missing_requirement.
+[[nodiscard]] std::filesystem::path find_odbc_driver_file(const std::vector<std::string>& names);
+
 [[nodiscard]] std::string sqlite_connection_string(const std::filesystem::path& database);
 
 /// For a child process whose wall clock is wrong by `offset` ("+5h"); its monotonic clock stays right.

@@ -110,6 +110,9 @@ BOOST_FIXTURE_TEST_CASE(doctor_checks_and_says_so, tool_fixture)
          {"ok    connects, and the table is there", "ok    a lease can be acquired, renewed and released", "ok    SQLite 3",
           "a round trip takes", "who waits polls", "for processes of one host"})
         BOOST_TEST(result.out.find(words) != std::string::npos, "missing: " << words);
+    odbc_connection own{sqlite_connection_string(path("version.db"))};
+    const std::string version = own.execute("select sqlite_version()");
+    BOOST_TEST(result.out.find("ok    SQLite " + version + ",") != std::string::npos, result.out);
     BOOST_TEST(run({"doctor", "--store", sqlite_connection_string(path("empty.db"))}).status.code == 69);
 }
 

@@ -127,6 +127,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(doctor_names_the_database_and_how_waiting_works, S
     BOOST_TEST(result.out.find(Server::password) == std::string::npos);
 }
 
+// A trigger is the shortest way to a table that doesn't keep what it is given.
+BOOST_AUTO_TEST_CASE(doctor_says_so_where_leases_do_not_exclude)
+{
+    scene<postgresql_server> s;
+    BOOST_REQUIRE(s.tool.run({"init", "--table", "forgetful"}).status.success());
+    s.server().execute_sql("create function ends_now() returns trigger language plpgsql as"
+                           " $$ begin new.expires_at := clock_timestamp(); return new; end $$;"
+                           " create trigger ends_now before insert or update on forgetful for each row execute function ends_now()");
+    const auto result = s.tool.run({"doctor", "--table", "forgetful"});
+    BOOST_TEST(result.status.code == 69, result.out);
+    for (const char* words : {"mend  a second owner was granted the lease while the first one held it",
+                              "mend  a lease that is held can't be renewed", "mend  a lease that is held can't be released",
+                              "is there a trigger on the table"})
+        BOOST_TEST(result.out.find(words) != std::string::npos, "missing: " << words << " in " << result.out);
+    BOOST_TEST(result.out.find("ok    a lease can be") == std::string::npos, result.out);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(no_message_and_no_list_of_processes_has_the_password, Server, servers)
 {
     scene<Server> s;

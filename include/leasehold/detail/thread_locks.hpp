@@ -47,6 +47,25 @@ public:
         return found == all.names.end() ? nullptr : (*found)->owner();
     }
 
+    // Whether this thread, which tries the target by `tried`, goes from one lease of the name to another and back, each of which
+    // is in the way of the other.
+    static bool goes_in_circles(const lock_target& target, const void* tried)
+    {
+        struct conflict {
+            const void* holder = nullptr;
+            const void* tried = nullptr;
+            int swaps = 0;
+        };
+        thread_local conflict last;
+        const void* const holder = holder_of_this_thread(target);
+        if (!holder || holder == tried) return false;
+        const bool swapped = last.holder == tried && last.tried == holder;
+        last = {holder, tried, swapped ? last.swaps + 1 : 0};
+        if (last.swaps < swaps_max) return false;
+        last = {};
+        return true;
+    }
+
 protected:
     // To be called by the destructor of what is derived, before the guard goes.
     void unlink() noexcept
@@ -58,6 +77,8 @@ protected:
     ~locked_name() = default;
 
 private:
+    static constexpr int swaps_max = 3;
+
     struct registry {
         std::mutex mutex;
         std::list<locked_name*> names;
@@ -89,21 +110,7 @@ public:
 
     [[nodiscard]] bool held_by_this_thread() const { return locked_name::holder_of_this_thread(of_) != nullptr; }
 
-    // Whether this thread goes from one lease of the name to another and back, each of which is in the way of the other.
-    [[nodiscard]] bool goes_in_circles() const
-    {
-        struct conflict {
-            const void* holder = nullptr;
-            const void* tried = nullptr;
-            int swaps = 0;
-        };
-        thread_local conflict last;
-        const void* const holder = locked_name::holder_of_this_thread(of_);
-        if (!holder || holder == this) return false;
-        const bool swapped = last.holder == this && last.tried == holder;
-        last = {holder, this, swapped ? last.swaps + 1 : 0};
-        return last.swaps >= 3;
-    }
+    [[nodiscard]] bool goes_in_circles() const { return locked_name::goes_in_circles(of_, this); }
 
     // May throw std::bad_alloc: `guard` is released then. What this thread had here before, and lost, is released too.
     void keep(Guard guard)

@@ -40,6 +40,8 @@ bool fence_at(Store& store, SQLHDBC connection, const Guard& guard, std::error_c
         ec = std::make_error_code(std::errc::invalid_argument);
         return false;
     }
+    // By observation no database says that a term is over, before it has been taken; the holder's store does.
+    if (config.seen().has_run_out(guard.name(), guard.token().value(), observations::now())) return false;
     if (failed == fault::none) failed = fence_flow(on, sql->fence(), answer);
     if (failed != fault::none) {
         ec = make_error_code(errc_of(failed));

@@ -65,8 +65,6 @@ struct odbc_options {
     std::size_t max_session_locks = 8;
     /// Statements run on each new connection, after the store's own, as in "PRAGMA synchronous=NORMAL".
     std::vector<std::string> on_connect{};
-    /// Generic dialect only: the database's clock as an expression, best in UTC and with fractions of a second.
-    std::string now = "CURRENT_TIMESTAMP";
 
     /// The rule these options break, in words, or nullptr if they can work.
     [[nodiscard]] const char* broken_rule() const noexcept
@@ -83,7 +81,6 @@ struct odbc_options {
                                           &columns.ttl})
             if (!odbc::detail::is_identifier(*column))
                 return "a column's name must be a letter or _, then letters, digits, _ or $, up to 63 bytes";
-        if (now.empty()) return "now must not be empty";
         return nullptr;
     }
 };

@@ -93,7 +93,8 @@ void take_part(record& run, std::size_t index, Store& store, const way& how)
     static_cast<void>(store.inspect(busy_name, ignored));  // connects
     ++run.connected;
     // Opens also the session that a waiter needs, and prepares all statements: no run is to count these.
-    static_cast<void>(leasehold::basic_lease{store, busy_name}.acquire());
+    leasehold::basic_lease prepares{store, busy_name};
+    static_cast<void>(prepares.acquire());
     ++run.ready;
     while (!run.begin) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     take_turns(run, index, lease, how);

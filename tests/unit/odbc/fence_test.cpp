@@ -44,7 +44,7 @@ struct scripted_connection {
     reply last{};
     const char* advice = nullptr;
 
-    fault run(const compiled_statement& statement)
+    fault run(const compiled_statement& statement, bool = false)
     {
         ran.push_back(statement.sql);
         last = replies.at(statement.sql);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(every_dialects_fence_names_the_whole_term)
     const lh::odbc_options options{.table = "own.leases",
                                    .columns = {.name = "n", .owner = "o", .token = "t", .expires_at = "e"}};
     const lh::dialect::circumstances at{
-        .dbms_name = {}, .dbms_version = {}, .now = options.now, .lock_timeout = {}, .call_timeout = {}};
+        .dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}};
     for (const auto& described : {lh::dialect::postgresql::describe(at), lh::dialect::mariadb::describe(at),
                                   lh::dialect::sqlite::describe(at), lh::dialect::generic::describe(at)}) {
         const program compiled{described, options};

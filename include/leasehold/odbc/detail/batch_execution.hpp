@@ -56,7 +56,7 @@ inline fault connection::run_batch(batch_kind kind, const batch& of, std::span<c
     rows_ = 0;
     const SQLRETURN done = ::SQLExecute(handle);
     if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return conflict_if_stale(ran_before, forget_batch(which));
-    if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_))) rows_ = 0;
+    if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_))) rows_ = -1;
     ::SQLFreeStmt(handle, SQL_CLOSE);
     return fault::none;
 }

@@ -9,10 +9,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace leasehold::inline v0::odbc::detail {
 
@@ -35,6 +39,27 @@ struct text_buffer {
     }
 };
 
+// A 64-bit integer in digits, which drivers convert that have no SQL_C_SBIGINT.
+inline constexpr std::size_t integer_text_size = 24;
+using integer_text = text_buffer<integer_text_size>;
+
+inline void assign(integer_text& to, SQLBIGINT value) noexcept
+{
+    char* const begin = to.bytes.data();
+    to.length = static_cast<SQLLEN>(std::to_chars(begin, begin + to.bytes.size(), value).ptr - begin);
+}
+
+// Nothing: that is no integer, or none that fits.
+inline std::optional<SQLBIGINT> integer_in(std::string_view text) noexcept
+{
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    SQLBIGINT value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
 // What statements read. Bound once per prepared statement, so it must not move.
 struct parameter_block {
     text_buffer<max_name_bytes + 1> name;
@@ -42,14 +67,20 @@ struct parameter_block {
     text_buffer<max_name_bytes + 8> upper;
     SQLBIGINT token = 0;
     SQLBIGINT version = 0;
+    SQLBIGINT seen = 0;
     SQLBIGINT us = 0;
     SQLBIGINT unit = 1;
     SQLBIGINT lock_number = 0;
     text_buffer<session_lock_key::text_size + 1> lock_name;
-    SQL_TIMESTAMP_STRUCT expiry{};
-    SQL_TIMESTAMP_STRUCT released{};
-    SQLLEN expiry_length = sizeof(SQL_TIMESTAMP_STRUCT);
-    SQLLEN released_length = sizeof(SQL_TIMESTAMP_STRUCT);
+    std::array<integer_text, 4> digits;  // of token, version, seen and us
+
+    void write_digits() noexcept
+    {
+        assign(digits[0], token);
+        assign(digits[1], version);
+        assign(digits[2], seen);
+        assign(digits[3], us);
+    }
 };
 
 // What statements write, column by column.
@@ -57,15 +88,34 @@ struct result_block {
     static constexpr std::size_t max_text = 1024;  // a taken-over table may have longer owners than ours
 
     std::array<SQLBIGINT, 10> numbers{};  // count to version
-    std::array<SQL_TIMESTAMP_STRUCT, 2> times{};
     std::array<text_buffer<max_text>, 2> texts{};
-    std::array<SQLLEN, 14> lengths{};
+    std::array<SQLLEN, 10> lengths{};
+    std::array<integer_text, 10> digits{};
+
+    // In place of a number: a driver that knows no 64-bit integers may report success all the same.
+    static constexpr SQLBIGINT untouched = std::numeric_limits<SQLBIGINT>::min();
+
+    void clear() noexcept
+    {
+        numbers.fill(untouched);
+        lengths.fill(0);
+        for (auto& each : texts) each.length = 0;
+        for (auto& each : digits) each.length = 0;
+    }
+
+    // What came in digits.
+    void read_digits(std::size_t index) noexcept
+    {
+        lengths[index] = digits[index].length;
+        if (lengths[index] != SQL_NULL_DATA) numbers[index] = integer_in(digits[index].view()).value_or(untouched);
+    }
 };
 
 // SQL_C_CHAR passes bytes through unchanged in psqlODBC (Unicode and ANSI), MariaDB's driver and libsqliteodbc, under any
 // LANG and with any or no setlocale(). SQL_C_WCHAR fails in both psqlODBCs outside a UTF-8 locale, and in the ANSI one
 // always; SQL_C_BINARY makes a BLOB in SQLite, which equals no TEXT.
-inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parameter_block& in) noexcept
+// `in_digits`: integers too go as text, and as SQL_NUMERIC, of which Virtuoso's driver keeps all digits; not so of SQL_BIGINT.
+inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parameter_block& in, bool in_digits = false) noexcept
 {
     const auto text = [&](auto& buffer) {
         return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, max_name_bytes, 0,
@@ -74,43 +124,43 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     const auto integer = [&](SQLBIGINT& value) {
         return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &value, 0, nullptr);
     };
-    const auto timestamp = [&](SQL_TIMESTAMP_STRUCT& value, SQLLEN& length) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_TYPE_TIMESTAMP, SQL_TYPE_TIMESTAMP, 26, 6, &value,
-                                  sizeof(value), &length);
+    const auto digits = [&](integer_text& buffer) {
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_NUMERIC, 19, 0, buffer.bytes.data(),
+                                  static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
     };
     switch (which) {
     case parameter::name: return text(in.name);
     case parameter::owner: return text(in.owner);
     case parameter::upper: return text(in.upper);
-    case parameter::token: return integer(in.token);
-    case parameter::version: return integer(in.version);
-    case parameter::us: return integer(in.us);
+    case parameter::token: return in_digits ? digits(in.digits[0]) : integer(in.token);
+    case parameter::version: return in_digits ? digits(in.digits[1]) : integer(in.version);
+    case parameter::seen: return in_digits ? digits(in.digits[2]) : integer(in.seen);
+    case parameter::us: return in_digits ? digits(in.digits[3]) : integer(in.us);
     case parameter::unit: return integer(in.unit);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);
-    case parameter::expiry: return timestamp(in.expiry, in.expiry_length);
-    case parameter::released: return timestamp(in.released, in.released_length);
     default: break;  // those of batches have buffers of their own
     }
     return SQL_ERROR;
 }
 
-inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_block& out) noexcept
+inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_block& out, bool in_digits = false) noexcept
 {
     const auto index = static_cast<std::size_t>(which);
     switch (which) {
-    case column::expiry:
-    case column::now: {
-        SQL_TIMESTAMP_STRUCT& value = out.times[which == column::now];
-        return ::SQLBindCol(to, number, SQL_C_TYPE_TIMESTAMP, &value, sizeof(value), &out.lengths[index]);
-    }
     case column::owner:
     case column::name: {
         auto& buffer = out.texts[which == column::name];
         return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
                             &buffer.length);
     }
-    default: return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);
+    default:
+        if (in_digits) {
+            integer_text& buffer = out.digits[index];
+            return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
+                                &buffer.length);
+        }
+        return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);
     }
 }
 

@@ -59,6 +59,19 @@ inline constexpr const char* declare_fetch =
 inline constexpr const char* no_majority = "this node of the cluster is cut off from the majority, or still joining";
 inline constexpr const char* fence_index =
     "a fence needs the index leasehold_fence on name and token: create it, as schema_sql() shows";
+inline constexpr const char* no_integers =
+    "the driver answers with success, but gives no 64-bit integers (SQL_C_SBIGINT): it can't be used";
+inline constexpr const char* no_count =
+    "the driver does not count the rows that a statement changes (SQLRowCount): use dialect::generic, which reads them back";
+inline constexpr const char* numbers_not_kept =
+    "what was written is not what is read: the columns of token, version and ttl must be 64-bit integers, and the driver must"
+    " pass such (SQL_C_SBIGINT)";
+inline constexpr const char* texts_not_kept =
+    "what was written is not what is read: names and owners must come back byte by byte, so no CHAR, no padding, no change of"
+    " case or encoding";
+inline constexpr const char* row_not_kept = "what was written can't be read back";
+inline constexpr const char* not_committed =
+    "what one connection has written another one does not see: the driver does not commit (SQL_ATTR_AUTOCOMMIT)";
 inline constexpr const char* other_columns =
     "the table has another column that must have a value: give it a default, or let it be NULL";
 inline constexpr const char* expiry_is_text =

@@ -46,7 +46,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         if (!program_) {
-            const dialect::circumstances at{dbms_name, dbms_version, options_.now, lock_timeout(), options_.call_timeout};
+            const dialect::circumstances at{dbms_name, dbms_version, lock_timeout(), options_.call_timeout};
             dialect::description described = describe_(at);
             if (!options_.session_locks) described.locks = {};
             program_ = std::make_shared<const program>(std::move(described), options_);
@@ -90,6 +90,9 @@ public:
     // A database that the statements for many terms are too much for.
     void give_up_batches() const noexcept { batches_failed_ = true; }
     [[nodiscard]] bool gave_up_batches() const noexcept { return batches_failed_; }
+    // Whether what one connection wrote has been seen by another.
+    void note_commits() const noexcept { commits_ = true; }
+    [[nodiscard]] bool is_known_to_commit() const noexcept { return commits_; }
     // They don't: a node or a product that hasn't got them, or a missing right.
     void give_up_session_locks() const noexcept { locks_failed_ = true; }
     [[nodiscard]] bool gave_up_session_locks() const noexcept { return locks_failed_; }
@@ -104,6 +107,7 @@ private:
     mutable std::shared_ptr<const program> program_;
     mutable std::atomic<bool> locks_failed_ = false;
     mutable std::atomic<bool> batches_failed_ = false;
+    mutable std::atomic<bool> commits_ = false;
     mutable reconnection turns_{std::random_device{}()};
 };
 

@@ -8,7 +8,6 @@
 #include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
 #include <leasehold/odbc/detail/report.hpp>
-#include <leasehold/odbc/detail/timestamp.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,20 +28,18 @@ class connection {
 public:
     using time_point = std::chrono::steady_clock::time_point;
 
-    explicit connection(std::shared_ptr<const configuration> config) : config_{std::move(config)}
-    {
-        in_.released = timestamp_of(long_ago);
-    }
+    explicit connection(std::shared_ptr<const configuration> config) : config_{std::move(config)} {}
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
     ~connection() { disconnect(); }
 
+    [[nodiscard]] const std::shared_ptr<const configuration>& config() const noexcept { return config_; }
     [[nodiscard]] bool connected() const noexcept { return connected_; }
     // Null before the first connection.
     [[nodiscard]] const program* sql() const noexcept { return program_.get(); }
     [[nodiscard]] bool single_statement_grant() const noexcept { return program_->description().single_statement_grant; }
-    [[nodiscard]] bool client_arithmetic() const noexcept { return program_->description().client_arithmetic; }
     [[nodiscard]] bool observes() const noexcept { return program_->description().observes; }
+    [[nodiscard]] bool reads_back() const noexcept { return program_->description().reads_back; }
     [[nodiscard]] bool purges() const noexcept { return program_->description().purge.available(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
@@ -75,6 +72,7 @@ public:
     const parameter_block& in() const noexcept { return in_; }
     void set_token(std::int64_t token) noexcept { in_.token = token; }
     void set_version(std::int64_t version) noexcept { in_.version = version; }
+    void set_seen(std::int64_t version) noexcept { in_.seen = version; }
     void set_upper(std::string_view name) noexcept { in_.upper.assign(name); }
     // The time to live of what they write; rounded up to what the database keeps.
     void set_time_to_live(duration ttl) noexcept { ttl_us_ = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
@@ -98,12 +96,16 @@ public:
     fault begin_transaction();
     fault end_transaction(bool commit);
 
-    // Of the last run: rows that an UPDATE or INSERT counted, whether there was a row, and what is in it.
+    // Of the last run: rows that an UPDATE or INSERT counted (-1: the driver doesn't count), whether there was a row, and what
+    // is in it.
     [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
     [[nodiscard]] bool found() const noexcept { return found_; }
     [[nodiscard]] bool warned() const noexcept { return warned_; }
     [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
     [[nodiscard]] std::string_view text(column which) const noexcept { return out_.texts[which == column::name].view(); }
+    // Whether the last failure was a constraint's: of a key, or of a column that must not be NULL.
+    [[nodiscard]] bool met_constraint() const noexcept { return report_.details.sqlstate.starts_with("23"); }
+    [[nodiscard]] bool shows_name() const noexcept { return text(column::name) == in_.name.view(); }
 
     fault fail(fault kind, const char* advice)
     {
@@ -113,9 +115,8 @@ public:
 
 private:
     static constexpr std::int64_t longest_remaining_us = std::int64_t{100} * 31'557'600 * 1'000'000;  // as good as for ever
-    static constexpr std::int64_t long_ago = 86'400'000'000;  // 1970-01-02, as in the dialects
-    static constexpr int whole_second = 0;                    // digits of a column without fractions
-    static constexpr std::int64_t released_scale = 1000;      // of the time in a released row, see dialect::purge_sql
+    static constexpr int whole_second = 0;                // digits of a column without fractions
+    static constexpr std::int64_t released_scale = 1000;  // of the time in a released row, see dialect::purge_sql
 
     fault fail(SQLSMALLINT type, SQLHANDLE of)
     {
@@ -143,9 +144,9 @@ private:
     fault prepare_batch(std::size_t which);
     fault forget_batch(std::size_t which);
     fault learn_granularity(statement which);
-    SQLRETURN widen_granularity(SQLHANDLE of, SQLUSMALLINT column_number) noexcept;
+    SQLRETURN widen_granularity(SQLHANDLE of) noexcept;
     fault fetch(statement which);
-    void finish_row(statement which) noexcept;
+    bool finish_row(statement which) noexcept;
     std::string info(SQLUSMALLINT what) const;
     [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
     [[nodiscard]] statement_handle& prepared(statement which) noexcept
@@ -162,9 +163,7 @@ private:
     bool connected_ = false;
     time_point deadline_ = time_point::max();
     std::int64_t ttl_us_ = 0;
-    std::int64_t granularity_us_ = -1;  // what is lost of an expiry or a clock without fractions; -1: not known yet
-    std::int64_t now_us_ = 0;           // the database's clock at the last read, for client arithmetic
-    std::int64_t expiry_us_ = 0;        // what the row showed then
+    std::int64_t granularity_us_ = -1;  // what is lost of an expiry without fractions; -1: not known yet
     SQLLEN rows_ = 0;
     bool found_ = false;
     bool warned_ = false;
@@ -216,7 +215,6 @@ inline fault connection::set_up()
         if (config_->connection_string(program_->description()) != config_->connection_string()) return connect();
     }
     granularity_us_ = program_->description().in_process || observes() ? 0 : -1;
-    now_us_ = 0;
     fault failed = fault::none;
     for (const auto* statements : {&program_->description().on_connect, &config_->options().on_connect})
         for (const std::string& text : *statements)
@@ -279,20 +277,20 @@ inline fault connection::prepare(statement which)
         return forget(which, SQL_HANDLE_STMT, handle.get());
     SQLUSMALLINT number = 0;
     for (const parameter each : compiled.parameters)
-        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, in_))) return forget(which, SQL_HANDLE_STMT, handle.get());
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, in_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
     number = 0;
-    for (const column each : columns_of(which, client_arithmetic()))
-        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_))) return forget(which, SQL_HANDLE_STMT, handle.get());
+    for (const column each : columns_of(which))
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
     return fault::none;
 }
 
 // A column that keeps d digits of the second cuts off, or rounds, up to one unit of the last digit.
-inline SQLRETURN connection::widen_granularity(SQLHANDLE of, SQLUSMALLINT column_number) noexcept
+inline SQLRETURN connection::widen_granularity(SQLHANDLE of) noexcept
 {
     SQLSMALLINT ignored = 0, type = 0, digits = whole_second, nullable = 0;
     SQLULEN size = 0;
     std::array<SQLCHAR, 128> name{};
-    const SQLRETURN done = ::SQLDescribeCol(of, column_number, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
+    const SQLRETURN done = ::SQLDescribeCol(of, 1, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
                                             &type, &size, &digits, &nullable);
     if (!SQL_SUCCEEDED(done)) return done;
     std::int64_t unit = 1'000'000;
@@ -305,7 +303,7 @@ inline fault connection::learn_granularity(statement which)
 {
     if (granularity_us_ >= 0 || (*program_)[which].parameters.empty()) return fault::none;
     if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
-    if (!SQL_SUCCEEDED(widen_granularity(prepared(statement::probe).get(), 1)))
+    if (!SQL_SUCCEEDED(widen_granularity(prepared(statement::probe).get())))
         return forget(statement::probe, SQL_HANDLE_STMT, prepared(statement::probe).get());
     prepared(statement::probe).reset();
     return fault::none;
@@ -322,8 +320,7 @@ inline fault connection::prepare_and_execute(statement which)
         if (const fault failed = prepare(which); failed != fault::none) return failed;
     in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
     in_.unit = std::max<std::int64_t>(granularity_us_, 1);
-    if (client_arithmetic())
-        in_.expiry = timestamp_of(which == statement::renew ? std::max(now_us_ + in_.us, expiry_us_ + in_.unit) : now_us_ + in_.us);
+    if (reads_back()) in_.write_digits();
     rows_ = 0;
     found_ = false;
     const SQLRETURN done = ::SQLExecute(prepared(which).get());
@@ -337,8 +334,9 @@ inline fault connection::run(statement which)
 {
     if (const fault failed = prepare_and_execute(which); failed != fault::none) return failed;
     const SQLHANDLE handle = prepared(which).get();
-    if (columns_of(which, client_arithmetic()).empty()) {
-        if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_))) rows_ = 0;
+    if (columns_of(which).empty()) {
+        if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_)) || rows_ < 0) rows_ = -1;
+        if (rows_ < 0 && is_told_by_rows(which) && !observes()) return fail(fault::failure, advice::no_count);
     } else if (const fault failed = fetch(which); failed != fault::none) {
         return failed;
     }
@@ -362,13 +360,17 @@ fault connection::run_each(statement which, Each each)
 inline fault connection::fetch(statement which)
 {
     const SQLHANDLE handle = prepared(which).get();
-    out_.lengths.fill(0);
+    out_.clear();
     const SQLRETURN done = ::SQLFetch(handle);
     found_ = SQL_SUCCEEDED(done);
     if (!found_ && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, handle);
     if (!found_) return fault::none;
-    finish_row(which);
+    if (!finish_row(which)) {
+        prepared(which).reset();
+        return fail(fault::failure, advice::no_integers);
+    }
     SQLBIGINT& remaining = number_of(column::remaining);
+    if (remaining == result_block::untouched) return fault::none;
     if (remaining == dialect::remaining_is_no_time) {
         remaining = 0;
         return forget(which, fault::failure, advice::expiry_is_text);
@@ -391,22 +393,22 @@ inline fault connection::check_expiry_column()
     return fault::none;
 }
 
-// NULLs to 0; and what the statement itself says elsewhere, where the arithmetic is the client's.
-inline void connection::finish_row(statement which) noexcept
+// NULLs to 0, and what an observed row comes to. False: the driver has left out a number.
+inline bool connection::finish_row(statement which) noexcept
 {
     const auto number = [this](column of) -> SQLBIGINT& { return number_of(of); };
-    for (std::size_t i = 0; i < out_.numbers.size(); ++i)
-        if (out_.lengths[i] == SQL_NULL_DATA) out_.numbers[i] = 0;
-    if (!client_arithmetic()) return;
-    if (which == statement::read) {
-        found_ = number(column::count) > 0;
-        number(column::whose) = text(column::owner).empty() ? 2 : text(column::owner) == in_.owner.view() ? 1 : 0;
-        if (now_us_ == 0) widen_granularity(prepared(which).get(), 6);
+    for (const column each : columns_of(which)) {
+        if (each == column::owner || each == column::name) continue;
+        if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));
+        if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number(each) = 0;
+        if (number(each) == result_block::untouched) return false;
     }
-    now_us_ = microseconds_of(out_.times[1]);
-    const bool has_expiry = out_.lengths[static_cast<std::size_t>(column::expiry)] != SQL_NULL_DATA;
-    expiry_us_ = has_expiry ? microseconds_of(out_.times[0]) : 0;
-    number(column::remaining) = has_expiry ? expiry_us_ - now_us_ : 0;
+    if (which == statement::observe) {
+        number(column::live) = number(column::remaining) > 0;
+        const std::string_view owner = text(column::owner);
+        number(column::whose) = owner == in_.owner.view() ? owner_is_us : owner.empty() ? owner_is_nobody : 0;
+    }
+    return true;
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -5,6 +5,7 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/bindings.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
+#include <leasehold/odbc/detail/observations.hpp>
 #include <leasehold/odbc/detail/program.hpp>
 #include <leasehold/odbc/detail/report.hpp>
 
@@ -25,11 +26,13 @@ public:
     {
     }
 
-    void set_term(std::string_view name, std::string_view owner, fencing_token token) noexcept
+    void set_term(std::string_view name, std::string_view owner, fencing_token token)
     {
         in_.name.assign(name);
         in_.owner.assign(owner);
         in_.token = token.value();
+        in_.version = observations::new_version();
+        in_.write_digits();
     }
 
     fault read_autocommit(bool& on)
@@ -49,13 +52,14 @@ public:
         return text.data();
     }
 
-    fault run(const compiled_statement& compiled)
+    // `in_digits`: see bind().
+    fault run(const compiled_statement& compiled, bool in_digits = false)
     {
         const statement_handle once{connection_};
         if (!once) return fail(SQL_HANDLE_DBC, connection_);
         SQLUSMALLINT number = 0;
         for (const parameter each : compiled.parameters)
-            if (!SQL_SUCCEEDED(bind(once.get(), ++number, each, in_))) return fail(SQL_HANDLE_STMT, once.get());
+            if (!SQL_SUCCEEDED(bind(once.get(), ++number, each, in_, in_digits))) return fail(SQL_HANDLE_STMT, once.get());
         const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(compiled.sql.c_str()), SQL_NTS);
         if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
         return read(once.get());

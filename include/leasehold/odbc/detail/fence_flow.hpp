@@ -68,12 +68,23 @@ fault run_fence(Connection& on, const compiled_statement& next, fence_answer& an
     return fault::none;
 }
 
+// Where no count of rows is believed: what the UPDATE has written is looked for, in the same transaction.
+template <class Connection>
+fault read_back_fence(Connection& on, const compiled_fence& sql, fence_answer& answer)
+{
+    fault failed = on.run(sql.lock, true);
+    if (failed == fault::none) failed = on.run(sql.written, true);
+    if (failed == fault::none && on.found()) answer = fence_answer::current;
+    return failed;
+}
+
 template <class Connection>
 fault fence_flow(Connection& on, const compiled_fence& sql, fence_answer& answer)
 {
     answer = fence_answer::over;
     if (sql.lock.sql.empty()) return on.fail(fault::failure, "this dialect has no fence");
     if (const fault failed = learn_fence_kind(on, sql); failed != fault::none) return failed;
+    if (!sql.written.sql.empty()) return read_back_fence(on, sql, answer);
     if (const fault failed = run_fence(on, sql.lock, answer); failed != fault::none) return failed;
     if (sql.kind != fence_kind::write || answer == fence_answer::over) return fault::none;
     fault failed = run_fence(on, sql.write, answer);

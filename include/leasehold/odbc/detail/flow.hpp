@@ -11,15 +11,11 @@
 #include <cstdint>
 
 // The protocol: which statement comes next, given what the last one said. No ODBC and no SQL; `Database` is anything that
-// has run(), found(), rows(), number(), set_token(), purges() and the two flags of a dialect, as `connection` has.
+// has run(), found(), rows(), number(), set_token(), purges() and a flag of a dialect, as `connection` has.
 namespace leasehold::inline v0::odbc::detail {
 
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
 inline constexpr int max_looks = 32;
-
-// Values of column::whose.
-inline constexpr std::int64_t owner_is_us = 1;
-inline constexpr std::int64_t owner_is_nobody = 2;
 
 // In place of a token that is remembered: it was somebody else's the last time, and likely still is.
 inline constexpr std::int64_t busy_last_time = -1;
@@ -184,7 +180,7 @@ template <class Database>
 fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
 {
     return db.single_statement_grant() ? grant_in_one_statement(db, hint, answer)
-                                       : grant_by_compare_and_set(db, db.client_arithmetic() ? 0 : hint, answer);
+                                       : grant_by_compare_and_set(db, hint, answer);
 }
 
 template <class Database>
@@ -194,23 +190,14 @@ bool row_is_our_live_term(const Database& db, std::int64_t token)
            db.number(column::token) == token;
 }
 
-// Every renewal changes the row, so one that counts no row found no such term. Where the client adds, it is the expiry that was read
-// that must not have changed since.
+// Every renewal changes the row, so one that counts no row found no such term.
 template <class Database>
 fault renew_flow(Database& db, std::int64_t token, bool& renewed)
 {
     db.set_token(token);
-    for (int look = 0; look < max_looks; ++look) {
-        if (db.client_arithmetic()) {
-            if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
-            renewed = row_is_our_live_term(db, token);
-            if (!renewed) return fault::none;
-        }
-        if (const fault failed = db.run(statement::renew); failed != fault::none) return failed;
-        renewed = db.rows() > 0;
-        if (renewed || !db.client_arithmetic()) return fault::none;
-    }
-    return fault::conflict;
+    const fault failed = db.run(statement::renew);
+    renewed = failed == fault::none && db.rows() > 0;
+    return failed;
 }
 
 // `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost.
@@ -218,8 +205,6 @@ template <class Database>
 fault release_flow(Database& db, std::int64_t token, bool keep_closed, bool repeated, bool& released)
 {
     db.set_token(token);
-    if (keep_closed && db.client_arithmetic())
-        if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
     if (const fault failed = db.run(keep_closed ? statement::close : statement::release); failed != fault::none)
         return failed;
     released = db.rows() > 0;

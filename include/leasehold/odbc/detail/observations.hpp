@@ -23,7 +23,7 @@ namespace leasehold::inline v0::odbc::detail {
 // Most names that a store watches at a time, those it holds itself among them.
 inline constexpr std::size_t max_observations = 65'536;
 
-// A row as it was seen. Its version is another one after every write, and never comes back while the row is there.
+// A row as it was seen. Its version is another one after every write, drawn at random, and so never comes back.
 struct observed_row {
     std::int64_t token = 0;
     std::int64_t version = 0;
@@ -40,8 +40,8 @@ public:
     // The clock they are counted on.
     static time_point now() noexcept { return steady_clock{}.now(); }
 
-    // Of a new row: one that no row of that name is likely to have had.
-    static std::int64_t first_version()
+    // One that no row is likely to have had.
+    static std::int64_t new_version()
     {
         std::random_device source;
         return std::uniform_int_distribution<std::int64_t>{1, std::int64_t{1} << 62U}(source);
@@ -69,17 +69,17 @@ public:
         return been_so >= row.ttl ? duration::zero() : row.ttl - been_so;
     }
 
-    // This store has renewed the term, or closed it; `now` is when that was confirmed. What it has written is what the next
-    // look shows, unless somebody else has written too, and then that look begins anew.
-    void renewed(std::string_view name, std::int64_t token, duration ttl, time_point now)
+    // This store has renewed the term, or closed it, with that version; `now` is when that was confirmed. What it has written
+    // is what the next look shows, unless somebody else has written too, and then that look begins anew.
+    void renewed(std::string_view name, std::int64_t token, std::int64_t version, duration ttl, time_point now)
     {
         const std::lock_guard lock{mutex_};
-        if (entry* seen = written(name, token, now)) seen->row.ttl = std::max(seen->row.ttl, ttl);
+        if (entry* seen = written(name, token, version, now)) seen->row.ttl = std::max(seen->row.ttl, ttl);
     }
-    void closed(std::string_view name, std::int64_t token, duration ttl, time_point now)
+    void closed(std::string_view name, std::int64_t token, std::int64_t version, duration ttl, time_point now)
     {
         const std::lock_guard lock{mutex_};
-        if (entry* seen = written(name, token, now)) seen->row.ttl = ttl;
+        if (entry* seen = written(name, token, version, now)) seen->row.ttl = ttl;
     }
 
     // Whether the term, as this store saw or wrote it last, has had its time. False where it isn't known.
@@ -106,11 +106,11 @@ private:
         time_point last_look;
     };
 
-    entry* written(std::string_view name, std::int64_t token, time_point now)
+    entry* written(std::string_view name, std::int64_t token, std::int64_t version, time_point now)
     {
         const auto found = by_name_.find(name);
         if (found == by_name_.end() || found->second->row.token != token) return nullptr;
-        ++found->second->row.version;
+        found->second->row.version = version;
         found->second->since = found->second->last_look = now;
         return &*found->second;
     }

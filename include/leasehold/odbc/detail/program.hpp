@@ -35,6 +35,7 @@ struct compiled_fence {
     compiled_statement cluster;
     compiled_statement lock;
     compiled_statement write;
+    compiled_statement written;
     compiled_statement write_back;
     mutable std::atomic<fence_kind> kind{fence_kind::unknown};
 };
@@ -77,6 +78,7 @@ public:
         fence_.cluster = compile(d.fence.cluster, options);
         fence_.lock = compile(d.fence.lock, options);
         fence_.write = compile(d.fence.write, options);
+        fence_.written = compile(d.fence.written, options);
         fence_.write_back = compile(d.fence.write_back, options);
         fence_.transaction = compile(d.fence.transaction, options);
         compile_batches(options);
@@ -134,14 +136,13 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 16> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 15> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
-                                                                                  {":version", parameter::version},
+                                                                                 {":version", parameter::version},
+                                                                                 {":seen", parameter::seen},
                                                                                  {":us", parameter::us},
                                                                                  {":unit", parameter::unit},
-                                                                                 {":expiry", parameter::expiry},
-                                                                                 {":released", parameter::released},
                                                                                  {":upper", parameter::upper},
                                                                                  {":lock_number", parameter::lock_number},
                                                                                  {":lock_name", parameter::lock_name},

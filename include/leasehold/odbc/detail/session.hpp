@@ -53,6 +53,7 @@ public:
     void prepare(const request& asked, time_point deadline)
     {
         what_ = asked.what;
+        version_ = 0;
         token_ = asked.token;
         time_ = asked.time;
         many_ = asked.many;
@@ -104,6 +105,7 @@ public:
     void undo(std::int64_t token) noexcept
     {
         what_ = operation::release;
+        version_ = 0;
         token_ = token;
         time_ = duration::zero();
         deadline_ = std::chrono::steady_clock::now() + patience_;
@@ -178,7 +180,7 @@ private:
         if (what_ != operation::acquire || answer_.failed != fault::conflict || !runs_in_process()) return false;
         if (std::chrono::steady_clock::now() - begun < lock_patience_) return false;
         const report why = db_.last_report();
-        const bool read = busy_after_reading(db_, answer_.grant) == fault::none && db_.found();
+        const bool read = look_who_holds() == fault::none && db_.found();
         // One's own term is nobody else's.
         if (read && (db_.number(column::live) == 0 || db_.number(column::whose) != owner_is_us)) {
             answer_.failed = fault::none;
@@ -186,6 +188,21 @@ private:
         }
         db_.set_last_report(why);
         return false;
+    }
+
+    fault look_who_holds()
+    {
+        if (!db_.observes()) return busy_after_reading(db_, answer_.grant);
+        const fault failed = observe(db_);
+        if (failed == fault::none) answer_.grant = busy_as_read(db_);
+        return failed;
+    }
+
+    // Of this request, and the same in all its tries: see observing_flow.hpp.
+    std::int64_t version()
+    {
+        if (version_ == 0) version_ = observations::new_version();
+        return version_;
     }
 
     fault step(bool repeated)
@@ -197,11 +214,7 @@ private:
         case operation::inspect: return inspect();
         case operation::list: return list_flow(db_, name(), answer_.records);
         case operation::purge: return purge();
-        case operation::force_release: {
-            const fault failed = db_.run(statement::force_release);
-            answer_.yes = failed == fault::none && db_.rows() > 0;
-            return failed;
-        }
+        case operation::force_release: return force_release(repeated);
         case operation::create_schema: return schema_flow(db_);
         case operation::connect: return fault::none;
         case operation::lock: return lock();
@@ -230,7 +243,8 @@ private:
     fault renew()
     {
         db_.set_time_to_live(time_);
-        if (db_.observes()) return observing_renew_flow(db_, seen_, name(), token_, &observations::now, answer_.yes);
+        if (db_.observes())
+            return observing_renew_flow(db_, seen_, name(), token_, version(), &observations::now, answer_.yes);
         return renew_flow(db_, token_, answer_.yes);
     }
 
@@ -240,8 +254,17 @@ private:
         db_.set_time_to_live(time_);
         if (has_lock()) return release_and_unlock();
         if (db_.observes())
-            return observing_release_flow(db_, seen_, name(), token_, keep_closed, repeated, &observations::now, answer_.yes);
+            return observing_release_flow(db_, seen_, name(), token_, version(), keep_closed, repeated, &observations::now,
+                                          answer_.yes);
         return release_flow(db_, token_, keep_closed, repeated, answer_.yes);
+    }
+
+    fault force_release(bool repeated)
+    {
+        if (db_.observes()) return observing_force_release_flow(db_, version(), repeated, answer_.yes);
+        const fault failed = db_.run(statement::force_release);
+        answer_.yes = failed == fault::none && db_.rows() > 0;
+        return failed;
     }
 
     fault many(batch_kind kind, bool repeated)
@@ -262,8 +285,7 @@ private:
         db_.set_time_to_live(time_);
         answer_.grant.locked = false;
         const std::int64_t hint = std::exchange(token_, 0);
-        if (db_.observes())
-            return observing_grant_flow(db_, seen_, name(), &observations::first_version, &observations::now, answer_.grant);
+        if (db_.observes()) return acquire_as_observed();
         switch (db_.locks() ? order_.use : lock_use::none) {
         case lock_use::none: break;
         case lock_use::have:
@@ -271,6 +293,36 @@ private:
         default: return acquire_and_lock(hint);
         }
         return grant_flow(db_, hint, answer_.grant);
+    }
+
+    fault acquire_as_observed()
+    {
+        const fault failed = observing_grant_flow(db_, seen_, name(), version(), &observations::now, answer_.grant);
+        if (failed != fault::none || !answer_.grant.result.granted() || !db_.reads_back()) return failed;
+        return db_.config()->is_known_to_commit() ? fault::none : look_from_outside();
+    }
+
+    // Once per store: what this connection has written, another one sees.
+    fault look_from_outside()
+    {
+        connection outside{db_.config()};
+        outside.begin_call(deadline_);
+        outside.in().name.assign(name());
+        fault failed = outside.connect();
+        if (failed == fault::none) failed = observe(outside);
+        if (failed != fault::none) {
+            db_.set_last_report(outside.last_report());
+            return failed;
+        }
+        // Somebody may have gone on from what was seen.
+        const bool seen = outside.found() && (outside.number(column::version) == version() ||
+                                              outside.number(column::token) > answer_.grant.result.token.value());
+        if (seen) {
+            db_.config()->note_commits();
+            return fault::none;
+        }
+        db_.disconnect();
+        return db_.fail(fault::failure, advice::not_committed);
     }
 
     // The lock is this session's already, unless it had to connect anew.
@@ -379,6 +431,7 @@ private:
     retry_pause pause_;
     operation what_ = operation::connect;
     std::int64_t token_ = 0;
+    std::int64_t version_ = 0;
     duration time_{};
     std::shared_ptr<batch> many_;
     time_point deadline_ = time_point::max();

@@ -50,10 +50,9 @@ enum class parameter : std::uint8_t {
     owner,
     token,
     version,
+    seen,
     us,
     unit,
-    expiry,
-    released,
     upper,
     lock_number,
     lock_name,
@@ -75,11 +74,13 @@ enum class column : std::uint8_t {
     remaining,
     locked,
     version,
-    expiry,
-    now,
     owner,
     name
 };
+
+// Values of column::whose; 0: another's.
+inline constexpr std::int64_t owner_is_us = 1;
+inline constexpr std::int64_t owner_is_nobody = 2;
 
 namespace columns {
 
@@ -92,29 +93,20 @@ inline constexpr std::array backend{column::token};
 inline constexpr std::array floor{column::token};
 inline constexpr std::array look{column::count, column::token, column::name};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
-inline constexpr std::array observe{column::token,     column::whose,    column::live,
-                                    column::remaining, column::released, column::version,
-                                    column::owner};
-inline constexpr std::array read_with_clock{column::count,  column::token, column::live, column::released,
-                                            column::expiry, column::now,   column::owner};
+inline constexpr std::array observe{column::token, column::version, column::remaining, column::owner, column::name};
 inline constexpr std::array inspect{column::token, column::remaining, column::owner};
-inline constexpr std::array inspect_with_clock{column::token, column::expiry, column::now, column::owner};
 inline constexpr std::array list{column::token, column::remaining, column::owner, column::name};
-inline constexpr std::array list_with_clock{column::token, column::expiry, column::now, column::owner, column::name};
 
 }  // namespace columns
 
 // The result columns of a statement, in order.
-constexpr std::span<const column> columns_of(statement which, bool client_arithmetic) noexcept
+constexpr std::span<const column> columns_of(statement which) noexcept
 {
-    const auto either = [client_arithmetic](std::span<const column> without, std::span<const column> with) {
-        return client_arithmetic ? with : without;
-    };
     switch (which) {
     case statement::grant: return columns::grant;
-    case statement::read: return either(columns::read, columns::read_with_clock);
+    case statement::read: return columns::read;
     case statement::observe: return columns::observe;
-    case statement::inspect: return either(columns::inspect, columns::inspect_with_clock);
+    case statement::inspect: return columns::inspect;
     case statement::locking_grant:
     case statement::queued_grant:
     case statement::held_grant: return columns::grant_and_lock;
@@ -124,8 +116,22 @@ constexpr std::span<const column> columns_of(statement which, bool client_arithm
     case statement::backend: return columns::backend;
     case statement::floor: return columns::floor;
     case statement::look: return columns::look;
-    case statement::list: return either(columns::list, columns::list_with_clock);
+    case statement::list: return columns::list;
     default: return {};
+    }
+}
+
+// Whether what it came to is told by the number of rows it has changed.
+constexpr bool is_told_by_rows(statement which) noexcept
+{
+    switch (which) {
+    case statement::insert:
+    case statement::take:
+    case statement::renew:
+    case statement::release:
+    case statement::close:
+    case statement::force_release: return true;
+    default: return false;
     }
 }
 

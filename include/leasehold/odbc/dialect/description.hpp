@@ -24,7 +24,6 @@ inline constexpr std::int64_t remaining_is_no_time = -std::numeric_limits<std::i
 struct circumstances {
     std::string_view dbms_name;     ///< SQL_DBMS_NAME; empty before the first connection
     std::string_view dbms_version;  ///< SQL_DBMS_VER
-    std::string_view now;           ///< odbc_options::now
     duration lock_timeout;  ///< odbc_options::lock_timeout
     duration call_timeout;  ///< odbc_options::call_timeout
 };
@@ -32,15 +31,17 @@ struct circumstances {
 /// All that the store needs to know of one database: its SQL, and how it is to be used.
 ///
 /// In the statements, {table}, {name}, {owner}, {token} and {expires_at} stand for the quoted names; :name, :owner, :token,
-/// :us (a duration in microseconds), :unit (the smallest change that the expiry's column keeps, likewise), :expiry, :released (timestamps, see client_arithmetic), :upper (end of a range of
-/// names), :version (see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that very statement.
+/// :us (a duration in microseconds), :unit (the smallest change that the expiry's column keeps, likewise), :upper (end of a
+/// range of names), :version and :seen (the version to write, and the one that was read; see expiry_by_observation) for
+/// parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that
+/// very statement.
 struct description {
     std::string_view name;  ///< of the dialect
     char quote = '"';  ///< around the names of table and columns
     bool in_process = false;              ///< a call can't hang on a network, and so needs no thread to be given up
     bool single_statement_grant = false;  ///< `grant` decides; otherwise `read`, then `insert`, `take` or `renew`
-    bool client_arithmetic = false;       ///< the client adds ttls to the database's clock; changes the columns of reads
     bool observes = false;                ///< see expiry_by_observation: `observe`, then `insert`, `take` or `renew`
+    bool reads_back = false;  ///< no count of rows is believed, and no write that can't be read; integers go as digits; with `observes`
 
     bool numeric_expiry = false;          ///< a column for text would make text of the expiry
 
@@ -54,18 +55,17 @@ struct description {
     std::string probe;    ///< no rows; fails unless the table and its columns are there; one column: {expires_at}
     std::string grant;    ///< granted (1, 0), token, remaining us, fresh (1: a new term)
     std::string read;     ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
-                          ///< client_arithmetic: count, token, live, released, expiry, now, owner; always one row
-    std::string observe;  ///< as read, then version, owner; remaining: the holder's ttl, 0 when released
+    std::string observe;  ///< token, version, the holder's ttl in us (0 when released), owner, name
     std::string insert;   ///< the first term of a name; fails with a duplicate key if the row is there. Its token is 1; where
                           ///< there is `purge` it is :token, and nothing is inserted if the floor is higher by now
     std::string take;     ///< a new term, if the row has :token and is not live
     std::string renew;    ///< if the row has :owner, :token and is live; never to an earlier expiry, and where rows are certified or
-                          ///< only changes are counted: always to another one. client_arithmetic: only if that is later
+                          ///< only changes are counted: always to another one
     std::string release;  ///< the same; sets the expiry to long ago, so that a clock set back revives nothing: to a thousandth
                           ///< of the time since 1970 where there is `purge`, which reads it, so that `released` is before 1971
     std::string close;    ///< the same; no owner, and live for :us
-    std::string inspect;  ///< token, remaining us, owner of a live row; client_arithmetic: token, expiry, now, owner
-    std::string list;  ///< token, remaining us, owner, name of live rows; client_arithmetic: token, expiry, now, owner, name
+    std::string inspect;  ///< token, remaining us, owner of a live row
+    std::string list;     ///< token, remaining us, owner, name of live rows
     std::string force_release;  ///< as release, whoever holds
 
     batch_sql batches;       ///< for many terms at once; without them it is one after the other

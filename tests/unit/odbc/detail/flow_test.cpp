@@ -287,11 +287,6 @@ BOOST_AUTO_TEST_CASE(hint_saves_the_read_when_it_is_right_and_costs_one_statemen
     scripted_database locked{fails(fault::lock_timeout), shows_row(14, another, live, 10)};
     BOOST_TEST(od::grant_flow(locked, 12, answer) == fault::none);
     check_busy(answer, 14, 10us);
-
-    scripted_database by_client{shows_row(12, another, over, -1), changes(1)};
-    by_client.arithmetic = true;  // without a read it knows no clock
-    BOOST_TEST(od::grant_flow(by_client, 12, answer) == fault::none);
-    BOOST_TEST((by_client.asked == statements{statement::read, statement::take}));
 }
 
 BOOST_AUTO_TEST_CASE(grant_that_fails_says_so_and_asks_no_further)
@@ -324,35 +319,6 @@ BOOST_AUTO_TEST_CASE(renewal_that_matches_no_row_has_lost_the_term)
     BOOST_TEST(od::renew_flow(db, 5, renewed) == fault::none);
     BOOST_TEST(!renewed);
     BOOST_TEST(db.asked.size() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(renewal_reads_first_where_the_client_adds_and_is_decided_by_its_write)
-{
-    bool renewed = false;
-    scripted_database long_enough{shows_row(5, us, live, 1'000'000), changes(1)};
-    long_enough.arithmetic = true;
-    BOOST_TEST(od::renew_flow(long_enough, 5, renewed) == fault::none);
-    BOOST_TEST(renewed);
-    BOOST_TEST((long_enough.asked == statements{statement::read, statement::renew}));
-
-    for (const reply& lost : {no_row(), shows_row(5, us, over, -1), shows_row(6, us, live, 5000),
-                              shows_row(5, another, live, 5000), shows_row(5, nobody, live, 5000)}) {
-        scripted_database db{lost};
-        db.arithmetic = true;
-        renewed = true;
-        BOOST_TEST(od::renew_flow(db, 5, renewed) == fault::none);
-        BOOST_TEST(!renewed);
-        BOOST_TEST(db.asked.size() == 1U);
-    }
-
-    scripted_database again{shows_row(5, us, live, 10), changes(0), shows_row(5, us, live, 20), changes(1)};
-    again.arithmetic = true;
-    BOOST_TEST(od::renew_flow(again, 5, renewed) == fault::none);
-    BOOST_TEST(renewed);
-
-    scripted_database never{shows_row(5, us, live, 10)};
-    never.arithmetic = true;
-    BOOST_TEST(od::renew_flow(never, 5, renewed) == fault::conflict);
 }
 
 BOOST_AUTO_TEST_CASE(release_is_one_statement)
@@ -390,16 +356,6 @@ BOOST_AUTO_TEST_CASE(repeated_release_reads_whether_the_first_one_did_it)
     BOOST_TEST(!repeat(false, shows_row(6, another, live, 1000)));    // somebody else's since
     BOOST_TEST(!repeat(false, shows_row(6, another, over, 0, true)));  // and released since
     BOOST_TEST(!repeat(false, no_row()));
-}
-
-BOOST_AUTO_TEST_CASE(release_that_keeps_closed_reads_the_clock_first_where_the_client_adds)
-{
-    bool released = false;
-    scripted_database db{shows_row(5, us, live, 1000), changes(1)};
-    db.arithmetic = true;
-    BOOST_TEST(od::release_flow(db, 5, true, false, released) == fault::none);
-    BOOST_TEST(released);
-    BOOST_TEST((db.asked == statements{statement::read, statement::close}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

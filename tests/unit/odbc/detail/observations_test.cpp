@@ -110,14 +110,14 @@ BOOST_AUTO_TEST_CASE(own_renewals_are_what_the_next_look_shows)
     observed_row row{.token = 1, .version = 5, .ttl = 10s};
     BOOST_TEST(!seen.has_run_out("n", 1, start));
     BOOST_TEST(seen.left_of("n", row, start) == 10s);
-    seen.renewed("n", 1, 5s, start + 9s);
-    row.version = 6;
+    seen.renewed("n", 1, 99, 5s, start + 9s);
+    row.version = 99;
     BOOST_TEST(seen.left_of("n", row, start + 10s) == 9s);
     BOOST_TEST(!seen.has_run_out("n", 1, start + 19s - 1ns));
     BOOST_TEST(seen.has_run_out("n", 1, start + 19s));
     BOOST_TEST(!seen.has_run_out("n", 2, start + 19s));
-    seen.renewed("n", 2, 5s, start + 19s);
-    seen.renewed("never seen", 1, 5s, start + 19s);
+    seen.renewed("n", 2, 100, 5s, start + 19s);
+    seen.renewed("never seen", 1, 100, 5s, start + 19s);
     BOOST_TEST(seen.has_run_out("n", 1, start + 19s));
     BOOST_TEST(seen.size() == 1u);
 }

@@ -13,7 +13,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <new>
 #include <string>
+#include <utility>
 
 namespace lh = leasehold;
 using namespace leasehold_test;
@@ -38,6 +40,12 @@ public:
 
     std::function<void(statement)> before = [](statement) {};  // what others do in between
     std::map<statement, fault> failures;
+    std::function<std::int64_t(std::int64_t)> count = [](std::int64_t rows) { return rows; };  // what is said of it
+    std::function<void(row&)> keep = [](row&) {};                                              // what becomes of what is written
+    bool believes = true;
+    bool reply_lost = false;  // of the next statement, which is carried out
+    std::string advice;
+    bool constraint = false;  // what the failures are of
 
     fault run(statement which)
     {
@@ -49,27 +57,41 @@ public:
         } else if (which == statement::insert) {
             if (row_) return fault::duplicate_key;
             row_ = row{owner_, 1, version_, ttl_us};
-        } else if (which == statement::take && row_ && row_->token == token_ && row_->version == version_) {
-            row_ = row{owner_, token_ + 1, version_ + 1, ttl_us};
+            rows_ = 1;
+        } else if (which == statement::take && row_ && row_->token == token_ && row_->version == seen_) {
+            row_ = row{owner_, token_ + 1, version_, ttl_us};
             rows_ = 1;
         } else if ((which == statement::release || which == statement::close) && row_ && row_->token == token_ &&
                    row_->owner == owner_ && row_->ttl_us > 0) {
             if (which == statement::close) row_->owner.clear();
             row_->ttl_us = which == statement::close ? ttl_us : 0;
-            ++row_->version;
+            row_->version = version_;
             rows_ = 1;
         } else if (which == statement::renew && row_ && row_->token == token_ && row_->owner == owner_ && row_->ttl_us > 0) {
             row_->ttl_us = std::max(row_->ttl_us, ttl_us);
-            ++row_->version;
+            row_->version = version_;
+            rows_ = 1;
+        } else if (which == statement::force_release && row_ && row_->ttl_us > 0) {
+            row_->ttl_us = 0;
+            row_->version = version_;
             rows_ = 1;
         }
-        return fault::none;
+        if (which != statement::observe) rows_ = count(rows_);
+        if (row_) keep(*row_);
+        return std::exchange(reply_lost, false) ? fault::connection_lost : fault::none;
     }
     [[nodiscard]] bool found() const { return shown_.has_value(); }
     [[nodiscard]] std::int64_t rows() const { return rows_; }
     [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
+    [[nodiscard]] bool reads_back() const { return !believes; }
+    [[nodiscard]] bool shows_name() const { return true; }
+    [[nodiscard]] bool met_constraint() const { return constraint; }
+    fault fail(fault kind, const char* words)
+    {
+        advice = words;
+        return kind;
+    }
     void set_time_to_live(lh::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
-    [[nodiscard]] bool client_arithmetic() const { return false; }
     [[nodiscard]] std::int64_t number(od::column which) const
     {
         switch (which) {
@@ -84,6 +106,7 @@ public:
     }
     void set_token(std::int64_t token) { token_ = token; }
     void set_version(std::int64_t version) { version_ = version; }
+    void set_seen(std::int64_t version) { seen_ = version; }
 
     std::int64_t ttl_us = 10'000'000;
 
@@ -93,8 +116,15 @@ private:
     std::string owner_;
     std::int64_t token_ = 0;
     std::int64_t version_ = 0;
+    std::int64_t seen_ = 0;
     std::int64_t rows_ = 0;
 };
+
+std::int64_t next_version()
+{
+    static std::int64_t last = 1000;
+    return ++last;
+}
 
 struct contender {
     table_connection db;
@@ -104,17 +134,36 @@ struct contender {
 
     contender(std::optional<row>& the_row, std::string owner) : db{the_row, std::move(owner)} {}
 
+    std::int64_t request = 0;  // whose version the writes leave
+
     lh::acquire_result attempt()
     {
+        request = next_version();
+        return attempt_again();
+    }
+    lh::acquire_result attempt_again()
+    {
         grant_answer answer;
-        failed = od::observing_grant_flow(db, seen, "n", [] { return std::int64_t{77}; }, [this] { return now; }, answer);
+        failed = od::observing_grant_flow(db, seen, "n", request, [this] { return now; }, answer);
         return answer.result;
     }
     bool release(std::int64_t token, bool keep_closed = false)
     {
+        request = next_version();
+        return release_again(token, keep_closed, false);
+    }
+    bool release_again(std::int64_t token, bool keep_closed = false, bool repeated = true)
+    {
         bool released = true;
-        failed = od::observing_release_flow(db, seen, "n", token, keep_closed, false, [this] { return now; }, released);
+        failed =
+            od::observing_release_flow(db, seen, "n", token, request, keep_closed, repeated, [this] { return now; }, released);
         return released;
+    }
+    bool force_release()
+    {
+        bool ended = false;
+        failed = od::observing_force_release_flow(db, next_version(), false, ended);
+        return ended;
     }
     lh::duration left()
     {
@@ -125,7 +174,7 @@ struct contender {
     bool renew(std::int64_t token)
     {
         bool renewed = true;
-        failed = od::observing_renew_flow(db, seen, "n", token, [this] { return now; }, renewed);
+        failed = od::observing_renew_flow(db, seen, "n", token, next_version(), [this] { return now; }, renewed);
         return renewed;
     }
 };
@@ -148,7 +197,7 @@ BOOST_FIXTURE_TEST_SUITE(observing_flow_test, scene)
 BOOST_AUTO_TEST_CASE(new_name_and_released_name_are_granted_at_once)
 {
     BOOST_TEST(holder.attempt().token == lh::fencing_token{1});
-    BOOST_TEST(shared->version == 77);
+    BOOST_TEST(shared->version == holder.request);
     shared->ttl_us = 0;
     const auto result = other.attempt();
     BOOST_TEST(result.granted());
@@ -227,7 +276,7 @@ BOOST_AUTO_TEST_CASE(owner_goes_on_with_its_own_term_and_never_shortens_it)
     BOOST_TEST(again.granted());
     BOOST_TEST(again.token == lh::fencing_token{2});
     BOOST_TEST(shared->ttl_us == 10'000'000);
-    BOOST_TEST(shared->version == 78);
+    BOOST_TEST(shared->version == holder.request);
 }
 
 BOOST_AUTO_TEST_CASE(owner_begins_a_new_term_when_its_own_has_had_its_time)
@@ -341,6 +390,146 @@ BOOST_AUTO_TEST_CASE(row_that_keeps_changing_is_a_conflict_in_the_end)
     };
     static_cast<void>(other.attempt());
     BOOST_TEST(other.failed == fault::conflict);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_written_is_known_by_its_version_when_the_reply_is_lost)
+{
+    shared = row{"", 1, 5, 0};
+    holder.db.before = [this](statement which) { holder.db.reply_lost = which == statement::take; };
+    static_cast<void>(holder.attempt());
+    BOOST_TEST(holder.failed == fault::connection_lost);
+    const auto result = holder.attempt_again();
+    BOOST_TEST(result.granted());
+    BOOST_TEST(result.token == lh::fencing_token{2});
+    holder.db.before = [this](statement which) { holder.db.reply_lost = which == statement::release; };
+    BOOST_TEST(!holder.release(2));
+    BOOST_TEST(holder.failed == fault::connection_lost);
+    holder.db.before = [](statement) {};
+    BOOST_TEST(holder.release_again(2));
+    BOOST_TEST(!holder.release(2));
+}
+
+BOOST_AUTO_TEST_CASE(no_count_of_rows_is_needed)
+{
+    for (const bool believes : {true, false}) {
+        shared.reset();
+        for (contender* each : {&holder, &other}) {
+            each->seen.~observations();
+            new (&each->seen) od::observations{};
+            each->db.believes = believes;
+            each->db.count = [](std::int64_t) { return -1; };
+        }
+        BOOST_TEST(holder.attempt().granted());
+        BOOST_TEST(holder.renew(1));
+        BOOST_TEST(busy(other.attempt(), 10s));
+        BOOST_TEST(!other.renew(1));
+        BOOST_TEST(!other.release(1));
+        BOOST_TEST(holder.release(1));
+        BOOST_TEST(!holder.release(1));
+        BOOST_TEST(other.attempt().token == lh::fencing_token{2});
+        BOOST_TEST(holder.force_release());
+        BOOST_TEST(!holder.force_release());
+        BOOST_TEST(!other.renew(2));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(count_that_is_always_one_is_not_believed)
+{
+    for (contender* each : {&holder, &other}) {
+        each->db.believes = false;
+        each->db.count = [](std::int64_t) { return 1; };
+    }
+    shared = row{"", 1, 5, 0};
+    other.db.before = [this](statement which) {
+        if (which == statement::take) BOOST_TEST(holder.attempt().granted());
+    };
+    BOOST_TEST(busy(other.attempt(), 10s));
+    BOOST_TEST(shared->owner == "holder");
+    BOOST_TEST(!other.renew(2));
+    BOOST_TEST(holder.release(2));
+    BOOST_TEST(!holder.release(2));
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_between_a_release_and_the_look_at_it_makes_it_no_loss)
+{
+    for (const std::int64_t said : {-1, 1}) {
+        contender first{shared, "first"};
+        contender next{shared, "next"};
+        shared.reset();
+        first.db.believes = false;
+        first.db.count = [said](std::int64_t rows) { return rows > 0 ? said : 0; };
+        BOOST_TEST(first.attempt().granted());
+        bool released = false;
+        first.db.before = [&](statement which) {
+            if (which == statement::observe && released) BOOST_TEST(next.attempt().granted());
+            released = which == statement::release;
+        };
+        BOOST_TEST(first.release(1));
+        first.db.before = [](statement) {};
+        BOOST_TEST(!first.release(1));
+        BOOST_TEST(shared->owner == "next");
+        BOOST_TEST(shared->ttl_us > 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(two_renewals_of_one_term_that_meet_are_both_renewals)
+{
+    holder.db.believes = false;
+    BOOST_TEST(holder.attempt().granted());
+    holder.db.before = [this](statement which) {
+        if (which == statement::observe) shared->version = next_version();
+    };
+    BOOST_TEST(holder.renew(1));
+    shared->owner = "other";
+    BOOST_TEST(!holder.renew(1));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_kept_is_refused_in_a_new_row_and_in_one_that_was_there)
+{
+    const std::pair<std::function<void(row&)>, const char*> changes[]{
+        {[](row& r) { r.version = static_cast<std::int32_t>(r.version & 0xff); }, "64-bit"},
+        {[](row& r) { r.token = 0; }, "64-bit"},
+        {[](row& r) { r.ttl_us /= 1000; }, "64-bit"},
+        {[](row& r) { r.owner.resize(8, ' '); }, "byte by byte"},
+    };
+    for (const auto& [change, words] : changes)
+        for (const bool there : {false, true}) {
+            contender fresh{shared, "holder"};
+            fresh.db.believes = false;
+            fresh.db.keep = change;
+            shared.reset();
+            if (there) shared = row{"", 1, 5, 0};
+            BOOST_TEST(!fresh.attempt().granted());
+            BOOST_TEST((fresh.failed == fault::failure || fresh.failed == fault::conflict));
+            if (fresh.failed == fault::failure) BOOST_TEST(fresh.db.advice.find(words) != std::string::npos, fresh.db.advice);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(duplicate_key_of_a_driver_that_nobody_knows_is_looked_after)
+{
+    other.db.believes = false;
+    other.db.constraint = true;
+    other.db.failures[statement::insert] = fault::failure;
+    other.db.before = [this](statement which) {
+        if (which == statement::insert) BOOST_TEST(holder.attempt().granted());
+    };
+    BOOST_TEST(busy(other.attempt(), 10s));
+    BOOST_TEST(other.failed == fault::none);
+    shared.reset();
+    other.db.before = [](statement) {};
+    static_cast<void>(other.attempt());  // a column more, perhaps, that must not be NULL
+    BOOST_TEST(other.failed == fault::failure);
+}
+
+BOOST_AUTO_TEST_CASE(row_that_cannot_be_read_back_is_refused)
+{
+    holder.db.believes = false;
+    holder.db.before = [this](statement which) {
+        if (which == statement::observe) shared.reset();
+    };
+    BOOST_TEST(!holder.attempt().granted());
+    BOOST_TEST(holder.failed == fault::failure);
+    BOOST_TEST(holder.db.advice.find("read back") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -91,7 +91,6 @@ public:
     explicit scripted_database(const std::vector<reply>& replies) : replies_{replies.begin(), replies.end()} {}
 
     bool one_statement = false;
-    bool arithmetic = false;
     bool has_floor = false;
     std::int64_t ttl_us = 1000;
 
@@ -120,7 +119,6 @@ public:
     [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
     void set_time_to_live(leasehold::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
-    [[nodiscard]] bool client_arithmetic() const { return arithmetic; }
     [[nodiscard]] bool purges() const { return has_floor; }
 
 private:

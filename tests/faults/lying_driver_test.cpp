@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSL-1.0
+// Drivers and databases that nobody has tuned for, and that don't keep what they say: support/lying_driver. Whatever it lies
+// about, the store works, or says that it can't; never are there two holders, or a token that the table doesn't have.
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/fence.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+
+#include <contract/odbc_connection.hpp>
+#include <contract/tenure.hpp>
+
+#include <support/environment.hpp>
+#include <support/printing.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <ostream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// An SQLite file, as an honest driver shows it, and as one that lies.
+struct database {
+    temporary_directory folder;
+    odbc_connection honest;
+
+    database() : honest{sqlite_connection_string(file())}
+    {
+        ::setenv("LYING_DRIVER_REAL", find_odbc_driver_file({"SQLite3", "SQLITE3"}).c_str(), 1);
+    }
+    [[nodiscard]] std::string file() const { return (folder.path() / "leases.db").string(); }
+    [[nodiscard]] std::string lying(const std::string& lies) const
+    {
+        return std::string{"Driver="} + LYING_DRIVER + ";Lies=" + lies + ";Timeout=2000;Database=" + file();
+    }
+    void create_schema(const std::string& of) const { lh::odbc_store{lying(of)}.create_schema(); }
+    std::string row(const char* what)
+    {
+        return honest.execute(std::string{"select "} + what + " from leasehold where name = 'n'");
+    }
+};
+
+/// What is told of a database, and whether its store is to work; if not, a word of what it has to say.
+struct lie {
+    const char* lies;
+    const char* refused_with = nullptr;
+
+    friend std::ostream& operator<<(std::ostream& out, const lie& told) { return out << told.lies; }
+};
+
+const std::vector<lie> told_lies{
+    {"unheard_of"},
+    {"unheard_of,no_row_count"},
+    {"unheard_of,one_row"},
+    {"unheard_of,untouched_bigint"},
+    {"unheard_of,narrow_bigint"},
+    {"unheard_of,untouched_bigint,narrow_bigint,no_row_count"},
+    {"unheard_of,long_numbers", "64-bit"},
+    {"unheard_of,padded_text", "byte"},
+    {"unheard_of,no_rows", "read back"},
+    {"unheard_of,no_commit", "commit"},
+    {"sqlite"},
+    {"sqlite,no_row_count", "count"},
+    {"sqlite,untouched_bigint", "64-bit"},
+};
+
+constexpr lh::duration ttl = 1s;
+
+/// Whoever is refused is told why, each time anew.
+void check_refusal(database& of, const lie& told)
+{
+    lh::odbc_store store{of.lying(told.lies)};
+    for (int i = 0; i < 2; ++i) {
+        std::error_code ec;
+        BOOST_TEST(!store.try_acquire("n" + std::to_string(i), "a", ttl, ec).granted());
+        BOOST_TEST(ec == lh::errc::store_failure, told << ": " << ec.message());
+        BOOST_TEST(store.diagnostics().advice.find(told.refused_with) != std::string::npos,
+                   told << " says: " << store.diagnostics().advice << " / " << store.diagnostics().server_message);
+    }
+}
+
+// What each of them believes, put side by side.
+void contend(const std::string& lies)
+{
+    database db;
+    db.create_schema(lies.substr(0, lies.find(',')));
+    constexpr std::size_t contenders = 4;
+    const auto until = std::chrono::steady_clock::now() + 2s;
+    std::vector<std::vector<lh::contract::tenure>> tenures(contenders);
+    std::vector<std::string> troubles(contenders);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < contenders; ++i)
+        threads.emplace_back([&, i] {
+            lh::odbc_store store{db.lying(lies), {.call_timeout = 1s}};
+            const lh::steady_clock clock;
+            for (int turn = 0; std::chrono::steady_clock::now() < until; ++turn) {
+                const std::string owner = std::to_string(i) + '-' + std::to_string(turn);
+                std::error_code ec;
+                const lh::time_point asked = clock.now();
+                const auto result = store.try_acquire("n", owner, ttl, ec);
+                const lh::time_point begin = clock.now();
+                if (ec)
+                    troubles[i] = ec.message() + " " + store.diagnostics().advice + " " + store.diagnostics().server_message;
+                std::this_thread::sleep_for(2ms);
+                if (ec || !result.granted()) continue;
+                // An answer that is late is none.
+                const lh::time_point end = std::min(clock.now(), asked + ttl * 9 / 10);
+                if (begin < end) tenures[i].push_back({begin, end, result.token, owner});
+                if (turn % 16 != 7) static_cast<void>(store.release("n", owner, result.token, 0s, ec));
+            }
+        });
+    for (auto& each : threads) each.join();
+    std::vector<lh::contract::tenure> all;
+    for (const auto& some : tenures) all.insert(all.end(), some.begin(), some.end());
+    BOOST_TEST_MESSAGE("    " << lies << ": " << all.size() << " terms");
+    BOOST_TEST(lh::contract::faults_of(all) == "");
+    BOOST_TEST(all.empty() == (lies.find("no_commit") != std::string::npos), lies << ", last trouble: " << troubles.front());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(lying_driver)
+
+BOOST_DATA_TEST_CASE(store_works_or_says_that_it_cannot, boost::unit_test::data::make(told_lies), told)
+{
+    database db;
+    db.create_schema(std::string{told.lies}.substr(0, std::string{told.lies}.find(',')));
+    if (told.refused_with) return check_refusal(db, told);
+    lh::odbc_store a{db.lying(told.lies)};
+    lh::odbc_store b{db.lying(told.lies)};
+    lh::fencing_token last;
+    for (int round = 0; round < 3; ++round) {
+        std::error_code ec;
+        const auto mine = a.try_acquire("n", "a", ttl, ec);
+        BOOST_TEST_REQUIRE(mine.granted(), ec.message() << " " << a.diagnostics().advice);
+        BOOST_TEST(mine.token > last);
+        BOOST_TEST(db.row("token") == std::to_string(mine.token.value()));
+        BOOST_TEST(db.row("owner") == "a");
+        BOOST_TEST(!b.try_acquire("n", "b", ttl, ec).granted());
+        BOOST_TEST(!ec);
+        BOOST_TEST(a.renew("n", "a", mine.token, ttl, ec));
+        BOOST_TEST(!a.renew("n", "b", mine.token, ttl, ec));
+        BOOST_TEST(!b.release("n", "b", mine.token, 0s, ec));
+        BOOST_TEST(a.inspect("n", ec).value().owner == "a");
+        BOOST_TEST(a.list("n", ec).size() == 1U);
+        BOOST_TEST(a.release("n", "a", mine.token, 0s, ec));
+        BOOST_TEST(!a.release("n", "a", mine.token, 0s, ec));
+        const auto next = b.try_acquire("n", "b", ttl, ec);
+        BOOST_TEST(next.granted());
+        BOOST_TEST(next.token > mine.token);
+        BOOST_TEST(a.force_release("n", ec));
+        BOOST_TEST(!a.force_release("n", ec));
+        BOOST_TEST(!b.renew("n", "b", next.token, ttl, ec));
+        BOOST_TEST(!ec);
+        last = next.token;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(fence_holds_whatever_rows_are_counted)
+{
+    for (const char* lies : {"unheard_of", "unheard_of,no_row_count", "unheard_of,one_row"}) {
+        database db;
+        db.create_schema("unheard_of");
+        lh::odbc_store store{db.lying(lies)};
+        lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 60s}};
+        auto guard = lease.try_acquire();
+        BOOST_TEST_REQUIRE(guard.held());
+        odbc_connection application{db.lying(lies)};
+        application.begin();
+        BOOST_TEST(lh::odbc::fence(application.handle(), guard), lies);
+        application.commit();
+        BOOST_TEST(store.force_release("n"));
+        BOOST_TEST(!lh::odbc::fence(application.handle(), guard), lies);
+        application.roll_back();
+    }
+}
+
+BOOST_DATA_TEST_CASE(many_stores_on_one_name_never_hold_it_at_once,
+                     boost::unit_test::data::make({"unheard_of", "unheard_of,no_row_count", "unheard_of,one_row",
+                                                   "unheard_of,lost_replies", "unheard_of,no_row_count,lost_replies",
+                                                   "sqlite,lost_replies", "unheard_of,no_commit"}),
+                     lies)
+{
+    contend(lies);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

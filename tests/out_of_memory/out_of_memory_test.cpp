@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every public operation, with the first allocation of the calling thread failing, then the second, and so on until it needs no
+// more: it reports, and leaves nothing half done. A program of its own, since it replaces the global operator new.
+#include <leasehold/leasehold.hpp>
+#include <leasehold/release_all.hpp>
+
+#include <support/printing.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+namespace {
+
+thread_local int allocations_left = -1;  // negative: without a limit
+
+void* allocate(std::size_t size)
+{
+    if (allocations_left == 0) throw std::bad_alloc{};
+    if (allocations_left > 0) --allocations_left;
+    if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    throw std::bad_alloc{};
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size); }
+void* operator new[](std::size_t size) { return allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+// Names too long for a string to keep in itself.
+const std::string name(64, 'n');
+const std::string busy_name(64, 'b');
+
+struct scene {
+    lh::memory_store store;
+    lh::basic_lease<lh::memory_store> lease{store, name, 1h};
+    lh::basic_lease<lh::memory_store> somebody_else{store, busy_name, 1h};
+    lh::basic_lease<lh::memory_store> waiter{store, busy_name, 1h};
+    lh::lease_guard<lh::basic_lease<lh::memory_store>> theirs = somebody_else.try_acquire();
+};
+
+// Each time in a new scene, so that nothing is there yet.
+void sweep(const std::function<void(scene&)>& operation)
+{
+    constexpr int more_than_any_needs = 200;
+    int failed = 0;
+    for (int allowed = 0; allowed < more_than_any_needs; ++allowed) {
+        scene s;
+        bool done = false;
+        try {
+            allocations_left = allowed;
+            operation(s);
+            allocations_left = -1;
+            done = true;
+        } catch (const std::bad_alloc&) {
+            allocations_left = -1;
+        } catch (const std::system_error& e) {
+            allocations_left = -1;
+            BOOST_TEST((e.code() == std::errc::not_enough_memory), e.what());
+        }
+        BOOST_TEST_CONTEXT(allowed << " allocations")
+        {
+            BOOST_TEST(!s.lease.inspect().has_value(), "something is left behind");
+            BOOST_TEST(s.lease.try_acquire().held());
+            BOOST_TEST(lh::waiting::own_queue::threads_waiting() == 0U);
+            s.theirs.release();
+            BOOST_TEST(s.waiter.try_acquire_for(10s).held());
+        }
+        if (done) {
+            BOOST_TEST_MESSAGE("needed " << allowed << " allocations, failed " << failed << " times");
+            return;
+        }
+        ++failed;
+    }
+    BOOST_FAIL("never came to an end");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(out_of_memory_test)
+
+BOOST_AUTO_TEST_CASE(making_a_lease)
+{
+    sweep([](scene& s) { lh::basic_lease{s.store, std::string_view{name}, lh::fixed_owner_id{"somebody with a long name, too long to be kept"}}; });
+}
+
+BOOST_AUTO_TEST_CASE(one_attempt)
+{
+    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
+}
+
+BOOST_AUTO_TEST_CASE(one_attempt_that_reports)
+{
+    sweep([](scene& s) {
+        std::error_code ec;
+        const auto guard = s.lease.try_acquire(ec);
+        if (ec == std::errc::not_enough_memory) throw std::bad_alloc{};
+        BOOST_REQUIRE(guard.held());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(attempt_at_a_name_that_is_busy)
+{
+    sweep([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire()); });
+}
+
+BOOST_AUTO_TEST_CASE(waiting)
+{
+    sweep([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms)); });
+}
+
+BOOST_AUTO_TEST_CASE(waiting_that_can_be_cancelled)
+{
+    sweep([](scene& s) {
+        std::stop_source stop;
+        std::error_code ec;
+        BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms, ec, stop.get_token()));
+        if (ec == std::errc::not_enough_memory) throw std::bad_alloc{};
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_guards_whole_life)
+{
+    sweep([](scene& s) {
+        auto guard = s.lease.try_acquire();
+        const std::stop_token stop = guard.stop_token();
+        BOOST_REQUIRE(guard.renew());
+        auto moved = std::move(guard);
+        BOOST_REQUIRE(moved.release() == lh::release_outcome::released);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_guards_destructor)
+{
+    sweep([](scene& s) {
+        const auto guard = s.lease.try_acquire();
+        allocations_left = 0;  // what releases must need none
+    });
+}
+
+BOOST_AUTO_TEST_CASE(locking)
+{
+    sweep([](scene& s) { const std::scoped_lock both{s.lease}; });
+}
+
+BOOST_AUTO_TEST_CASE(running_under_the_lease)
+{
+    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_run([] {})); });
+}
+
+BOOST_AUTO_TEST_CASE(looking)
+{
+    sweep([](scene& s) { BOOST_REQUIRE(s.waiter.inspect().has_value()); });
+}
+
+BOOST_AUTO_TEST_CASE(releasing_many)
+{
+    sweep([](scene& s) {
+        std::vector<lh::lease_guard<lh::basic_lease<lh::memory_store>>> guards;
+        guards.push_back(s.lease.try_acquire());
+        BOOST_REQUIRE(lh::release_all(guards) == 1U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(leading)
+{
+    sweep([](scene& s) {
+        lh::leader_election election{s.lease};
+        std::stop_source stop;
+        election.run(stop.get_token(), [&](auto&) { stop.request_stop(); });
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

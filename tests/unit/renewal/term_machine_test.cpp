@@ -327,6 +327,7 @@ BOOST_AUTO_TEST_CASE(policy_hears_age_ttl_and_failures)
     machine.renewal_failed(start + 2s, policy);
     machine.renewal_failed(start + 3s, policy);
     BOOST_TEST(machine.renewed(start + 5s, start + 6s, 40s, policy));
+    machine.ended();
     machine.granted(start + 1h, ttl, margin, policy);
     BOOST_TEST_REQUIRE(heard.size() == 5U);
     BOOST_TEST((heard[0].granted == 0s && heard[0].ttl == ttl && heard[0].attempt == 0));
@@ -397,6 +398,7 @@ BOOST_AUTO_TEST_CASE(nothing_goes_early_that_is_not_to_be_renewed)
     machine.granted(start, ttl, margin, after{});
     BOOST_TEST((machine.early_from() == lh::time_point::max()));
     BOOST_TEST(!machine.step_early(start + 26s));
+    machine.ended();
     machine.granted(start, ttl, margin, at_ten);
     BOOST_TEST(!machine.step_early(deadline), "past its deadline");
     machine.ended();

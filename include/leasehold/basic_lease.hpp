@@ -217,7 +217,7 @@ public:
         return keep(try_acquire_until(until));
     }
 
-    /// Releases what this thread locked. A failure is not reported: the store then frees the lease when its time runs out.
+    /// Releases what this thread locked; where it locked nothing, what another one did. A failure is not reported: the store then frees the lease when its time runs out.
     void unlock() noexcept { const guard_type released_here{locks_->take()}; }
 
     /// The guard of what this thread has locked, until it unlocks; empty otherwise.
@@ -265,7 +265,7 @@ private:
     friend class leader_election;
     using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
     using handle_type = renewal::keeper_handle<Store, Clock, RenewPolicy>;
-    using locks_type = detail::thread_locks<guard_type>;
+    using locks_type = detail::thread_locks<guard_type, renewal::threading<Clock>>;
 
     template <class... Options>
     static constexpr void check_options() noexcept

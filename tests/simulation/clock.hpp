@@ -143,6 +143,8 @@ struct leasehold::renewal::threading<sim::clock> {
         return thread{s.start(s.current()->owner, std::forward<Function>(function))};
     }
 
+    [[nodiscard]] static const void* this_thread() noexcept { return sim::scheduler::running().current(); }
+
     [[nodiscard]] static bool is_this(const thread& other) noexcept { return other.is_current(); }
 };
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace leasehold::inline v0::detail {
@@ -24,7 +23,7 @@ struct lock_target {
 // std::lock() of two leases of one name, which would go from one to the other for ever.
 class locked_name {
 public:
-    explicit locked_name(const lock_target& of) : of_{of}
+    locked_name(const lock_target& of, const void* thread) : of_{of}, thread_{thread}
     {
         registry& all = instance();
         const std::lock_guard lock{all.mutex};
@@ -34,22 +33,22 @@ public:
     locked_name(const locked_name&) = delete;
     locked_name& operator=(const locked_name&) = delete;
 
-    [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
+    [[nodiscard]] const void* thread() const noexcept { return thread_; }
 
     // The lease by which this thread holds the target, if it does: told by its locks.
-    static const void* holder_of_this_thread(const lock_target& target)
+    static const void* holder_of(const lock_target& target, const void* thread)
     {
         registry& all = instance();
         const std::lock_guard lock{all.mutex};
         const auto found = std::ranges::find_if(all.names, [&](const locked_name* each) {
-            return each->thread_ == std::this_thread::get_id() && each->of_ == target && each->held();
+            return each->thread_ == thread && each->of_ == target && each->held();
         });
         return found == all.names.end() ? nullptr : (*found)->owner();
     }
 
     // Whether this thread, which tries the target by `tried`, goes from one lease of the name to another and back, each of which
     // is in the way of the other.
-    static bool goes_in_circles(const lock_target& target, const void* tried)
+    static bool goes_in_circles(const lock_target& target, const void* thread, const void* tried)
     {
         struct conflict {
             const void* holder = nullptr;
@@ -57,7 +56,7 @@ public:
             int swaps = 0;
         };
         thread_local conflict last;
-        const void* const holder = holder_of_this_thread(target);
+        const void* const holder = holder_of(target, thread);
         if (!holder || holder == tried) return false;
         const bool swapped = last.holder == tried && last.tried == holder;
         last = {holder, tried, swapped ? last.swaps + 1 : 0};
@@ -95,38 +94,43 @@ private:
     [[nodiscard]] virtual const void* owner() const noexcept = 0;
 
     const lock_target of_;
-    const std::thread::id thread_ = std::this_thread::get_id();
+    const void* const thread_;
     std::list<locked_name*>::iterator position_;
 };
 
 // The guards that the lock() of one lease keeps, one for each thread: a thread whose lock was lost, and is locked by another one
 // since, unlocks its own.
-template <class Guard>
+template <class Guard, class Threads>
 class thread_locks {
 public:
     explicit thread_locks(const lock_target& of) noexcept : of_{of} {}
     thread_locks(const thread_locks&) = delete;
     thread_locks& operator=(const thread_locks&) = delete;
 
-    [[nodiscard]] bool held_by_this_thread() const { return locked_name::holder_of_this_thread(of_) != nullptr; }
+    [[nodiscard]] bool held_by_this_thread() const { return locked_name::holder_of(of_, Threads::this_thread()) != nullptr; }
 
-    [[nodiscard]] bool goes_in_circles() const { return locked_name::goes_in_circles(of_, this); }
+    [[nodiscard]] bool goes_in_circles() const { return locked_name::goes_in_circles(of_, Threads::this_thread(), this); }
 
     // May throw std::bad_alloc: `guard` is released then. What this thread had here before, and lost, is released too.
     void keep(Guard guard)
     {
-        const Guard lost = take();
+        Guard lost;
         const std::lock_guard lock{mutex_};
+        if (const auto found = mine(); found != entries_.end()) {
+            lost = std::move(found->guard);
+            entries_.erase(found);
+        }
         entries_.emplace_front(of_, this, std::move(guard));
     }
 
-    // Empty where this thread has none.
+    // Of this thread; of another one where it has none, since a lock may be handed from thread to thread. Empty where nobody has.
     Guard take() noexcept
     {
         Guard taken;
         std::list<entry> gone;
         const std::lock_guard lock{mutex_};
-        const auto found = mine();
+        auto found = mine();
+        if (found == entries_.end()) found = std::ranges::find_if(entries_, [](const entry& each) { return each.guard.held(); });
         if (found == entries_.end()) return taken;
         taken = std::move(found->guard);
         gone.splice(gone.begin(), entries_, found);
@@ -144,7 +148,7 @@ public:
 
 private:
     struct entry final : locked_name {
-        entry(const lock_target& target, const void* of, Guard kept) : locked_name{target}, lease{of}, guard{std::move(kept)} {}
+        entry(const lock_target& target, const void* of, Guard kept) : locked_name{target, Threads::this_thread()}, lease{of}, guard{std::move(kept)} {}
         ~entry() { unlink(); }
         [[nodiscard]] bool held() const noexcept override { return guard.held(); }
         [[nodiscard]] const void* owner() const noexcept override { return lease; }
@@ -155,7 +159,7 @@ private:
 
     auto mine() const noexcept
     {
-        return std::ranges::find(entries_, std::this_thread::get_id(), &locked_name::thread);
+        return std::ranges::find(entries_, Threads::this_thread(), &locked_name::thread);
     }
 
     const lock_target of_;

@@ -23,6 +23,13 @@ struct threading {
         return detail::quiet_thread(std::forward<Function>(function));
     }
 
+    /// Of the calling thread; no other that lives has it.
+    [[nodiscard]] static const void* this_thread() noexcept
+    {
+        static thread_local const char here = 0;
+        return &here;
+    }
+
     [[nodiscard]] static bool is_this(const thread& other) noexcept { return other.get_id() == std::this_thread::get_id(); }
 };
 

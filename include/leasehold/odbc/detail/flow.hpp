@@ -77,7 +77,19 @@ fault take_as_remembered(Database& db, std::int64_t hint, grant_answer& answer, 
 }
 
 // A duplicate key: of several that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
-// a unique index which is not the conflict target. The next try sees that row.
+// a unique index which is not the conflict target. The next try sees that row. Of one owner's, those who insert and the one who
+// takes over from the first wait for each other: so where nobody else has it after that, it is worth another try.
+template <class Database>
+fault run_grant(Database& db, statement which)
+{
+    fault failed = db.run(which);
+    for (int look = 1; failed == fault::duplicate_key && look < max_looks; ++look) failed = db.run(which);
+    if (failed != fault::lock_timeout) return failed;
+    if (const fault unread = db.run(statement::read); unread != fault::none) return unread;
+    const bool ours = db.found() && db.number(column::live) != 0 && db.number(column::whose) == owner_is_us;
+    return ours ? db.run(which) : failed;
+}
+
 template <class Database>
 fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answer)
 {
@@ -87,8 +99,7 @@ fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answ
                                                    : take_as_remembered(db, hint, answer, answered, statement::take);
         if (early != fault::none || answered) return early;
     }
-    fault failed = db.run(statement::grant);
-    for (int look = 1; failed == fault::duplicate_key && look < max_looks; ++look) failed = db.run(statement::grant);
+    const fault failed = run_grant(db, statement::grant);
     if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
     if (failed != fault::none) return failed;
     if (!db.found()) return busy_after_reading(db, answer);

@@ -17,11 +17,7 @@ namespace leasehold::inline v0::odbc::detail {
 template <class Database>
 fault locking_grant_in_one_statement(Database& db, statement which, grant_answer& answer, bool& locked)
 {
-    fault failed = fault::none;
-    for (int look = 0; look < max_looks; ++look) {
-        failed = db.run(which);
-        if (failed != fault::duplicate_key) break;
-    }
+    const fault failed = run_grant(db, which);
     if (failed == fault::lock_timeout) {
         locked = true;  // not known
         return busy_after_reading(db, answer);

@@ -129,8 +129,25 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_met_another_in_the_same_instant
         db.one_statement = true;
         BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
         check_busy(answer, 3, 900us);
-        BOOST_TEST((db.asked == statements{statement::grant, statement::read}));
+        BOOST_TEST((db.asked == (met.failed == fault::none ? statements{statement::grant, statement::read}
+                                                           : statements{statement::grant, statement::read, statement::read})));
     }
+}
+
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_waited_in_vain_for_its_own_owner_is_tried_once_more)
+{
+    grant_answer answer;
+    scripted_database db{fails(fault::lock_timeout), shows_row(3, us, live, 900), shows_grant(true, 4, 0, false)};
+    db.one_statement = true;
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
+    check_granted(answer, 4, false);
+    BOOST_TEST((db.asked == statements{statement::grant, statement::read, statement::grant}));
+
+    scripted_database fenced{fails(fault::lock_timeout), shows_row(3, us, live, 900), fails(fault::lock_timeout),
+                             shows_row(3, us, live, 900)};
+    fenced.one_statement = true;
+    BOOST_TEST(od::grant_flow(fenced, 0, answer) == fault::none);
+    check_busy(answer, 3, 900us);
 }
 
 BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_repeated_after_a_duplicate_key_and_not_for_ever)

@@ -134,7 +134,7 @@ private:
         guard g = t.right->try_acquire(ec);
         watch.check(0, 2);
         if (ec) return failed("try_acquire", ec, g);
-        if (g) return hold(t, std::move(g));
+        if (!g.empty()) return hold(t, std::move(g));
         const call_record& last = store_.last();
         const bool mine = last.caller == world_.time.current() && last.ended == world_.time.now();
         if (mine && last.failed && !world_.time.draining())
@@ -149,7 +149,7 @@ private:
         guard g = t.right->try_acquire_for(leasehold::duration{at_most}, ec);
         watch.check(at_most, 2);
         if (ec) return failed("try_acquire_for", ec, g);
-        if (g) return hold(t, std::move(g));
+        if (!g.empty()) return hold(t, std::move(g));
         if (watch.elapsed() < at_most && !world_.time.draining())
             world_.fail("a wait lasts its time",
                         self_.label + " gave up after " + seconds(watch.elapsed()) + " of " + seconds(at_most));
@@ -162,7 +162,7 @@ private:
         std::error_code ec;
         guard g = t.right->acquire(ec, cancel.token());
         if (ec) return failed("acquire", ec, g);
-        if (g) return hold(t, std::move(g));
+        if (!g.empty()) return hold(t, std::move(g));
         if (!cancel.token().stop_requested())
             world_.fail("a wait lasts its time", self_.label + ": acquire() gave up although nobody cancelled it");
         cancellations_.check(cancel);
@@ -256,7 +256,7 @@ private:
     void failed(const char* what, const std::error_code& ec, const guard& g)
     {
         world_.tell(self_, 'f', ec.value(), [&] { return std::string{what} + ": " + ec.message(); });
-        if (g) world_.fail("an error holds nothing", self_.label + ": " + what + " failed and gave a guard");
+        if (!g.empty()) world_.fail("an error holds nothing", self_.label + ": " + what + " failed and gave a guard");
     }
 
     void hold(thing& t, guard g)
@@ -376,7 +376,7 @@ private:
             if (world_.time.draining()) return;
             if (ec) sleep(p.ttl / 10);
         } while (ec && watch.elapsed() < bound);
-        if (!g)
+        if (g.empty())
             return world_.fail("somebody holds in the end", self_.label + " did not get '" + std::string{t.right->name()} +
                                                                 "' within " + seconds(bound) +
                                                                 (ec ? ": " + ec.message() : ""));

@@ -120,10 +120,8 @@ public:
     std::optional<term_release> end_here(const term_ptr& ended) noexcept
     {
         const std::lock_guard lock{mutex_};
-        const bool lost = ended->machine.overrun(clock_.now());
-        if (!lost) ended->machine.ended();
+        if (!ended->machine.overrun(clock_.now())) ended->machine.ended();
         ended->deadline.store(term::over, std::memory_order_release);
-        if (lost) tell_loss(ended);
         if (ended->refused) return std::nullopt;
         return term_release{name_, owner_, ended->token, std::max(ended->keep_closed_until - clock_.now(), duration::zero())};
     }
@@ -135,7 +133,8 @@ public:
         waiting::released(store_, name_);
         const std::lock_guard lock{mutex_};
         // Its holder ended it, but whoever has its stop token went on believing in a term that had been lost.
-        if (outcome == release_outcome::lost) tell_loss(ended);
+        const bool overrun = ended->machine.phase() == term_phase::lost;
+        if (outcome == release_outcome::lost || (outcome == release_outcome::unknown && overrun)) tell_loss(ended);
         if (newest_ != ended) return;
         newest_.reset();
         keep_spare(ended);

@@ -28,6 +28,7 @@ namespace leasehold::inline v0::dialect {
     set_piece("{expiry columns}", "{version} bigint not null, {ttl} bigint not null");
     set_piece("{expiry names}", "{version}, {ttl}");
     set_piece("{expiry of no lease}", "0, 0");
+    set_piece("{expiry}", "{ttl}");
 
     d.observes = true;
     d.single_statement_grant = false;

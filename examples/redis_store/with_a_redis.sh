@@ -15,11 +15,12 @@ server=$!
 trap 'kill "$server" 2>/dev/null || true; wait "$server" || true; rm -rf "$folder"' EXIT
 
 for ((tries = 0; tries < 500; ++tries)); do
-    [ ! -S "$folder/socket" ] || break
+    # The socket is there a moment before the server listens on it.
+    [ "$(redis-cli -s "$folder/socket" ping 2>/dev/null)" != PONG ] || break
     kill -0 "$server" 2>/dev/null || break
     sleep 0.02
 done
-if [ ! -S "$folder/socket" ]; then
+if [ "$(redis-cli -s "$folder/socket" ping 2>/dev/null)" != PONG ]; then
     echo "redis-server does not start:" >&2
     cat "$folder/log" >&2
     exit 1

@@ -84,7 +84,9 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
     verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
     if (!found.known && is_dead(connection)) found = {fault::connection_lost, advice::lost, true};
     result.kind = found.kind;
-    result.details.advice = found.advice == advice::driver ? driver_advice(result.details.server_message) : found.advice;
+    // By its text: each translation unit may have a literal of its own.
+    const bool needs_driver = std::string_view{found.advice} == advice::driver;
+    result.details.advice = needs_driver ? driver_advice(result.details.server_message) : found.advice;
     result.details.server_message = shown(std::move(result.details.server_message), secrets);
     return result;
 }

@@ -4,13 +4,10 @@
 
 #include <leasehold/detail/guarded.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/lease_record.hpp>
 #include <leasehold/odbc/detail/fence_access.hpp>
-#include <leasehold/odbc/detail/fence_connection.hpp>
-#include <leasehold/odbc/detail/fence_flow.hpp>
+#include <leasehold/odbc/detail/fence_term.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,38 +20,6 @@ inline constexpr const char* fence_needs_a_transaction =
     "leasehold: fence: the connection is in autocommit mode, in which a fence would end with its own statement; set"
     " SQL_ATTR_AUTOCOMMIT to SQL_AUTOCOMMIT_OFF, and end the transaction with SQLEndTran";
 
-// Fills in `ec` and the details where it fails.
-template <class Guard, class Store>
-bool fence_at(Store& store, SQLHDBC connection, const Guard& guard, std::error_code& ec, store_diagnostics& details)
-{
-    const configuration& config = fence_access::configuration_of(store);
-    fence_connection on{connection, config.secrets()};
-    on.set_term(guard.name(), guard.owner(), guard.token());
-
-    bool autocommit = false;
-    fence_answer answer = fence_answer::over;
-    fault failed = on.read_autocommit(autocommit);
-    const auto sql = failed == fault::none ? config.program_for(on.info(SQL_DBMS_NAME), on.info(SQL_DBMS_VER)) : nullptr;
-    if (failed == fault::none) failed = look_for_transaction(on, sql->fence(), autocommit);
-    if (failed == fault::none && autocommit) {
-        ec = std::make_error_code(std::errc::invalid_argument);
-        return false;
-    }
-    // By observation no database says that a term is over, before it has been taken; the holder's store does.
-    if (config.seen().has_run_out(guard.name(), guard.token().value(), observations::now())) return false;
-    if (failed == fault::none) failed = fence_flow(on, sql->fence(), answer);
-    if (failed != fault::none) {
-        ec = make_error_code(errc_of(failed));
-        details = std::move(on.last_report().details);
-        return false;
-    }
-    if (answer != fence_answer::unsettled) return answer == fence_answer::current;
-    // On a connection of the store, which has no transaction and so sees the row as it is. Its token can't change any more.
-    const std::optional<lease_record> now = store.inspect(guard.name(), ec);
-    if (ec) details = store.diagnostics();
-    return !ec && now && now->token == guard.token() && now->owner == guard.owner();
-}
-
 template <class Guard>
 bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_diagnostics& details)
 {
@@ -62,7 +27,8 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
     static_assert(possible, "a fence needs a lease in a database: its store must be a basic_odbc_store");
     ec.clear();
     if constexpr (possible) {
-        if (guard.held()) return fence_at(innermost(*guard.store()), connection, guard, ec, details);
+        if (guard.held())
+            return fence_term(fence_access::impl_of(innermost(*guard.store())), connection, guard.name(), guard.owner(), guard.token(), ec, details);
     }
     return false;
 }

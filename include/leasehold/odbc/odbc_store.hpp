@@ -2,26 +2,29 @@
 #ifndef LEASEHOLD_ODBC_ODBC_STORE_HPP
 #define LEASEHOLD_ODBC_ODBC_STORE_HPP
 
-#include <leasehold/duration.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/config.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/limits.hpp>
-#include <leasehold/odbc/detail/call.hpp>
-#include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/fault.hpp>
-#include <leasehold/odbc/detail/lease_calls.hpp>
+#include <leasehold/odbc/detail/store_impl.hpp>
 #include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/dialect/generic.hpp>
+#include <leasehold/odbc/dialect/mariadb.hpp>
+#include <leasehold/odbc/dialect/postgresql.hpp>
+#include <leasehold/odbc/dialect/sqlite.hpp>
 #include <leasehold/odbc/expiry/concept.hpp>
 #include <leasehold/odbc/expiry/expiry_by_observation.hpp>
 #include <leasehold/odbc/expiry/expiry_by_server_clock.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/release_watch.hpp>
 #include <leasehold/store/concept.hpp>
-#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/store_diagnostics.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -77,9 +80,7 @@ public:
         if (connection_string.find('\0') != std::string::npos)
             leasehold::detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument),
                                                        "leasehold: the connection string must not contain a NUL"});
-        config_ = std::make_shared<const odbc::detail::configuration>(std::move(connection_string), std::move(options),
-                                                                      &describe);
-        calls_ = std::make_unique<odbc::detail::lease_calls>(config_, Dialect::in_process);
+        impl_ = std::make_unique<odbc::detail::store_impl>(std::move(connection_string), std::move(options), &describe, Dialect::in_process);
     }
     basic_odbc_store(const basic_odbc_store&) = delete;
     basic_odbc_store& operator=(const basic_odbc_store&) = delete;
@@ -91,7 +92,7 @@ public:
     {
         if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
-        return calls_->acquire(name, owner, ttl, on.failed);
+        return impl_->try_acquire(name, owner, ttl, on.failed);
     }
 
     /// lease_store: true if that very term was unexpired and now ends `ttl` from now.
@@ -100,7 +101,7 @@ public:
     {
         if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
-        return calls_->renew(name, owner, token, ttl, on.failed);
+        return impl_->renew(name, owner, token, ttl, on.failed);
     }
 
     /// lease_store: true if that very term was unexpired and has ended. After a lost connection the row is read back.
@@ -109,39 +110,40 @@ public:
     {
         if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
-        return calls_->release(name, owner, token, keep_closed, on.failed);
+        return impl_->release(name, owner, token, keep_closed, on.failed);
     }
 
     /// batching_store: how many terms go into one statement; 1 where the database can't, terms expire by observation, or
     /// nothing has been asked of the database yet.
-    [[nodiscard]] std::size_t batch_size() const noexcept { return config_->batch_size(); }
+    [[nodiscard]] std::size_t batch_size() const noexcept { return impl_->batch_size(); }
 
     /// batching_store: one statement for the terms of one ttl; where it doesn't answer for all, smaller ones, and in the end one
     /// each.
     void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
     {
         calling on{*this, ec};
-        calls_->renew_many(renewals, answers, within, on.failed);
+        impl_->renew_many(renewals, answers, within, on.failed);
     }
 
     /// batching_store: the same, each statement a transaction; those with session locks or keep_closed one by one.
     void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
     {
         calling on{*this, ec};
-        calls_->release_many(releases, answers, on.failed);
+        impl_->release_many(releases, answers, on.failed);
     }
 
     /// lease_store: what is held now; the owner is empty where a release still keeps the name closed.
     [[nodiscard]] std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
     {
         if (refuses(leasehold::detail::refusal_of(name), ec)) return {};
-        return call({operation::inspect, name, {}, 0, {}}, ec).record;
+        calling on{*this, ec};
+        return impl_->inspect(name, on.failed);
     }
 
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).
     [[nodiscard]] odbc::release_watch watch_release(std::string_view name, waker& to_wake)
     {
-        return {calls_->line(), name, to_wake};
+        return {impl_->line(), name, to_wake};
     }
 
     /// See waiting::queueing_store.
@@ -150,7 +152,7 @@ public:
     /// polled_store: SQLite is asked in a few microseconds, and can't wake anybody.
     [[nodiscard]] poll_pauses pauses() const noexcept
     {
-        if (Dialect::in_process || config_->likely_in_process())
+        if (Dialect::in_process || impl_->likely_in_process())
             return {std::chrono::milliseconds{1}, std::chrono::milliseconds{4}};
         return {};
     }
@@ -162,7 +164,8 @@ public:
             ec.clear();
             return {};
         }
-        return call({operation::list, prefix, {}, 0, {}}, ec).records;
+        calling on{*this, ec};
+        return impl_->list(prefix, on.failed);
     }
     /// The same, of all names.
     [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) { return list({}, ec); }
@@ -180,7 +183,8 @@ public:
     bool force_release(std::string_view name, std::error_code& ec)
     {
         if (refuses(leasehold::detail::refusal_of(name), ec)) return false;
-        return call({operation::force_release, name, {}, 0, {}}, ec).yes && !ec;
+        calling on{*this, ec};
+        return impl_->force_release(name, on.failed);
     }
     /// The same; throws store_error, or std::system_error with errc::invalid_name.
     bool force_release(std::string_view name)
@@ -214,7 +218,7 @@ public:
             return 0;
         }
         calling on{*this, ec};
-        return calls_->purge(unused_for, on.failed);
+        return impl_->purge(unused_for, on.failed);
     }
     /// The same; throws store_error, or std::system_error with std::errc::invalid_argument.
     std::size_t purge(duration unused_for)
@@ -231,7 +235,11 @@ public:
 
     /// Creates the table if it is not there; safe from many processes at once. Does nothing, and so needs no right to
     /// create, where the table with its columns is there.
-    void create_schema(std::error_code& ec) { call({operation::create_schema, {}, {}, 0, {}}, ec); }
+    void create_schema(std::error_code& ec)
+    {
+        calling on{*this, ec};
+        impl_->create_schema(on.failed);
+    }
     /// The same; throws store_error.
     void create_schema()
     {
@@ -243,8 +251,8 @@ public:
     /// What create_schema() would run, for those who do it by hand. Connects if the database isn't known yet.
     [[nodiscard]] std::vector<std::string> schema_sql(std::error_code& ec)
     {
-        call({operation::connect, {}, {}, 0, {}}, ec);
-        return ec ? std::vector<std::string>{} : config_->program_for({}, {})->schema();
+        calling on{*this, ec};
+        return impl_->schema_sql(on.failed);
     }
     /// The same; throws store_error.
     [[nodiscard]] std::vector<std::string> schema_sql()
@@ -262,15 +270,15 @@ public:
     }
 
     /// odbc_options::call_timeout.
-    [[nodiscard]] duration call_timeout() const noexcept { return config_->options().call_timeout; }
+    [[nodiscard]] duration call_timeout() const noexcept { return impl_->options().call_timeout; }
     /// The options it was made with.
-    [[nodiscard]] const odbc_options& options() const noexcept { return config_->options(); }
+    [[nodiscard]] const odbc_options& options() const noexcept { return impl_->options(); }
     /// Calls given up so far because the driver did not return in time.
-    [[nodiscard]] std::uint64_t abandoned_calls() const { return calls_->sessions().abandoned_calls(); }
+    [[nodiscard]] std::uint64_t abandoned_calls() const { return impl_->abandoned_calls(); }
     /// Of these, those whose driver has still not returned.
-    [[nodiscard]] std::size_t hanging_calls() const { return calls_->sessions().hanging(); }
+    [[nodiscard]] std::size_t hanging_calls() const { return impl_->hanging_calls(); }
     /// Connections the store has now.
-    [[nodiscard]] std::size_t sessions() const { return calls_->sessions().sessions(); }
+    [[nodiscard]] std::size_t sessions() const { return impl_->sessions(); }
 
 private:
     friend struct odbc::detail::fence_access;
@@ -279,8 +287,6 @@ private:
     {
         return Expiry::applied_to(Dialect::describe(at));
     }
-
-    using operation = odbc::detail::operation;
 
     [[nodiscard]] bool is_purgeable(duration unused_for) const noexcept
     {
@@ -326,19 +332,12 @@ private:
         std::error_code& ec_;
     };
 
-    odbc::detail::answer call(const odbc::detail::request& asked, std::error_code& ec) const
-    {
-        calling on{*this, ec};
-        return calls_->call(asked, on.failed);
-    }
-
     void throw_if(std::error_code ec, std::string_view doing) const
     {
         if (ec) leasehold::detail::raise(store_error{ec, doing, diagnostics()});
     }
 
-    std::shared_ptr<const odbc::detail::configuration> config_;
-    std::unique_ptr<odbc::detail::lease_calls> calls_;
+    std::unique_ptr<odbc::detail::store_impl> impl_;
     std::unique_ptr<waiting::local_queue> waiters_ = std::make_unique<waiting::local_queue>();
 };
 
@@ -351,5 +350,11 @@ using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_obser
 static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store>);
 
 }  // namespace leasehold::inline v0
+
+#ifdef LEASEHOLD_SEPARATE_COMPILATION
+#include <leasehold/odbc/detail/compiled_once.hpp>
+#else
+#include <leasehold/odbc/src.hpp>
+#endif
 
 #endif

@@ -3,12 +3,18 @@
 #define LEASEHOLD_ODBC_RELEASE_WATCH_HPP
 
 #include <leasehold/clock/waker.hpp>
-#include <leasehold/odbc/detail/waiting_line.hpp>
+#include <leasehold/detail/config.hpp>
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace leasehold::inline v0::odbc {
+
+namespace detail {
+class place_in_line;
+class waiting_line;
+}  // namespace detail
 
 /// What basic_odbc_store::watch_release() returns; see notifying_store.
 ///
@@ -17,25 +23,19 @@ namespace leasehold::inline v0::odbc {
 class release_watch {
 public:
     /// Made by basic_odbc_store::watch_release().
-    release_watch(detail::waiting_line& line, std::string_view name, waker& to_wake)
-        : line_{line}, name_{name}, place_{line.enter(name, to_wake)}
-    {
-    }
+    LEASEHOLD_DECL release_watch(detail::waiting_line& line, std::string_view name, waker& to_wake);
     release_watch(const release_watch&) = delete;
     release_watch& operator=(const release_watch&) = delete;
-    ~release_watch()
-    {
-        if (place_) line_.leave(name_, *place_);
-    }
+    LEASEHOLD_DECL ~release_watch();
 
     /// True while a session of its own is in line, and lines have not been waited in in vain. False too where there is no such
     /// line (SQLite), or no session for it.
-    [[nodiscard]] bool live() const { return place_ && place_->live() && line_.patience().is_whole(); }
+    [[nodiscard]] LEASEHOLD_DECL bool live() const;
 
 private:
     detail::waiting_line& line_;
     std::string name_;
-    detail::waiting_line::place_pointer place_;
+    std::shared_ptr<detail::place_in_line> place_;
 };
 
 }  // namespace leasehold::inline v0::odbc

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_FAULT_HPP
 
 #include <leasehold/error.hpp>
+#include <leasehold/store_diagnostics.hpp>
 
 #include <cstdint>
 
@@ -21,6 +22,14 @@ enum class fault : std::uint8_t {
     timeout,          // no answer in time; what the statement did is unknown
     schema_missing,
     failure  // anything else
+};
+
+// What a call of the store came to, if it failed.
+struct failure {
+    fault kind = fault::none;
+    store_diagnostics details{};
+
+    explicit operator bool() const noexcept { return kind != fault::none; }
 };
 
 constexpr errc errc_of(fault kind) noexcept

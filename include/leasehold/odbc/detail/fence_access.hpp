@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_FENCE_ACCESS_HPP
 #define LEASEHOLD_ODBC_DETAIL_FENCE_ACCESS_HPP
 
+#include <leasehold/odbc/detail/store_impl.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <type_traits>
@@ -31,9 +32,9 @@ using innermost_store_of =
 // What a fence must know of a store: the SQL of its table.
 struct fence_access {
     template <class Store>
-    static const configuration& configuration_of(const Store& store) noexcept
+    static store_impl& impl_of(Store& store) noexcept
     {
-        return *store.config_;
+        return *store.impl_;
     }
 };
 

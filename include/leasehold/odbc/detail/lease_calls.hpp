@@ -7,6 +7,7 @@
 #include <leasehold/odbc/detail/batch.hpp>
 #include <leasehold/odbc/detail/call.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
+#include <leasehold/odbc/detail/fault.hpp>
 #include <leasehold/odbc/detail/held_locks.hpp>
 #include <leasehold/odbc/detail/lock_order.hpp>
 #include <leasehold/odbc/detail/pool.hpp>
@@ -31,14 +32,6 @@
 #include <vector>
 
 namespace leasehold::inline v0::odbc::detail {
-
-// What a call of the store came to, if it failed.
-struct failure {
-    fault kind = fault::none;
-    store_diagnostics details{};
-
-    explicit operator bool() const noexcept { return kind != fault::none; }
-};
 
 // The operations of one store: which session carries out a request, and what becomes of the session lock that goes with a
 // term. Thread-safe.

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DIALECT_GENERIC_HPP
 #define LEASEHOLD_ODBC_DIALECT_GENERIC_HPP
 
+#include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/description.hpp>
 #include <leasehold/odbc/dialect/observing_sql.hpp>
 
@@ -39,6 +40,8 @@ struct generic {
         return observing(std::move(d));
     }
 };
+
+static_assert(odbc_dialect<generic>);
 
 }  // namespace leasehold::inline v0::dialect
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DIALECT_MARIADB_HPP
 #define LEASEHOLD_ODBC_DIALECT_MARIADB_HPP
 
+#include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/description.hpp>
 
 #include <chrono>
@@ -176,6 +177,8 @@ private:
         return l;
     }
 };
+
+static_assert(odbc_dialect<mariadb>);
 
 }  // namespace leasehold::inline v0::dialect
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DIALECT_POSTGRESQL_HPP
 #define LEASEHOLD_ODBC_DIALECT_POSTGRESQL_HPP
 
+#include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/description.hpp>
 
 #include <chrono>
@@ -216,6 +217,8 @@ private:
         return l;
     }
 };
+
+static_assert(odbc_dialect<postgresql>);
 
 }  // namespace leasehold::inline v0::dialect
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DIALECT_SQLITE_HPP
 #define LEASEHOLD_ODBC_DIALECT_SQLITE_HPP
 
+#include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/description.hpp>
 
 #include <string>
@@ -91,6 +92,8 @@ private:
         return b;
     }
 };
+
+static_assert(odbc_dialect<sqlite>);
 
 }  // namespace leasehold::inline v0::dialect
 

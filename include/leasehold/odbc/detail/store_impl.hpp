@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_STORE_IMPL_HPP
+#define LEASEHOLD_ODBC_DETAIL_STORE_IMPL_HPP
+
+#include <leasehold/detail/config.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/odbc_options.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+class configuration;
+class lease_calls;
+class waiting_line;
+
+// All of basic_odbc_store that does not depend on its policies, behind a wall: who includes the store sees neither ODBC nor what
+// is made of it. Defined in odbc/src.hpp. Rethrows what was thrown underneath. Thread-safe.
+class store_impl {
+public:
+    using describe_function = dialect::description (*)(const dialect::circumstances&);
+
+    LEASEHOLD_DECL store_impl(std::string connection_string, odbc_options options, describe_function describe, bool in_process);
+    store_impl(const store_impl&) = delete;
+    store_impl& operator=(const store_impl&) = delete;
+    LEASEHOLD_DECL ~store_impl();
+
+    LEASEHOLD_DECL acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, failure& why);
+    LEASEHOLD_DECL bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why);
+    LEASEHOLD_DECL bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why);
+    LEASEHOLD_DECL std::optional<lease_record> inspect(std::string_view name, failure& why);
+
+    LEASEHOLD_DECL void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, failure& why);
+    LEASEHOLD_DECL void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, failure& why);
+
+    LEASEHOLD_DECL std::vector<lease_record> list(std::string_view prefix, failure& why);
+    LEASEHOLD_DECL bool force_release(std::string_view name, failure& why);
+    LEASEHOLD_DECL std::size_t purge(duration unused_for, failure& why);
+    LEASEHOLD_DECL void create_schema(failure& why);
+    LEASEHOLD_DECL std::vector<std::string> schema_sql(failure& why);
+
+    [[nodiscard]] LEASEHOLD_DECL waiting_line& line() noexcept;
+    [[nodiscard]] LEASEHOLD_DECL const configuration& config() const noexcept;
+    [[nodiscard]] LEASEHOLD_DECL const odbc_options& options() const noexcept;
+    [[nodiscard]] LEASEHOLD_DECL std::size_t batch_size() const noexcept;
+    [[nodiscard]] LEASEHOLD_DECL bool likely_in_process() const noexcept;
+    [[nodiscard]] LEASEHOLD_DECL std::uint64_t abandoned_calls() const;
+    [[nodiscard]] LEASEHOLD_DECL std::size_t hanging_calls() const;
+    [[nodiscard]] LEASEHOLD_DECL std::size_t sessions() const;
+
+private:
+    std::shared_ptr<const configuration> config_;
+    std::unique_ptr<lease_calls> calls_;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_SRC_HPP
+#define LEASEHOLD_ODBC_SRC_HPP
+
+/// The definitions behind <leasehold/odbc/odbc_store.hpp>. It includes them itself, unless LEASEHOLD_SEPARATE_COMPILATION is defined:
+/// then one file of the program includes this one.
+
+#include <leasehold/detail/config.hpp>
+#include <leasehold/odbc/detail/call.hpp>
+#include <leasehold/odbc/detail/configuration.hpp>
+#include <leasehold/odbc/detail/lease_calls.hpp>
+#include <leasehold/odbc/detail/store_impl.hpp>
+#include <leasehold/odbc/detail/waiting_line.hpp>
+#include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/dialect/generic.hpp>
+#include <leasehold/odbc/dialect/mariadb.hpp>
+#include <leasehold/odbc/dialect/postgresql.hpp>
+#include <leasehold/odbc/dialect/sqlite.hpp>
+#include <leasehold/odbc/release_watch.hpp>
+
+#ifdef LEASEHOLD_SEPARATE_COMPILATION
+#include <leasehold/odbc/detail/compiled_once.hpp>
+#include <leasehold/odbc/detail/fence_src.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#endif
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0 {
+
+namespace odbc::detail {
+
+LEASEHOLD_DECL store_impl::store_impl(std::string connection_string, odbc_options options, describe_function describe, bool in_process)
+    : config_{std::make_shared<const configuration>(std::move(connection_string), std::move(options), describe)},
+      calls_{std::make_unique<lease_calls>(config_, in_process)}
+{
+}
+
+LEASEHOLD_DECL store_impl::~store_impl() = default;
+
+LEASEHOLD_DECL acquire_result store_impl::try_acquire(std::string_view name, std::string_view owner, duration ttl, failure& why)
+{
+    return calls_->acquire(name, owner, ttl, why);
+}
+
+LEASEHOLD_DECL bool store_impl::renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
+{
+    return calls_->renew(name, owner, token, ttl, why);
+}
+
+LEASEHOLD_DECL bool store_impl::release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why)
+{
+    return calls_->release(name, owner, token, keep_closed, why);
+}
+
+LEASEHOLD_DECL std::optional<lease_record> store_impl::inspect(std::string_view name, failure& why)
+{
+    return calls_->call({operation::inspect, name, {}, 0, {}}, why).record;
+}
+
+LEASEHOLD_DECL void store_impl::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, failure& why)
+{
+    calls_->renew_many(renewals, answers, within, why);
+}
+
+LEASEHOLD_DECL void store_impl::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, failure& why)
+{
+    calls_->release_many(releases, answers, why);
+}
+
+LEASEHOLD_DECL std::vector<lease_record> store_impl::list(std::string_view prefix, failure& why)
+{
+    return calls_->call({operation::list, prefix, {}, 0, {}}, why).records;
+}
+
+LEASEHOLD_DECL bool store_impl::force_release(std::string_view name, failure& why)
+{
+    return calls_->call({operation::force_release, name, {}, 0, {}}, why).yes && !why;
+}
+
+LEASEHOLD_DECL std::size_t store_impl::purge(duration unused_for, failure& why) { return calls_->purge(unused_for, why); }
+
+LEASEHOLD_DECL void store_impl::create_schema(failure& why) { calls_->call({operation::create_schema, {}, {}, 0, {}}, why); }
+
+LEASEHOLD_DECL std::vector<std::string> store_impl::schema_sql(failure& why)
+{
+    calls_->call({operation::connect, {}, {}, 0, {}}, why);
+    return why ? std::vector<std::string>{} : config_->program_for({}, {})->schema();
+}
+
+LEASEHOLD_DECL waiting_line& store_impl::line() noexcept { return calls_->line(); }
+LEASEHOLD_DECL const configuration& store_impl::config() const noexcept { return *config_; }
+LEASEHOLD_DECL const odbc_options& store_impl::options() const noexcept { return config_->options(); }
+LEASEHOLD_DECL std::size_t store_impl::batch_size() const noexcept { return config_->batch_size(); }
+LEASEHOLD_DECL bool store_impl::likely_in_process() const noexcept { return config_->likely_in_process(); }
+LEASEHOLD_DECL std::uint64_t store_impl::abandoned_calls() const { return calls_->sessions().abandoned_calls(); }
+LEASEHOLD_DECL std::size_t store_impl::hanging_calls() const { return calls_->sessions().hanging(); }
+LEASEHOLD_DECL std::size_t store_impl::sessions() const { return calls_->sessions().sessions(); }
+
+}  // namespace odbc::detail
+
+namespace odbc {
+
+LEASEHOLD_DECL release_watch::release_watch(detail::waiting_line& line, std::string_view name, waker& to_wake)
+    : line_{line}, name_{name}, place_{line.enter(name, to_wake)}
+{
+}
+
+LEASEHOLD_DECL release_watch::~release_watch()
+{
+    if (place_) line_.leave(name_, *place_);
+}
+
+LEASEHOLD_DECL bool release_watch::live() const { return place_ && place_->live() && line_.patience().is_whole(); }
+
+}  // namespace odbc
+
+namespace dialect {
+
+LEASEHOLD_DECL description detected::describe(const circumstances& at)
+{
+    const auto is = [&at](std::string_view name) { return at.dbms_name.find(name) != std::string_view::npos; };
+    if (is("PostgreSQL")) return postgresql::describe(at);
+    if (is("MariaDB") || is("MySQL")) return mariadb::describe(at);
+    if (is("SQLite")) return sqlite::describe(at);
+    return generic::describe(at);
+}
+
+}  // namespace dialect
+
+#ifdef LEASEHOLD_SEPARATE_COMPILATION
+template class renewal::engine<steady_clock>;
+template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>;
+template class lease_guard<basic_lease<odbc_store>>;
+template class basic_lease<odbc_store>;
+#endif
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -7,7 +7,10 @@
 #include <contract/odbc_connection.hpp>
 
 #include <leasehold/odbc/detail/program.hpp>
-#include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/dialect/generic.hpp>
+#include <leasehold/odbc/dialect/mariadb.hpp>
+#include <leasehold/odbc/dialect/postgresql.hpp>
+#include <leasehold/odbc/dialect/sqlite.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -5,7 +5,10 @@
 #include "bare_connection.hpp"
 
 #include <leasehold/odbc/detail/session.hpp>
-#include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/dialect/generic.hpp>
+#include <leasehold/odbc/dialect/mariadb.hpp>
+#include <leasehold/odbc/dialect/postgresql.hpp>
+#include <leasehold/odbc/dialect/sqlite.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <chrono>

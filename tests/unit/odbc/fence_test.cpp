@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/odbc/detail/fence_flow.hpp>
-#include <leasehold/odbc/dialect/detected.hpp>
+#include <leasehold/odbc/dialect/generic.hpp>
+#include <leasehold/odbc/dialect/mariadb.hpp>
+#include <leasehold/odbc/dialect/postgresql.hpp>
+#include <leasehold/odbc/dialect/sqlite.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -20,7 +20,7 @@
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
-#include <leasehold/waiting/watch_release.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -328,12 +328,19 @@ private:
 
     attempt_result attempt(std::error_code& ec) noexcept
     {
+        waiting::no_ticket single;
+        return attempt(single, ec);
+    }
+
+    template <class Ticket>
+    attempt_result attempt(Ticket& ticket, std::error_code& ec) noexcept
+    {
         bool begun = false;
         detail::guarded(ec, [&] { begun = keeper().begin_attempt(); });
         if (!begun) return {.guard = {}, .closed = !ec};
         acquire_result result;
         const time_point sent = clock().now();
-        detail::guarded(ec, [&] { result = store().try_acquire(name(), owner(), terms().ttl, ec); });
+        detail::guarded(ec, [&] { result = waiting::try_acquire(store(), ticket, name(), owner(), terms().ttl, ec); });
         if (ec || !result.granted()) {
             keeper().attempt_failed();
             return {.guard = {}, .answer = result};
@@ -410,11 +417,11 @@ private:
 
     static void ignore_busy(const acquire_result&) noexcept {}
 
-    // The first in line asks the store; from before its first attempt on, a release can't be missed.
+    // The first of this process queues at the store.
     template <class OnBusy>
     attempt_result acquire_loop(const wait_limits& limits, waiting::wait_machine& machine, std::error_code& ec, OnBusy& on_busy)
     {
-        auto watch = waiting::watch_release(store(), name(), limits.to_wake);
+        auto ticket = waiting::enqueue(store(), name(), limits.to_wake);
         for (;;) {
             const waiting::wait_step step = machine.next(clock().now(), limits.stop.stop_requested());
             if (step.action == waiting::wait_action::give_up) return {};
@@ -422,10 +429,10 @@ private:
                 if (clock().wait_until(limits.to_wake, step.at)) machine.woken(clock().now());
                 continue;
             }
-            attempt_result tried = attempt(ec);
+            attempt_result tried = step.action == waiting::wait_action::attempt ? attempt(ticket, ec) : attempt(ec);
             if (!tried.guard.empty() || ec || tried.closed) return tried;
             on_busy(tried.answer);
-            machine.busy(clock().now(), tried.answer.remaining, watch.live());
+            machine.busy(clock().now(), tried.answer);
         }
     }
 

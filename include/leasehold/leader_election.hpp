@@ -14,7 +14,7 @@
 #include <leasehold/step_down_reason.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
-#include <leasehold/waiting/watch_release.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
 
 #include <algorithm>
 #include <chrono>

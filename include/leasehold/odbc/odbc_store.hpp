@@ -21,7 +21,7 @@
 #include <leasehold/odbc/expiry/expiry_by_observation.hpp>
 #include <leasehold/odbc/expiry/expiry_by_server_clock.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
-#include <leasehold/odbc/release_watch.hpp>
+#include <leasehold/odbc/queue_ticket.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 #include <leasehold/waiting/local_queue.hpp>
@@ -141,9 +141,13 @@ public:
     }
 
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).
-    [[nodiscard]] odbc::release_watch watch_release(std::string_view name, waker& to_wake)
+    [[nodiscard]] odbc::queue_ticket enqueue(std::string_view name, waker& to_wake) { return impl_->enqueue(name, to_wake); }
+    /// notifying_store: in the order of coming, across processes, where the database has session locks.
+    [[nodiscard]] acquire_result try_acquire(odbc::queue_ticket& ticket, std::string_view owner, duration ttl, std::error_code& ec)
     {
-        return {impl_->line(), name, to_wake};
+        if (refuses(leasehold::detail::refusal_of(ticket.name(), owner), ec)) return {};
+        calling on{*this, ec};
+        return impl_->try_acquire(ticket, owner, ttl, on.failed);
     }
 
     /// See waiting::queueing_store.

@@ -8,15 +8,15 @@
 #include <leasehold/detail/config.hpp>
 #include <leasehold/odbc/detail/call.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
-#include <leasehold/odbc/detail/lease_calls.hpp>
+#include <leasehold/odbc/detail/store_operations.hpp>
 #include <leasehold/odbc/detail/store_impl.hpp>
-#include <leasehold/odbc/detail/waiting_line.hpp>
+#include <leasehold/odbc/detail/waiting_ticket.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
 #include <leasehold/odbc/dialect/postgresql.hpp>
 #include <leasehold/odbc/dialect/sqlite.hpp>
-#include <leasehold/odbc/release_watch.hpp>
+#include <leasehold/odbc/queue_ticket.hpp>
 
 #ifdef LEASEHOLD_SEPARATE_COMPILATION
 #include <leasehold/odbc/detail/compiled_once.hpp>
@@ -38,7 +38,7 @@ namespace odbc::detail {
 
 LEASEHOLD_DECL store_impl::store_impl(std::string connection_string, odbc_options options, describe_function describe, bool in_process)
     : config_{std::make_shared<const configuration>(std::move(connection_string), std::move(options), describe)},
-      calls_{std::make_unique<lease_calls>(config_, in_process)}
+      operations_{std::make_unique<store_operations>(config_, in_process)}
 {
 }
 
@@ -46,78 +46,83 @@ LEASEHOLD_DECL store_impl::~store_impl() = default;
 
 LEASEHOLD_DECL acquire_result store_impl::try_acquire(std::string_view name, std::string_view owner, duration ttl, failure& why)
 {
-    return calls_->acquire(name, owner, ttl, why);
+    return operations_->try_acquire(name, owner, ttl, why);
 }
+
+LEASEHOLD_DECL acquire_result store_impl::try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl, failure& why)
+{
+    return operations_->try_acquire(*ticket.place_, owner, ttl, why);
+}
+
+LEASEHOLD_DECL queue_ticket store_impl::enqueue(std::string_view name, waker& to_wake) { return {*this, operations_->enqueue(name, to_wake)}; }
+
+LEASEHOLD_DECL void store_impl::leave(waiting_ticket& place) noexcept { operations_->leave(place); }
 
 LEASEHOLD_DECL bool store_impl::renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
 {
-    return calls_->renew(name, owner, token, ttl, why);
+    return operations_->renew(name, owner, token, ttl, why);
 }
 
 LEASEHOLD_DECL bool store_impl::release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why)
 {
-    return calls_->release(name, owner, token, keep_closed, why);
+    return operations_->release(name, owner, token, keep_closed, why);
 }
 
 LEASEHOLD_DECL std::optional<lease_record> store_impl::inspect(std::string_view name, failure& why)
 {
-    return calls_->call({operation::inspect, name, {}, 0, {}}, why).record;
+    return operations_->call({operation::inspect, name, {}, 0, {}}, why).record;
 }
 
 LEASEHOLD_DECL void store_impl::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, failure& why)
 {
-    calls_->renew_many(renewals, answers, within, why);
+    operations_->renew_many(renewals, answers, within, why);
 }
 
 LEASEHOLD_DECL void store_impl::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, failure& why)
 {
-    calls_->release_many(releases, answers, why);
+    operations_->release_many(releases, answers, why);
 }
 
 LEASEHOLD_DECL std::vector<lease_record> store_impl::list(std::string_view prefix, failure& why)
 {
-    return calls_->call({operation::list, prefix, {}, 0, {}}, why).records;
+    return operations_->call({operation::list, prefix, {}, 0, {}}, why).records;
 }
 
 LEASEHOLD_DECL bool store_impl::force_release(std::string_view name, failure& why)
 {
-    return calls_->call({operation::force_release, name, {}, 0, {}}, why).yes && !why;
+    return operations_->call({operation::force_release, name, {}, 0, {}}, why).yes && !why;
 }
 
-LEASEHOLD_DECL std::size_t store_impl::purge(duration unused_for, failure& why) { return calls_->purge(unused_for, why); }
+LEASEHOLD_DECL std::size_t store_impl::purge(duration unused_for, failure& why) { return operations_->purge(unused_for, why); }
 
-LEASEHOLD_DECL void store_impl::create_schema(failure& why) { calls_->call({operation::create_schema, {}, {}, 0, {}}, why); }
+LEASEHOLD_DECL void store_impl::create_schema(failure& why) { operations_->call({operation::create_schema, {}, {}, 0, {}}, why); }
 
 LEASEHOLD_DECL std::vector<std::string> store_impl::schema_sql(failure& why)
 {
-    calls_->call({operation::connect, {}, {}, 0, {}}, why);
+    operations_->call({operation::connect, {}, {}, 0, {}}, why);
     return why ? std::vector<std::string>{} : config_->program_for({}, {})->schema();
 }
 
-LEASEHOLD_DECL waiting_line& store_impl::line() noexcept { return calls_->line(); }
 LEASEHOLD_DECL const configuration& store_impl::config() const noexcept { return *config_; }
 LEASEHOLD_DECL const odbc_options& store_impl::options() const noexcept { return config_->options(); }
 LEASEHOLD_DECL std::size_t store_impl::batch_size() const noexcept { return config_->batch_size(); }
 LEASEHOLD_DECL bool store_impl::likely_in_process() const noexcept { return config_->likely_in_process(); }
-LEASEHOLD_DECL std::uint64_t store_impl::abandoned_calls() const { return calls_->sessions().abandoned_calls(); }
-LEASEHOLD_DECL std::size_t store_impl::hanging_calls() const { return calls_->sessions().hanging(); }
-LEASEHOLD_DECL std::size_t store_impl::sessions() const { return calls_->sessions().sessions(); }
+LEASEHOLD_DECL std::uint64_t store_impl::abandoned_calls() const { return operations_->sessions().abandoned_calls(); }
+LEASEHOLD_DECL std::size_t store_impl::hanging_calls() const { return operations_->sessions().hanging(); }
+LEASEHOLD_DECL std::size_t store_impl::sessions() const { return operations_->sessions().sessions(); }
 
 }  // namespace odbc::detail
 
 namespace odbc {
 
-LEASEHOLD_DECL release_watch::release_watch(detail::waiting_line& line, std::string_view name, waker& to_wake)
-    : line_{line}, name_{name}, place_{line.enter(name, to_wake)}
+LEASEHOLD_DECL queue_ticket::queue_ticket(detail::store_impl& store, std::shared_ptr<detail::waiting_ticket> place)
+    : store_{store}, place_{std::move(place)}
 {
 }
 
-LEASEHOLD_DECL release_watch::~release_watch()
-{
-    if (place_) line_.leave(name_, *place_);
-}
+LEASEHOLD_DECL queue_ticket::~queue_ticket() { store_.leave(*place_); }
 
-LEASEHOLD_DECL bool release_watch::live() const { return place_ && place_->live() && line_.patience().is_whole(); }
+LEASEHOLD_DECL std::string_view queue_ticket::name() const noexcept { return place_->name(); }
 
 }  // namespace odbc
 

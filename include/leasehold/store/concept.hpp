@@ -16,6 +16,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace leasehold::inline v0 {
 
@@ -46,7 +47,9 @@ struct acquire_result {
     /// The answer.
     acquire_status status = acquire_status::busy;
     fencing_token token{};  ///< granted: of the caller's term; busy: of the holder's, or 0 where it isn't known
-    duration remaining{};   ///< busy: until the holder's time runs out by the store's clock; 0 only where it isn't known
+    duration remaining{};   ///< busy: until the holder's time runs out by the store's clock; 0 where it isn't known
+    /// Busy, to a waiter with a queue ticket: how long it may sleep unless it is woken; 0: nobody will wake it, so that it polls.
+    duration retry_after{};
 
     /// Whether the lease was granted.
     [[nodiscard]] constexpr bool granted() const noexcept { return status == acquire_status::granted; }
@@ -163,21 +166,30 @@ concept polled_store = lease_store<S> && requires(const S& s) {
     { s.pauses() } noexcept -> std::same_as<poll_pauses>;
 };
 
+namespace detail {
+
+template <class S>
+using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, std::declval<waker&>()));
+
+}  // namespace detail
+
 /// A store that can wake a waiter when a lease is released.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, also if it is free already. A hint: it may wake for no reason, or not at all. While it lives, attempts at `name` are a waiter's, whom the store may put in a queue. Reports no errors; may throw std::bad_alloc |
-/// | watch.live() | bool | asked after each busy answer, the first time at the latest to begin to watch: false where no wake can be expected (any more), so that the waiter has to ask again from time to time |
+/// | s.enqueue(name, w) | an object `ticket` | a waiter's place in the queue for `name`, until `ticket` is destroyed. From the first attempt with it on, the store wakes `w` (a waker&) when `name` may have become free. A hint: it may wake for no reason, or not at all. Does no I/O; reports no errors; may throw std::bad_alloc |
+/// | ticket.name() | std::string_view | the name it is for; what it refers to lives as long as the ticket |
+/// | s.try_acquire(ticket, owner, ttl, ec) | acquire_result | what try_acquire(name, owner, ttl, ec) does, but by a waiter: the store may let those go first who have waited longer. A busy answer has `retry_after`. It may come without a look at the row, and is then without the holder's token and time |
 ///
-/// A waiter whose busy answer had no `remaining` relies on a live watch for 5 s, and then asks again: so let it wake also when
-/// the time runs out.
+/// A name that became free before the first busy answer is not missed: the store looks, or wakes. `retry_after` is no longer than
+/// the holder's time, where that is known.
 /// A release that keeps the name closed should wake too: it may open before the time that waiters were told.
-/// `watch` need be neither movable nor copyable; its destructor takes at most 30 ms; `w` outlives it. No more than one watch of
-/// a name is alive in a process at a time, unless two decorators wrap one store.
+/// A ticket is used by one thread at a time. It need be neither movable nor copyable; its destructor takes at most 30 ms; `w`
+/// outlives it. No more than one ticket for a name is alive in a process at a time, unless two decorators wrap one store.
 template <class S>
-concept notifying_store = lease_store<S> && requires(S& s, std::string_view name, waker& w) {
-    { s.watch_release(name, w).live() } -> std::same_as<bool>;
+concept notifying_store = lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {
+    { ticket.name() } -> std::convertible_to<std::string_view>;
+    { s.try_acquire(ticket, owner, ttl, ec) } -> std::same_as<acquire_result>;
 };
 
 /// A store to which many renewals or releases in one call cost much less than as many calls.

@@ -43,6 +43,13 @@ public:
         return planned({store_operation::try_acquire, name, owner, {}, ttl}, ec, [&] { return store_.try_acquire(name, owner, ttl, ec); });
     }
 
+    /// See notifying_store.
+    acquire_result try_acquire(auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+        requires notifying_store<Store>
+    {
+        return planned({store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec, [&] { return store_.try_acquire(ticket, owner, ttl, ec); });
+    }
+
     /// See lease_store.
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
     {
@@ -73,10 +80,10 @@ public:
     }
 
     /// See notifying_store.
-    [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
+    [[nodiscard]] auto enqueue(std::string_view name, waker& to_wake)
         requires notifying_store<Store>
     {
-        return store_.watch_release(name, to_wake);
+        return store_.enqueue(name, to_wake);
     }
 
     /// See waiting::queueing_store.

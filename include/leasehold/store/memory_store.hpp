@@ -154,33 +154,30 @@ public:
     }
 
     /// See notifying_store.
-    class release_watch {
+    class queue_ticket {
     public:
-        release_watch(const release_watch&) = delete;
-        release_watch& operator=(const release_watch&) = delete;
+        queue_ticket(const queue_ticket&) = delete;
+        queue_ticket& operator=(const queue_ticket&) = delete;
 
-        ~release_watch()
+        ~queue_ticket()
         {
             const std::lock_guard lock{shard_.mutex};
-            std::erase(shard_.watches, this);
+            std::erase(shard_.tickets, this);
             // It may have been woken and not have taken the lease: then it is the next one's turn.
             const auto found = shard_.entries.find(key{name_});
             if (found == shard_.entries.end() || found->second.owner.empty()) shard_.released(name_);
         }
 
         /// See notifying_store.
-        [[nodiscard]] bool live() const noexcept { return true; }
+        [[nodiscard]] std::string_view name() const noexcept { return name_; }
 
     private:
         friend basic_memory_store;
 
-        release_watch(shard& of, std::string_view name, waker& to_wake, time_point now) : shard_{of}, name_{name}, waker_{to_wake}
+        queue_ticket(shard& of, std::string_view name, waker& to_wake) : shard_{of}, name_{name}, waker_{to_wake}
         {
             const std::lock_guard lock{shard_.mutex};
-            shard_.watches.push_back(this);
-            // A release that has been woke nobody.
-            const auto found = shard_.entries.find(key{name});
-            if (found == shard_.entries.end() || found->second.ends <= now) waker_.wake();
+            shard_.tickets.push_back(this);
         }
 
         shard& shard_;
@@ -189,7 +186,15 @@ public:
     };
 
     /// See notifying_store.
-    [[nodiscard]] release_watch watch_release(std::string_view name, waker& to_wake) { return {shard_of(key{name}), name, to_wake, clock_.now()}; }
+    [[nodiscard]] queue_ticket enqueue(std::string_view name, waker& to_wake) { return {shard_of(key{name}), name, to_wake}; }
+
+    /// See notifying_store.
+    acquire_result try_acquire(const queue_ticket& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+    {
+        acquire_result result = try_acquire(ticket.name(), owner, ttl, ec);
+        result.retry_after = result.remaining;  // every release wakes
+        return result;
+    }
 
     /// See waiting::queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return waiters_; }
@@ -233,16 +238,16 @@ private:
     struct alignas(64) shard {
         std::mutex mutex;
         entry_map entries;
-        std::vector<release_watch*> watches;
+        std::vector<queue_ticket*> tickets;
 
         // Wakes all: what those who stay behind were told of the end is no longer true. As a rule there is one, the first of the
-        // waiters of this store. Under the mutex, so that a watch is not destroyed meanwhile.
+        // waiters of this store. Under the mutex, so that a ticket is not destroyed meanwhile.
         bool released(std::string_view name) noexcept
         {
             bool woken = false;
-            for (release_watch* const watch : watches) {
-                if (watch->name_ != name) continue;
-                watch->waker_.wake();
+            for (queue_ticket* const ticket : tickets) {
+                if (ticket->name_ != name) continue;
+                ticket->waker_.wake();
                 woken = true;
             }
             return woken;

@@ -103,10 +103,16 @@ public:
     }
 
     /// See notifying_store.
-    [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
+    [[nodiscard]] auto enqueue(std::string_view name, waker& to_wake)
         requires notifying_store<Store>
     {
-        return shard_of(name).watch_release(name, to_wake);
+        return shard_of(name).enqueue(name, to_wake);
+    }
+    /// See notifying_store.
+    acquire_result try_acquire(auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+        requires notifying_store<Store>
+    {
+        return shard_of(ticket.name()).try_acquire(ticket, owner, ttl, ec);
     }
 
     /// See polled_store.

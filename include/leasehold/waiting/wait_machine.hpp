@@ -14,9 +14,10 @@
 namespace leasehold::inline v0::waiting {
 
 enum class wait_action : std::uint8_t {
-    attempt,  ///< try to acquire now
-    sleep,    ///< until `at`, or until woken
-    give_up   ///< the time is over, or the wait was cancelled
+    attempt,       ///< try to acquire now, with the ticket
+    last_attempt,  ///< the same without it: no answer has been about the row
+    sleep,         ///< until `at`, or until woken
+    give_up        ///< the time is over, or the wait was cancelled
 };
 
 struct wait_step {
@@ -24,13 +25,11 @@ struct wait_step {
     time_point at{};
 };
 
-/// How long a waiter relies on being woken where the store has not said when the lease ends: a wake may get lost.
-inline constexpr std::chrono::seconds longest_trust{5};
-
 /// What a waiter does next: a pure function of what happened and what time it is, without I/O, threads or a clock.
 ///
-/// It sleeps until the lease's end as the store told it, or until woken. Only where nobody can wake it, it asks again and
-/// again, with pauses that double from the shortest to the longest, each cut by up to a half by chance, so that waiters spread.
+/// It sleeps as long as the store tells it to, or until woken. Only where nobody can wake it, it asks again and again until the
+/// lease's end, with pauses that double from the shortest to the longest, each cut by up to a half by chance, so that waiters
+/// spread.
 class wait_machine {
 public:
     /// `seed` makes the chance of the pauses: different for each waiter.
@@ -44,29 +43,35 @@ public:
         if (cancelled) return {wait_action::give_up, now};
         // Before the deadline is looked at: a time-out of zero is one attempt, not none.
         if (!tried_) return {wait_action::attempt, now};
-        if (now >= deadline_) return {wait_action::give_up, now};
+        if (now >= deadline_) return {looked_ ? wait_action::give_up : wait_action::last_attempt, now};
         if (now >= attempt_at_) return {wait_action::attempt, now};
         return {wait_action::sleep, std::min(attempt_at_, deadline_)};
     }
 
-    /// The store said busy, `now`, for `remaining` (0: it doesn't know; max: nobody needs to ask before a wake).
-    /// `woken_on_release`: somebody will wake this waiter.
-    void busy(time_point now, duration remaining, bool woken_on_release) noexcept
+    /// The store said busy, `now`: see acquire_result. One that is at the end of its time has had its last attempt.
+    void busy(time_point now, const acquire_result& answer) noexcept
     {
+        looked_ = looked_ || (tried_ && now >= deadline_) || answer.retry_after == duration::zero() || answer.token != fencing_token{};
         tried_ = true;
-        if (remaining <= duration::zero()) remaining = woken_on_release ? duration{longest_trust} : duration::max();
-        attempt_at_ = remaining < time_point::max() - now ? now + remaining : time_point::max();
-        if (!woken_on_release) attempt_at_ = std::min(attempt_at_, now + pauses_.next());
+        if (answer.retry_after > duration::zero()) {
+            attempt_at_ = after(now, answer.retry_after);
+            return;
+        }
+        const duration pause = pauses_.next();
+        attempt_at_ = after(now, answer.remaining > duration::zero() ? std::min(answer.remaining, pause) : pause);
     }
 
     /// The lease may have become free. A wake that is wrong costs one attempt.
     void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, now); }
 
 private:
+    static time_point after(time_point now, duration pause) noexcept { return pause < time_point::max() - now ? now + pause : time_point::max(); }
+
     time_point deadline_;
     time_point attempt_at_ = time_point::max();
     detail::backoff pauses_;
     bool tried_ = false;
+    bool looked_ = false;  // at the row, not only at the queue
 };
 
 }  // namespace leasehold::inline v0::waiting

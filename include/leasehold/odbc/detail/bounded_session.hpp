@@ -27,9 +27,9 @@ public:
     // Called on the session's thread when it comes back after it was given up.
     using latecomer = std::function<void(bounded_session&)>;
 
-    // `apart`: not one of the pool's.
-    bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late, bool apart = false)
-        : inner_{std::move(config)}, direct_{direct}, apart_{apart}, late_{std::move(late)}
+    // `dedicated`: not one of the pool's.
+    bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late, bool dedicated = false)
+        : inner_{std::move(config)}, direct_{direct}, dedicated_{dedicated}, late_{std::move(late)}
     {
     }
 
@@ -109,7 +109,7 @@ public:
     }
 
     [[nodiscard]] bool direct() const noexcept { return direct_; }
-    [[nodiscard]] bool apart() const noexcept { return apart_; }
+    [[nodiscard]] bool dedicated() const noexcept { return dedicated_; }
 
     // The pool's count of uses when this one was taken and given back last; guarded by the pool's mutex.
     [[nodiscard]] std::uint64_t last_use() const noexcept { return last_use_; }
@@ -199,7 +199,7 @@ private:
 
     session inner_;
     bool direct_;
-    bool apart_;
+    bool dedicated_;
     std::uint64_t last_use_ = 0;
     std::uint64_t last_return_ = 0;
     latecomer late_;

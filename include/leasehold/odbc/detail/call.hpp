@@ -21,6 +21,7 @@ namespace leasehold::inline v0::odbc::detail {
 
 enum class operation : std::uint8_t {
     acquire,
+    look,  // at the row; `yes`: it is this owner's
     renew,
     release,
     inspect,
@@ -28,7 +29,8 @@ enum class operation : std::uint8_t {
     force_release,
     create_schema,
     connect,
-    lock,     // wait for the session lock, as long as it takes
+    lock,      // wait for the session lock, as long as it takes; `yes`: has it
+    try_lock,  // the same, without waiting
     unlock,
     renew_many,  // what is in `many`
     release_many,

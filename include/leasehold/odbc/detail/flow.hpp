@@ -22,14 +22,12 @@ inline constexpr std::int64_t busy_last_time = -1;
 
 struct grant_answer {
     acquire_result result{};
-    bool fresh = false;        // granted: nobody held the name; else the owner's own unexpired term may have been taken over
-    bool out_of_turn = false;  // busy: nobody holds, but somebody else has the lock; `remaining` is 0 or negative
-    bool locked = false;       // this session has the lock now
+    bool fresh = false;  // granted: nobody held the name; else the owner's own unexpired term may have been taken over
 };
 
 inline grant_answer granted(std::int64_t token, bool fresh)
 {
-    return {{acquire_status::granted, fencing_token{token}, duration::zero()}, fresh, false, false};
+    return {{acquire_status::granted, fencing_token{token}, duration::zero()}, fresh};
 }
 
 // What the last read said of somebody else's term.
@@ -40,7 +38,7 @@ grant_answer busy_as_read(const Database& db)
     if (!live) return {};
     return {{acquire_status::busy, fencing_token{db.number(column::token)},
              std::chrono::microseconds{db.number(column::remaining)}},
-            false, false, false};
+            false};
 }
 
 // The row was locked for too long, by a fence or another attempt, or was taken in the same instant: that is busy.
@@ -64,10 +62,10 @@ fault look_first(Database& db, grant_answer& answer, bool& answered)
 
 // From the term `hint`, whose end this store knows of: usually the row is still so, and that is all there is to do.
 template <class Database>
-fault take_as_remembered(Database& db, std::int64_t hint, grant_answer& answer, bool& answered, statement take)
+fault take_as_remembered(Database& db, std::int64_t hint, grant_answer& answer, bool& answered)
 {
     db.set_token(hint);
-    const fault failed = db.run(take);
+    const fault failed = db.run(statement::take);
     answered = true;
     if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
     if (failed != fault::none) return failed;
@@ -96,7 +94,7 @@ fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answ
     bool answered = false;
     if (hint != 0) {
         const fault early = hint == busy_last_time ? look_first(db, answer, answered)
-                                                   : take_as_remembered(db, hint, answer, answered, statement::take);
+                                                   : take_as_remembered(db, hint, answer, answered);
         if (early != fault::none || answered) return early;
     }
     const fault failed = run_grant(db, statement::grant);
@@ -107,8 +105,7 @@ fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answ
     if (db.number(column::granted) != 0)
         answer = granted(token, db.number(column::fresh) != 0);
     else
-        answer = {{acquire_status::busy, fencing_token{token}, std::chrono::microseconds{db.number(column::remaining)}},
-                  false, false, false};
+        answer = {{acquire_status::busy, fencing_token{token}, std::chrono::microseconds{db.number(column::remaining)}}, false};
     return fault::none;
 }
 
@@ -126,17 +123,14 @@ fault read_floor(Database& db, std::int64_t& first)
 
 // The first term of a name that had no row when it was read.
 template <class Database>
-fault grant_first_term(Database& db, grant_answer& answer, bool& answered, statement insert)
+fault grant_first_term(Database& db, grant_answer& answer, bool& answered)
 {
     std::int64_t first = 0;
     if (const fault failed = read_floor(db, first); failed != fault::none) return failed;
     db.set_token(first);
-    const fault failed = db.run(insert);
+    const fault failed = db.run(statement::insert);
     // None inserted: the floor has been raised in between, perhaps over a term of this very name.
     const bool refused = failed == fault::duplicate_key || (failed == fault::none && db.rows() <= 0);
-    // What is to be inserted is worked out first, so the lock may have been got although there was a row already.
-    if (insert == statement::locking_insert && (refused || failed == fault::lock_timeout))
-        if (const fault unlocked = db.run(statement::unlock); unlocked != fault::none) return unlocked;
     if (refused) return fault::none;
     answered = failed == fault::none || failed == fault::lock_timeout;
     if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
@@ -147,8 +141,7 @@ fault grant_first_term(Database& db, grant_answer& answer, bool& answered, state
 // One attempt at the row as it was read. The owner of the unexpired term takes it over as anybody takes a free one: by a write that
 // changes the token, for a read may show what was. `answered` stays false where the row has changed in the meantime.
 template <class Database>
-fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statement insert = statement::insert,
-                    statement take = statement::take)
+fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
 {
     const bool live = db.found() && db.number(column::live) != 0;
     if (live && db.number(column::whose) != owner_is_us) {
@@ -156,10 +149,10 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statemen
         answered = true;
         return fault::none;
     }
-    if (!db.found()) return grant_first_term(db, answer, answered, insert);
+    if (!db.found()) return grant_first_term(db, answer, answered);
     const std::int64_t token = db.number(column::token);
     db.set_token(token);
-    const fault failed = db.run(take);
+    const fault failed = db.run(statement::take);
     if (failed == fault::lock_timeout) {
         answered = true;
         return busy_after_reading(db, answer);
@@ -172,16 +165,15 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered, statemen
 
 // `hint` is a token whose term this store released itself, or busy_last_time, or 0.
 template <class Database>
-fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer, statement insert = statement::insert,
-                               statement take = statement::take)
+fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer)
 {
     bool answered = false;
     if (hint > 0)
-        if (const fault failed = take_as_remembered(db, hint, answer, answered, take); failed != fault::none || answered)
+        if (const fault failed = take_as_remembered(db, hint, answer, answered); failed != fault::none || answered)
             return failed;
     for (int look = 0; look < max_looks; ++look) {
         fault failed = db.run(statement::read);
-        if (failed == fault::none) failed = grant_as_read(db, answer, answered, insert, take);
+        if (failed == fault::none) failed = grant_as_read(db, answer, answered);
         if (failed != fault::none || answered) return failed;
     }
     return fault::conflict;

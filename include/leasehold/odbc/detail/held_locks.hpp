@@ -18,7 +18,7 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Which session has the lock of a name, and for which term. Thread-safe.
+// The sessions that have waited for a lock, and have it for a term. Thread-safe.
 class held_locks {
 public:
     struct entry {
@@ -26,17 +26,6 @@ public:
         std::uint64_t connection = 0;  // of that session; the lock is gone with it
         std::int64_t token = 0;
     };
-
-    explicit held_locks(std::size_t most) : most_{most} {}
-
-    // Whether a grant of this name may try the lock. Not if a session of ours still has it, from a term that ended without
-    // us: locks are counted, so that one would have to give it back twice.
-    [[nodiscard]] bool may_lock(std::string_view name) const
-    {
-        if (count_ == 0) return most_ > 0;
-        const std::lock_guard lock{mutex_};
-        return entries_.size() < most_ && entries_.find(name) == entries_.end();
-    }
 
     // What it replaces can only be the lock of a connection that is gone.
     std::optional<entry> put(std::string_view name, entry what)
@@ -46,22 +35,6 @@ public:
         count_ = entries_.size();
         if (is_new) return std::nullopt;
         return std::exchange(position->second, std::move(what));
-    }
-
-    // A new term without a lock of its own: it goes with the one that is left of an older term.
-    void renew(std::string_view name, std::int64_t token)
-    {
-        if (count_ == 0) return;
-        const std::lock_guard lock{mutex_};
-        if (const auto found = entries_.find(name); found != entries_.end()) found->second.token = token;
-    }
-
-    [[nodiscard]] bool has(std::string_view name, std::int64_t token) const
-    {
-        if (count_ == 0) return false;
-        const std::lock_guard lock{mutex_};
-        const auto found = entries_.find(name);
-        return found != entries_.end() && found->second.token == token;
     }
 
     // The lock of that term, to be given back by whoever takes it.
@@ -101,7 +74,6 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
-    const std::size_t most_;
     mutable std::mutex mutex_;
     std::map<std::string, entry, std::less<>> entries_;
     std::atomic<std::size_t> count_{0};

@@ -23,7 +23,7 @@ namespace leasehold::inline v0::odbc::detail {
 
 inline grant_answer busy_for(std::int64_t token, duration remaining)
 {
-    return {{acquire_status::busy, fencing_token{token}, remaining}, false, false, false};
+    return {{acquire_status::busy, fencing_token{token}, remaining}, false};
 }
 
 // The row as it was read just now.

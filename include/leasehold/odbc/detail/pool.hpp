@@ -22,9 +22,6 @@ namespace leasehold::inline v0::odbc::detail {
 // Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at one stroke, and
 // must not keep new ones from being made. While there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
-// How long a call waits for the one session that has its lock, before it goes to another.
-inline constexpr std::chrono::milliseconds patience_for_one_session{50};
-
 // The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
 class pool : public std::enable_shared_from_this<pool> {
 public:
@@ -34,48 +31,48 @@ public:
 
     // A session, prepared for the request; the one that was used last, or a new one, or, when there are enough, the next to
     // be given back. Null: `why` is timeout (none was free in time) or unavailable (too many were given up).
-    //
-    // `wanted`: that very session, as soon as it is free. Another one comes if it is gone, or busy for too long.
-    session_pointer take(const request& asked, time_point deadline, fault& why, const session_pointer& wanted = nullptr)
+    session_pointer take(const request& asked, time_point deadline, fault& why)
     {
         std::unique_lock lock{mutex_};
-        if (wanted) {
-            const auto patience = std::min(deadline, std::chrono::steady_clock::now() + patience_for_one_session);
-            if (wait_for(lock, wanted, patience)) return begin(wanted, asked, deadline);
-        }
         for (;;) {
             give_up_the_overdue();
             if (abandoned_.size() >= most_calls()) {
                 why = fault::unavailable;
                 return nullptr;
             }
-            if (has_room() && (has_free() || open_ < config_->options().pool_size)) break;
+            if (has_room() && (!idle_.empty() || open_ < config_->options().pool_size)) break;
             if (std::chrono::steady_clock::now() >= deadline) {
                 why = fault::timeout;
                 return nullptr;
             }
             changed_.wait_until(lock, deadline);
         }
-        if (!has_free()) make();
-        const auto place = std::find_if(idle_.rbegin(), idle_.rend(), [this](const auto& each) { return !is_wanted(each); });
-        return begin(session_pointer{*place}, asked, deadline);
+        if (idle_.empty()) make();
+        return begin(session_pointer{idle_.back()}, asked, deadline);
     }
 
-    // `told`: the caller of an attempt is about to learn of a term.
-    void give_back(session_pointer session, bool told)
+    // Begins a call of a session that is not the pool's, but may hang like those that are. False: too many do.
+    bool take_dedicated(const session_pointer& session, const request& asked, time_point deadline)
+    {
+        const std::lock_guard lock{mutex_};
+        give_up_the_overdue();
+        if (!has_room()) return false;
+        begin(session, asked, deadline);
+        return true;
+    }
+
+    // `told`: the token of the term that the caller of an attempt is about to learn of; 0: none.
+    void give_back(session_pointer session, std::int64_t told)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         direct_ = direct_ || session->direct();
-        if (told) {
-            const auto& inner = session->inner();
-            late_.told(inner.name(), inner.owner(), inner.granted_token());
-        }
+        if (told != 0) late_.told(session->inner().name(), session->inner().owner(), told);
         std::erase(active_, session);
         std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
         session->set_last_return(++uses_);
-        if (session->apart()) {
-            changed_.notify_all();
+        if (session->dedicated()) {
+            changed_.notify_one();
             return;
         }
         if (closed_) {  // it was unattended
@@ -84,10 +81,7 @@ public:
             return;
         }
         idle_.push_back(std::move(session));
-        if (wanted_.empty())
-            changed_.notify_one();
-        else
-            changed_.notify_all();
+        changed_.notify_one();
     }
 
     // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
@@ -98,7 +92,7 @@ public:
             const std::lock_guard lock{mutex_};
             unattended_.push_back({session, std::chrono::steady_clock::now() + session->patience()});
         }
-        session->start([self = shared_from_this(), session] { self->give_back(session, false); });
+        session->start([self = shared_from_this(), session] { self->give_back(session, 0); });
     }
 
     // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
@@ -143,7 +137,7 @@ public:
         const std::lock_guard lock{mutex_};
         std::erase(active_, session);
         std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
-        if (!session->apart()) --open_;
+        if (!session->dedicated()) --open_;
         changed_.notify_one();
     }
 
@@ -196,7 +190,7 @@ private:
         }
         std::erase(active_, session);
         abandoned_.push_back(session);
-        if (!session->apart()) --open_;
+        if (!session->dedicated()) --open_;
         ++abandoned_calls_;
         drop_idle_since(session->last_use());
         changed_.notify_all();
@@ -239,40 +233,12 @@ private:
         ++open_;
     }
 
-    bool is_wanted(const session_pointer& session) const
-    {
-        return std::find(wanted_.begin(), wanted_.end(), session.get()) != wanted_.end();
-    }
-
-    bool has_free() const
-    {
-        return std::any_of(idle_.begin(), idle_.end(), [this](const auto& each) { return !is_wanted(each); });
-    }
-
-    // Keeps others from taking it meanwhile, so that a release is not starved by renewals.
-    bool wait_for(std::unique_lock<std::mutex>& lock, const session_pointer& session, time_point until)
-    {
-        const auto is_in = [&](const auto& list) { return std::find(list.begin(), list.end(), session) != list.end(); };
-        wanted_.push_back(session.get());
-        bool free = false;
-        for (;;) {
-            // One apart is used by nobody but whoever asks for it.
-            free = has_room() && (session->apart() || is_in(idle_));
-            if (free || !(session->apart() || is_in(idle_) || is_in(active_))) break;
-            if (changed_.wait_until(lock, until) == std::cv_status::timeout) break;
-        }
-        wanted_.erase(std::find(wanted_.begin(), wanted_.end(), session.get()));
-        if (!free) changed_.notify_all();
-        return free;
-    }
-
     std::shared_ptr<const configuration> config_;
     bool direct_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<session_pointer> idle_;
     std::vector<session_pointer> active_;
-    std::vector<const bounded_session*> wanted_;
     std::vector<session_pointer> abandoned_;
     late_terms late_;
     std::vector<unattended> unattended_;

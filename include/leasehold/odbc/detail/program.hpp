@@ -66,13 +66,29 @@ public:
         const dialect::description& d = description_;
         const dialect::session_lock_sql& l = d.locks;
         const dialect::purge_sql& p = d.purge;
-        const std::array<const std::string*, statement_count> texts{
-            &d.probe,           &d.grant,           &d.read,         &d.observe,       &d.insert,         &d.take,         &d.renew,
-            &d.release,         &d.close,           &d.inspect,      &d.list,           &d.force_release, &l.locking_grant,
-            &l.locking_insert,  &l.locking_take,    &l.locking_retake, &l.queued_take, &l.queued_read,  &l.queued_grant,  &l.held_grant,
-            &l.unlocking_release, &l.unlocking_close, &l.lock,         &l.unlock,       &l.backend,       &l.end_wait,
-            &p.floor,           &p.add_floor,       &p.raise,        &p.look,          &p.remove};
-        for (std::size_t i = 0; i < statement_count; ++i) statements_[i] = compile(*texts[i], options);
+        const auto add = [&](statement which, const std::string& text) { statements_[static_cast<std::size_t>(which)] = compile(text, options); };
+        add(statement::probe, d.probe);
+        add(statement::grant, d.grant);
+        add(statement::read, d.read);
+        add(statement::observe, d.observe);
+        add(statement::insert, d.insert);
+        add(statement::take, d.take);
+        add(statement::renew, d.renew);
+        add(statement::release, d.release);
+        add(statement::close, d.close);
+        add(statement::inspect, d.inspect);
+        add(statement::list, d.list);
+        add(statement::force_release, d.force_release);
+        add(statement::lock, l.lock);
+        add(statement::try_lock, l.try_lock);
+        add(statement::unlock, l.unlock);
+        add(statement::backend, l.backend);
+        add(statement::end_wait, l.end_wait);
+        add(statement::floor, p.floor);
+        add(statement::add_floor, p.add_floor);
+        add(statement::raise, p.raise);
+        add(statement::look, p.look);
+        add(statement::remove, p.remove);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
         fence_.possible = compile(d.fence.possible, options);
         fence_.cluster = compile(d.fence.cluster, options);

@@ -7,13 +7,13 @@
 #include <leasehold/odbc/detail/connection.hpp>
 #include <leasehold/odbc/detail/flow.hpp>
 #include <leasehold/odbc/detail/list_flow.hpp>
-#include <leasehold/odbc/detail/lock_flow.hpp>
-#include <leasehold/odbc/detail/lock_order.hpp>
 #include <leasehold/odbc/detail/observing_flow.hpp>
 #include <leasehold/odbc/detail/purge_flow.hpp>
 #include <leasehold/odbc/detail/retry_pause.hpp>
 #include <leasehold/odbc/detail/schema_flow.hpp>
+#include <leasehold/odbc/detail/session_lock_key.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -30,9 +30,6 @@ inline constexpr const char* no_purge =
 
 // PostgreSQL has no room for more locks of any kind: nobody can connect, or lock a table, before some are given back.
 inline constexpr const char* out_of_shared_memory = "53200";
-// MySQL sees a deadlock of session locks.
-inline constexpr int session_lock_deadlock = 3058;
-
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
 
@@ -57,7 +54,7 @@ public:
         token_ = asked.token;
         time_ = asked.time;
         many_ = asked.many;
-        order_ = {};
+        lock_connection_ = 0;
         lock_cancelled_ = false;
         deadline_ = deadline;
         db_.begin_call(deadline);
@@ -65,12 +62,12 @@ public:
         db_.in().owner.assign(asked.owner);
     }
 
-    // After prepare().
-    void set_lock_order(const lock_order& order) noexcept
+    // After prepare(): which session lock it is about; for `unlock`, the connection that has it.
+    void set_lock(const session_lock_key& key, std::uint64_t connection = 0) noexcept
     {
-        order_ = order;
-        db_.in().lock_number = order.key.number();
-        const auto text = order.key.text();
+        lock_connection_ = connection;
+        db_.in().lock_number = key.number();
+        const auto text = key.text();
         db_.in().lock_name.assign({text.data(), text.size()});
     }
 
@@ -78,8 +75,6 @@ public:
     void cancel_lock() noexcept { lock_cancelled_ = true; }
     // From any thread: by what number others can end it; 0: not known yet.
     [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
-    // From any thread: the next call begins with a new connection, which ends the locks of the old one.
-    void renew_connection() noexcept { renew_connection_ = true; }
     // Which connection this is: the first, the second, ...; between calls.
     [[nodiscard]] std::uint64_t connection_number() const noexcept { return connection_number_; }
 
@@ -92,8 +87,7 @@ public:
             answer_.record.reset();
             answer_.records.clear();
             answer_.purged = {};
-            answer_.grant.locked = false;
-            if (renew_connection_.exchange(false)) db_.disconnect();
+            answer_.yes = false;
             persevere();
         } catch (...) {
             answer_.failed = fault::failure;
@@ -209,6 +203,7 @@ private:
     {
         switch (what_) {
         case operation::acquire: return acquire();
+        case operation::look: return look();
         case operation::renew: return renew();
         case operation::release: return release(repeated);
         case operation::inspect: return inspect();
@@ -218,9 +213,10 @@ private:
         case operation::create_schema: return schema_flow(db_);
         case operation::connect: return fault::none;
         case operation::lock: return lock();
+        case operation::try_lock: return try_lock();
         case operation::renew_many: return many(batch_kind::renewals, repeated);
         case operation::release_many: return many(batch_kind::releases, repeated);
-        case operation::unlock: return has_lock() ? db_.run(statement::unlock) : fault::none;
+        case operation::unlock: return unlock();
         case operation::end_wait: {
             if (!db_.locks()) return fault::none;
             db_.set_token(token_);
@@ -229,15 +225,6 @@ private:
         }
         }
         return fault::none;
-    }
-
-    // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one between the two
-    // transactions. Such locks stay behind, and are in everybody's way.
-    fault release_and_unlock()
-    {
-        const fault failed = unlocking_release_flow(db_, token_, time_ > duration::zero(), answer_.yes);
-        if (failed == fault::none && db_.warned()) db_.give_up_locks();
-        return failed;
     }
 
     fault renew()
@@ -252,7 +239,6 @@ private:
     {
         const bool keep_closed = time_ > duration::zero();
         db_.set_time_to_live(time_);
-        if (has_lock()) return release_and_unlock();
         if (db_.observes())
             return observing_release_flow(db_, seen_, name(), token_, version(), keep_closed, repeated, &observations::now,
                                           answer_.yes);
@@ -283,16 +269,20 @@ private:
     fault acquire()
     {
         db_.set_time_to_live(time_);
-        answer_.grant.locked = false;
         const std::int64_t hint = std::exchange(token_, 0);
-        if (db_.observes()) return acquire_as_observed();
-        switch (db_.locks() ? order_.use : lock_use::none) {
-        case lock_use::none: break;
-        case lock_use::have:
-        case lock_use::handed: return acquire_with_lock(hint);
-        default: return acquire_and_lock(hint);
-        }
-        return grant_flow(db_, hint, answer_.grant);
+        return db_.observes() ? acquire_as_observed() : grant_flow(db_, hint, answer_.grant);
+    }
+
+    fault look()
+    {
+        answer_.grant = {};
+        const fault failed = db_.run(statement::read);
+        if (failed != fault::none || !db_.found()) return failed;
+        const bool live = db_.number(column::live) != 0;
+        answer_.yes = db_.number(column::whose) == owner_is_us;
+        answer_.grant.result.token = fencing_token{db_.number(column::token)};
+        answer_.grant.result.remaining = live ? std::chrono::microseconds{std::max<std::int64_t>(db_.number(column::remaining), 1)} : std::chrono::microseconds{0};
+        return failed;
     }
 
     fault acquire_as_observed()
@@ -325,46 +315,7 @@ private:
         return db_.fail(fault::failure, advice::not_committed);
     }
 
-    // The lock is this session's already, unless it had to connect anew.
-    fault acquire_with_lock(std::int64_t hint)
-    {
-        const bool handed = std::exchange(order_.use, lock_use::have) == lock_use::handed;
-        const fault failed = handed && has_lock() ? grant_when_handed_flow(db_, order_.released, answer_.grant)
-                                                  : grant_flow(db_, hint, answer_.grant);
-        answer_.grant.locked = has_lock();
-        return failed;
-    }
-
-    // Locks are counted: one that no new term came with is given back at once.
-    fault acquire_and_lock(std::int64_t hint)
-    {
-        bool locked = false;
-        const bool anew = order_.use == lock_use::in_line_anew;
-        const fault failed = anew || order_.use == lock_use::in_line
-                                 ? grant_in_line_flow(db_, anew ? hint : 0, answer_.grant, locked)
-                                 : locking_grant_flow(db_, hint, answer_.grant, locked);
-        if (failed == fault::failure && !db_.last_report().details.advice.empty()) return failed;
-        if (failed == fault::connection_lost || failed == fault::timeout) return failed;
-        answer_.grant.locked = locked && failed == fault::none && answer_.grant.result.granted();
-        if (locked && !answer_.grant.locked) {
-            const report last = db_.last_report();
-            if (db_.run(statement::unlock) != fault::none) db_.disconnect();
-            db_.set_last_report(last);
-        }
-        if (failed != fault::failure) return failed;
-        const bool deadlock = db_.last_report().details.native_error == session_lock_deadlock;
-        if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
-        if (!db_.connected())
-            if (const fault again = connect(); again != fault::none) return again;
-        const fault without = grant_flow(db_, 0, answer_.grant);
-        if (without == fault::none && !deadlock) db_.give_up_locks();
-        return without;
-    }
-
-    [[nodiscard]] bool has_lock() const noexcept
-    {
-        return order_.use == lock_use::have && order_.connection == connection_number_ && db_.ever_had_locks();
-    }
+    [[nodiscard]] bool has_lock() const noexcept { return lock_connection_ != 0 && lock_connection_ == connection_number_; }
 
     fault connect()
     {
@@ -382,7 +333,26 @@ private:
         return failed;
     }
 
-    // Without a limit: whoever waits no longer ends the session.
+    fault try_lock()
+    {
+        answer_.yes = false;
+        if (!db_.locks()) return fault::none;
+        const fault failed = db_.run(statement::try_lock);
+        answer_.yes = failed == fault::none && db_.number(column::locked) == 1;
+        return failed;
+    }
+
+    // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one in between. Such locks stay
+    // behind, and are in everybody's way.
+    fault unlock()
+    {
+        if (!has_lock()) return fault::none;
+        const fault failed = db_.run(statement::unlock);
+        if (failed == fault::none && db_.warned()) db_.give_up_locks();
+        return failed;
+    }
+
+    // Without a limit: who no longer waits cancels it.
     fault lock()
     {
         answer_.yes = false;
@@ -435,11 +405,10 @@ private:
     duration time_{};
     std::shared_ptr<batch> many_;
     time_point deadline_ = time_point::max();
-    lock_order order_;
+    std::uint64_t lock_connection_ = 0;  // the one that has the session lock
     std::uint64_t connection_number_ = 0;
     std::atomic<std::int64_t> backend_{0};
     std::atomic<bool> lock_cancelled_{false};
-    std::atomic<bool> renew_connection_{false};
     answer answer_;
 };
 

@@ -23,17 +23,8 @@ enum class statement : std::uint8_t {
     inspect,
     list,
     force_release,
-    locking_grant,
-    locking_insert,
-    locking_take,
-    locking_retake,
-    queued_take,
-    queued_read,
-    queued_grant,
-    held_grant,
-    unlocking_release,
-    unlocking_close,
     lock,
+    try_lock,
     unlock,
     backend,
     end_wait,
@@ -43,7 +34,7 @@ enum class statement : std::uint8_t {
     look,
     remove
 };
-inline constexpr std::size_t statement_count = 31;
+inline constexpr std::size_t statement_count = 22;
 
 enum class parameter : std::uint8_t {
     name,
@@ -85,9 +76,6 @@ inline constexpr std::int64_t owner_is_nobody = 2;
 namespace columns {
 
 inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
-inline constexpr std::array grant_and_lock{column::granted, column::token, column::remaining, column::fresh, column::locked};
-inline constexpr std::array read_and_lock{column::token,     column::whose,    column::live,
-                                          column::remaining, column::released, column::locked};
 inline constexpr std::array lock{column::locked};
 inline constexpr std::array backend{column::token};
 inline constexpr std::array floor{column::token};
@@ -107,12 +95,8 @@ constexpr std::span<const column> columns_of(statement which) noexcept
     case statement::read: return columns::read;
     case statement::observe: return columns::observe;
     case statement::inspect: return columns::inspect;
-    case statement::locking_grant:
-    case statement::queued_grant:
-    case statement::held_grant: return columns::grant_and_lock;
-    case statement::queued_read: return columns::read_and_lock;
-    case statement::locking_retake:
-    case statement::lock: return columns::lock;
+    case statement::lock:
+    case statement::try_lock: return columns::lock;
     case statement::backend: return columns::backend;
     case statement::floor: return columns::floor;
     case statement::look: return columns::look;

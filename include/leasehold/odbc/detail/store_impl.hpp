@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_STORE_IMPL_HPP
 #define LEASEHOLD_ODBC_DETAIL_STORE_IMPL_HPP
 
+#include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/config.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -9,6 +10,7 @@
 #include <leasehold/odbc/detail/fault.hpp>
 #include <leasehold/odbc/dialect/description.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
+#include <leasehold/odbc/queue_ticket.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <cstddef>
@@ -23,8 +25,7 @@
 namespace leasehold::inline v0::odbc::detail {
 
 class configuration;
-class lease_calls;
-class waiting_line;
+class store_operations;
 
 // All of basic_odbc_store that does not depend on its policies, behind a wall: who includes the store sees neither ODBC nor what
 // is made of it. Defined in odbc/src.hpp. Rethrows what was thrown underneath. Thread-safe.
@@ -38,6 +39,9 @@ public:
     LEASEHOLD_DECL ~store_impl();
 
     LEASEHOLD_DECL acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, failure& why);
+    LEASEHOLD_DECL acquire_result try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl, failure& why);
+    [[nodiscard]] LEASEHOLD_DECL queue_ticket enqueue(std::string_view name, waker& to_wake);
+    LEASEHOLD_DECL void leave(waiting_ticket& place) noexcept;
     LEASEHOLD_DECL bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why);
     LEASEHOLD_DECL bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why);
     LEASEHOLD_DECL std::optional<lease_record> inspect(std::string_view name, failure& why);
@@ -51,7 +55,6 @@ public:
     LEASEHOLD_DECL void create_schema(failure& why);
     LEASEHOLD_DECL std::vector<std::string> schema_sql(failure& why);
 
-    [[nodiscard]] LEASEHOLD_DECL waiting_line& line() noexcept;
     [[nodiscard]] LEASEHOLD_DECL const configuration& config() const noexcept;
     [[nodiscard]] LEASEHOLD_DECL const odbc_options& options() const noexcept;
     [[nodiscard]] LEASEHOLD_DECL std::size_t batch_size() const noexcept;
@@ -62,7 +65,7 @@ public:
 
 private:
     std::shared_ptr<const configuration> config_;
-    std::unique_ptr<lease_calls> calls_;
+    std::unique_ptr<store_operations> operations_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

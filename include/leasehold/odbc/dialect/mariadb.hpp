@@ -145,32 +145,14 @@ private:
         return b;
     }
 
-    // The lock is tried, and given back, once per row that the WHERE lets through; the value written doesn't depend on it.
     static session_lock_sql locks()
     {
         session_lock_sql l;
-        l.locking_insert = insert(":token + 0 * coalesce(get_lock({key}, 0), 0)");
-        l.locking_take = "update {table} set {expires_at} = {not before}, {owner} = :owner,"
-                         " {token} = {token} + 1 + 0 * coalesce(get_lock({key}, 0), 0)"
-                         " where {name} = :name and {token} = :token and {mine or free}";
-        // Found by a unique key, so the row is locked before this is worked out, and it is worked out once. CASE, since nothing
-        // else settles that the lock is asked for last.
-        l.queued_take = "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = {later}"
-                        " where {name} = :name and case when {token} <> :token or {live} then 0"
-                        " else coalesce(get_lock({key}, 0), 0) end = 1";
-        l.queued_read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                        " case when {live} then 1 else 0 end, {remaining},"
-                        " case when {expires_at} < {recent} then 1 else 0 end,"
-                        " case when {live} then 0 else coalesce(get_lock({key}, 0), 0) end"
-                        " from {table} where {name} = :name";
-        l.unlocking_release = "update {table} set {expires_at} = if(release_lock({key}) = 1, {released now}, {released now})"
-                              " where {this live term}";
-        l.unlocking_close = "update {table} set {owner} = if(release_lock({key}) = 1, '', ''), {expires_at} = {later}"
-                            " where {this live term}";
         // Without the table: a statement that waits keeps its metadata lock, and so would stop whoever alters the table, and
         // all who come after that.
         l.before_wait = "set autocommit = 1 /*M!100101 , max_statement_time = 0 */ /*!50708 , max_execution_time = 0 */";
         l.lock = "select get_lock({key}, 31536000)";
+        l.try_lock = "select coalesce(get_lock({key}, 0), 0)";
         l.unlock = "do release_lock({key})";
         l.backend = "select connection_id()";
         l.end_wait = "kill query :token";

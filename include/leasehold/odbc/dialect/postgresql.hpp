@@ -109,10 +109,9 @@ private:
 
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
     // false. What it lets through is judged again on the locked row.
-    static std::string grant() { return grant("", not_busy, "", ""); }
-
-    static constexpr const char* not_busy = " where not exists (select 1 from \"old row\" where live and foreign_owner)";
-
+    // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
+    // false. What it lets through is judged again on the locked row.
+    //
     // The names in WITH have a blank, so that no table can have one of them.
     //
     // The token of an INSERT is the floor, or greater by one than in a row that the snapshot shows and a purge has removed
@@ -120,31 +119,21 @@ private:
     //
     // Nobody held the name (the fourth column) if the term was free in the snapshot and no other grant came in between, as the token
     // shows.
-    //
-    // `more`: further common table expressions; `condition`: of the attempt, with its FROM; `locked`, `busy_locked`: the last
-    // column of a grant and of a busy answer.
-    static std::string grant(std::string_view more, std::string_view condition, std::string_view locked,
-                             std::string_view refused)
+    static std::string grant()
     {
-        std::string sql =
-            "with \"old row\" as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
-            " {remaining} as remaining from {table} where {name} = :name),";
-        sql += more;
-        sql += " \"next token\" as (select coalesce((select token + 1 from \"old row\"),"
+        return "with \"old row\" as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
+               " {remaining} as remaining from {table} where {name} = :name),"
+               " \"next token\" as (select coalesce((select token + 1 from \"old row\"),"
                " greatest(1, (select {token} from {table} where {name} = ''))) as token),"
                " \"granted row\" as (insert into {table} as t ({name}, {owner}, {token}, {expires_at}) select :name, :owner,"
-               " (select token from \"next token\"), {later}";
-        sql += condition;
-        sql += " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
+               " (select token from \"next token\"), {later} where not exists (select 1 from \"old row\" where live and foreign_owner)"
+               " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
                " {expires_at} = greatest(t.{expires_at}, {later})"
                " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
                " returning {token} as token)"
                " select 1, token, cast(0 as bigint), case when token = (select token from \"next token\")"
-               " and not exists (select 1 from \"old row\" where live) then 1 else 0 end";
-        sql += locked;
-        sql += " from \"granted row\" union all ";
-        sql += refused.empty() ? "select 0, token, remaining, 0 from \"old row\" where live and foreign_owner" : refused;
-        return sql;
+               " and not exists (select 1 from \"old row\" where live) then 1 else 0 end from \"granted row\""
+               " union all select 0, token, remaining, 0 from \"old row\" where live and foreign_owner";
     }
 
     // Arrays, so that there is one statement for any number of terms, with three parameters. A row that somebody has locked is
@@ -183,32 +172,13 @@ private:
     static session_lock_sql locks(const circumstances& at)
     {
         session_lock_sql l;
-        l.locking_grant = grant("", not_busy,
-                                ", case when pg_try_advisory_lock({key}) then 1 else 0 end",
-                                "select 0, token, remaining, 0, 0 from \"old row\" where live and foreign_owner");
-        l.locking_retake = std::string{take} + " returning case when pg_try_advisory_lock({key}) then 1 else 0 end";
-        // CASE, since nothing else settles whether the lock is asked for.
-        l.queued_grant = grant(" \"own lock\" as (select case when exists (select 1 from \"old row\" where live) then false"
-                               " else pg_try_advisory_lock({key}) end as locked),",
-                               " from \"own lock\" where locked or exists (select 1 from \"old row\" where live and not foreign_owner)",
-                               ", (select cast(locked as int) from \"own lock\")",
-                               "select 0, coalesce(\"old row\".token, 0), coalesce(\"old row\".remaining, 0), 0, cast(\"own lock\".locked as int)"
-                               " from \"own lock\" left join \"old row\" on true where not exists (select 1 from \"granted row\")");
-        // Without the busy test: its snapshot may show the term whose release has passed the lock on but isn't committed
-        // yet. ON CONFLICT waits for that row and judges it as it is then.
-        l.held_grant = grant("", "", ", 1",
-                             "select 0, token, case when live and foreign_owner then remaining else 0 end, 0, 1 from \"old row\""
-                             " where not exists (select 1 from \"granted row\")");
-        l.unlocking_release = "update {table} set {expires_at} = {released now} where {this live term}"
-                              " returning pg_advisory_unlock({key})";
-        l.unlocking_close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}"
-                            " returning pg_advisory_unlock({key})";
         // lock_timeout holds for this lock too, and is looked at when the wait begins. A minute at a time: a statement that
         // runs keeps its snapshot, so that VACUUM leaves what died since, and CREATE INDEX CONCURRENTLY waits.
         l.before_wait = "select set_config('statement_timeout', '0', false)";
         l.lock = "select 1 + 0 * length(set_config('lock_timeout', '60000', false)), pg_advisory_lock({key}),"
                  " set_config('lock_timeout', '" +
                  ms(at.lock_timeout) + "', false), set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
+        l.try_lock = "select case when pg_try_advisory_lock({key}) then 1 else 0 end";
         l.unlock = "select pg_advisory_unlock({key})";
         l.backend = "select pg_backend_pid()";
         // Not a session that has come by the same number since.

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_ODBC_DETAIL_WAITING_SESSIONS_HPP
-#define LEASEHOLD_ODBC_DETAIL_WAITING_SESSIONS_HPP
+#ifndef LEASEHOLD_ODBC_DETAIL_LOCK_SESSIONS_HPP
+#define LEASEHOLD_ODBC_DETAIL_LOCK_SESSIONS_HPP
 
 #include <leasehold/odbc/detail/bounded_session.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/pool.hpp>
+#include <leasehold/odbc/detail/session_lock_key.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -22,15 +25,15 @@ inline constexpr std::size_t max_idle_waiting_sessions = 4;
 
 // The sessions that wait for a session lock: apart from the pool, because they are not free for anything else. Shared with
 // those that were given up. Thread-safe.
-class waiting_sessions : public std::enable_shared_from_this<waiting_sessions> {
+class lock_sessions : public std::enable_shared_from_this<lock_sessions> {
 public:
-    waiting_sessions(std::shared_ptr<const configuration> config, std::shared_ptr<pool> calls)
+    lock_sessions(std::shared_ptr<const configuration> config, std::shared_ptr<pool> calls)
         : config_{std::move(config)}, calls_{std::move(calls)}
     {
     }
 
     // Null: there are too many.
-    session_pointer take()
+    session_pointer check_out()
     {
         const std::lock_guard lock{mutex_};
         if (!idle_.empty()) {
@@ -50,7 +53,7 @@ public:
     }
 
     // One without a lock, between two calls.
-    void put(session_pointer session)
+    void put_back(session_pointer session)
     {
         const std::lock_guard lock{mutex_};
         if (!closed_ && idle_.size() < max_idle_waiting_sessions) {
@@ -59,6 +62,20 @@ public:
         }
         --open_;
         session->leave();
+    }
+
+    // One that has a lock, on that connection: gives it back on the session's own thread, so that nobody waits for it.
+    void unlock_and_put_back(session_pointer session, const session_lock_key& key, std::uint64_t connection)
+    {
+        session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + session->patience());
+        session->inner().set_lock(key, connection);
+        session_pointer started = session;
+        started->start([self = shared_from_this(), session = std::move(session)] {
+            if (session->inner().result().failed == fault::none)
+                self->put_back(session);
+            else
+                self->drop(session);
+        });
     }
 
     // One whose locks are to end with its connection. Doesn't wait for that.

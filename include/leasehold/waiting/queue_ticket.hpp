@@ -1,29 +1,39 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_WAITING_WATCH_RELEASE_HPP
-#define LEASEHOLD_WAITING_WATCH_RELEASE_HPP
+#ifndef LEASEHOLD_WAITING_QUEUE_TICKET_HPP
+#define LEASEHOLD_WAITING_QUEUE_TICKET_HPP
 
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 
 namespace leasehold::inline v0::waiting {
 
-/// The watch of a store that can't wake anybody.
-struct no_watch {
-    [[nodiscard]] constexpr bool live() const noexcept { return false; }
-};
+/// The ticket of a store that can't wake anybody, and of a single attempt.
+struct no_ticket {};
 
 template <lease_store Store>
-auto watch_release(Store& store, std::string_view name, waker& to_wake)
+auto enqueue(Store& store, std::string_view name, waker& to_wake)
 {
     if constexpr (notifying_store<Store>)
-        return store.watch_release(name, to_wake);
+        return store.enqueue(name, to_wake);
     else
-        return no_watch{};
+        return no_ticket{};
+}
+
+template <lease_store Store, class Ticket>
+acquire_result try_acquire(Store& store, Ticket& ticket, std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+{
+    if constexpr (std::is_same_v<Ticket, no_ticket>)
+        return store.try_acquire(name, owner, ttl, ec);
+    else
+        return store.try_acquire(ticket, owner, ttl, ec);
 }
 
 template <lease_store Store>

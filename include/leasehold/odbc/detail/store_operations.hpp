@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_STORE_OPERATIONS_HPP
+#define LEASEHOLD_ODBC_DETAIL_STORE_OPERATIONS_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/batch.hpp>
+#include <leasehold/odbc/detail/call.hpp>
+#include <leasehold/odbc/detail/configuration.hpp>
+#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/held_locks.hpp>
+#include <leasehold/odbc/detail/lock_keeper.hpp>
+#include <leasehold/odbc/detail/lock_sessions.hpp>
+#include <leasehold/odbc/detail/pool.hpp>
+#include <leasehold/odbc/detail/token_hints.hpp>
+#include <leasehold/odbc/detail/waiting_ticket.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// How long the end of a wait may take that has to be ended on the server.
+inline constexpr std::chrono::milliseconds end_wait_at_most{30};
+// Drops a cancel that is older than this: it could meet the session's next wait.
+inline constexpr std::chrono::milliseconds end_wait_stale_after{250};
+// Cancels again after this: the wait may have been about to begin.
+inline constexpr std::chrono::milliseconds end_wait_again_after{8};
+
+// The operations of one store: which session carries out a request, and what becomes of the session lock of a term. Thread-safe.
+//
+// The row decides; its statements know nothing of locks. A term that a waiter got keeps the waiter's session, which has the lock;
+// for any other the keeper takes one. It is given back when the release has been answered, and so has been committed.
+class store_operations {
+public:
+    store_operations(std::shared_ptr<const configuration> config, bool in_process)
+        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)},
+          lock_sessions_{std::make_shared<lock_sessions>(config_, pool_)}, keeper_{std::make_shared<lock_keeper>(config_)}
+    {
+    }
+    store_operations(const store_operations&) = delete;
+    store_operations& operator=(const store_operations&) = delete;
+    // Ends idle connections, and waits for those for no longer than the call time-out.
+    ~store_operations()
+    {
+        const auto until = deadline();
+        for (auto& [name, held] : held_.take_all()) lock_sessions_->drop(held.session);
+        keeper_->close(until);
+        lock_sessions_->close(until);
+        pool_->close(until);
+    }
+
+    // A single attempt.
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, failure& why)
+    {
+        return attempt({name, owner, ttl, deadline()}, why);
+    }
+
+    [[nodiscard]] std::shared_ptr<waiting_ticket> enqueue(std::string_view name, waker& to_wake)
+    {
+        return std::make_shared<waiting_ticket>(lock_sessions_, config_->options().table, name, to_wake);
+    }
+
+    // A waiter's attempt, which queues for the lock before it looks at the row.
+    acquire_result try_acquire(waiting_ticket& ticket, std::string_view owner, duration ttl, failure& why)
+    {
+        const acquire_request request{ticket.name(), owner, ttl, deadline()};
+        switch (ticket.where()) {
+        case waiting_ticket::position::at_head: return attempt_at_head(ticket, request, why);
+        case waiting_ticket::position::waiting: return look_past_queue(ticket, request, why);
+        default: break;
+        }
+        acquire_result busy;
+        if (config_->session_locks() && ticket.queue_up()) {
+            busy.retry_after = first_look;
+            return busy;
+        }
+        busy = attempt(request, why);  // it may have shown what database this is
+        if (!why && !busy.granted() && config_->session_locks() && ticket.queue_up()) busy.retry_after = after_term(busy.remaining);
+        return busy;
+    }
+
+    // The waiter is gone. Takes 30 ms at most.
+    void leave(waiting_ticket& ticket) noexcept
+    {
+        try {
+            if (ticket.leave()) end_wait(ticket);
+        } catch (...) {
+            // Then the session goes when its wait ends by itself.
+        }
+    }
+
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
+    {
+        const bool renewed = call({operation::renew, name, owner, token.value(), ttl}, why).yes && !why;
+        if (!renewed && !why) give_lock_back(name, token.value());
+        return renewed;
+    }
+
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why)
+    {
+        const time_point until = deadline();
+        const request asked{operation::release, name, owner, token.value(), keep_closed};
+        auto held = held_.take(name, token.value());
+        bool released = false;
+        if (held) {
+            answer said;
+            const bool answered = call_on(held->session, asked, until, said, why);
+            released = said.yes && !why;
+            if (answered) return_session(name, std::move(*held));
+        } else {
+            released = call(asked, until, why).yes && !why;
+            keeper_->give_back(name, token.value());
+        }
+        end_late_terms(name, owner, token.value(), keep_closed, until);
+        if (released && keep_closed <= duration::zero()) hints_.put(name, token.value());
+        return released;
+    }
+
+    // batching_store: each group in one call of a session; what has no answer by `within` stays unknown.
+    void renew_many(std::span<const term_renewal> what, std::span<batch_answer> answers, duration within, failure& why)
+    {
+        const time_point until = deadline(within);
+        const std::vector<item_number> all = numbers_of(what.size());
+        for (const auto& group : batch_groups(what, all, &term_renewal::ttl, config_->batch_size())) {
+            call_for_many(operation::renew_many, what, group, what[group.front()].ttl, answers, until, why);
+            for (const item_number i : group)
+                if (answers[i] == batch_answer::no) give_lock_back(what[i].name, what[i].token.value());
+        }
+    }
+
+    void release_many(std::span<const term_release> what, std::span<batch_answer> answers, failure& why)
+    {
+        const time_point until = deadline();
+        std::vector<item_number> plain;
+        for (const item_number i : numbers_of(what.size())) {
+            const term_release& each = what[i];
+            if (each.keep_closed <= duration::zero()) {
+                plain.push_back(i);
+                continue;
+            }
+            if (why) continue;
+            const bool released = release(each.name, each.owner, each.token, each.keep_closed, why);
+            if (!why) answers[i] = released ? batch_answer::yes : batch_answer::no;
+        }
+        for (const auto& group : batch_groups(what, plain, &term_release::keep_closed, config_->batch_size())) {
+            call_for_many(operation::release_many, what, group, {}, answers, until, why);
+            for (const item_number i : group) {
+                if (answers[i] == batch_answer::yes) hints_.put(what[i].name, what[i].token.value());
+                give_lock_back(what[i].name, what[i].token.value());
+                end_late_terms(what[i].name, what[i].owner, what[i].token.value(), {}, until);
+            }
+        }
+    }
+
+    // Step by step, each a call of its own. Counts what went before a failure, too.
+    std::size_t purge(duration unused_for, failure& why)
+    {
+        std::size_t gone = 0;
+        std::string after;
+        do {
+            const answer step = call({operation::purge, after, {}, 0, unused_for}, why);
+            gone += static_cast<std::size_t>(step.purged.removed);
+            after = step.purged.last;
+        } while (!why && !after.empty());
+        return gone;
+    }
+
+    // Anything else; rethrows what was thrown underneath.
+    answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
+
+    [[nodiscard]] const configuration& config() const noexcept { return *config_; }
+    [[nodiscard]] const pool& sessions() const noexcept { return *pool_; }
+
+private:
+    using time_point = pool::time_point;
+
+    struct acquire_request {
+        std::string_view name, owner;
+        duration ttl;
+        time_point until;  // of all that has to be done for it
+    };
+
+    [[nodiscard]] time_point deadline(duration within = duration::max()) const
+    {
+        return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                      std::min(within, config_->options().call_timeout));
+    }
+
+    static std::vector<item_number> numbers_of(std::size_t count)
+    {
+        std::vector<item_number> numbers(count);
+        std::iota(numbers.begin(), numbers.end(), item_number{0});
+        return numbers;
+    }
+
+    // The first failure is the one that is reported.
+    template <class Item>
+    void call_for_many(operation what, std::span<const Item> items, const std::vector<item_number>& group, duration time,
+                       std::span<batch_answer> answers, time_point until, failure& why)
+    {
+        if (std::chrono::steady_clock::now() >= until) {
+            if (!why) why = {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}};
+            return;
+        }
+        auto many = std::make_shared<batch>(group.size());
+        for (const item_number i : group) many->add(items[i].name, items[i].owner, items[i].token.value());
+        failure of_this;
+        call({what, {}, {}, 0, time, many}, until, of_this);
+        for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
+        if (of_this && !why) why = std::move(of_this);
+    }
+
+    answer call(const request& asked, time_point until, failure& why)
+    {
+        why.kind = fault::none;
+        fault no_session = fault::none;
+        const session_pointer session = pool_->take(asked, until, no_session);
+        if (!session || !run(session, until)) {
+            fail_without_answer(no_session, why);
+            return {};
+        }
+        answer said = std::move(session->inner().result());
+        finish(session, asked, said, why);
+        return said;
+    }
+
+    // By that session, which is not the pool's. False: it was given up, or not even begun.
+    bool call_on(const session_pointer& session, const request& asked, time_point until, answer& said, failure& why)
+    {
+        why.kind = fault::none;
+        if (!pool_->take_dedicated(session, asked, until)) {
+            fail_without_answer(fault::unavailable, why);
+            return true;  // as it was
+        }
+        if (!run(session, until)) {
+            fail_without_answer(fault::none, why);
+            return false;
+        }
+        said = std::move(session->inner().result());
+        finish(session, asked, said, why);
+        return true;
+    }
+
+    void finish(const session_pointer& session, const request& asked, answer& said, failure& why)
+    {
+        const bool granted = asked.what == operation::acquire && said.failed == fault::none && said.grant.result.granted();
+        if (granted && !session->dedicated()) keeper_->keep(asked.name, said.grant.result.token.value());
+        pool_->give_back(session, granted ? said.grant.result.token.value() : 0);
+        if (config_->gave_up_session_locks()) give_all_locks_back();
+        if (said.thrown) std::rethrow_exception(said.thrown);
+        if (said.failed != fault::none) why = {said.failed, std::move(said.details)};
+    }
+
+    static void fail_without_answer(fault no_session, failure& why)
+    {
+        why = {no_session == fault::none ? fault::timeout : no_session, {{}, 0, words_for(no_session), {}}};
+    }
+
+    acquire_result attempt(const acquire_request& request, failure& why)
+    {
+        const answer said = call({operation::acquire, request.name, request.owner, hints_.take(request.name), request.ttl}, request.until, why);
+        if (why) return {};
+        if (!said.grant.result.granted()) {
+            hints_.put(request.name, busy_last_time);
+            give_older_locks_back(request.name, said.grant.result.token.value());
+        }
+        return said.grant.result;
+    }
+
+    // By the ticket's session, which has the lock.
+    acquire_result attempt_at_head(waiting_ticket& ticket, const acquire_request& request, failure& why)
+    {
+        const session_pointer session = ticket.session();
+        answer said;
+        if (!call_on(session, {operation::acquire, request.name, request.owner, 0, request.ttl}, request.until, said, why)) {
+            ticket.give_session_away();
+            return {};
+        }
+        const bool has_lock = session->inner().connection_number() == ticket.connection();
+        acquire_result& result = said.grant.result;
+        if (!why && result.granted() && has_lock) {
+            take_over(ticket, result.token.value());
+        } else if (why || !has_lock) {
+            ticket.drop();
+        } else {
+            give_older_locks_back(request.name, result.token.value());
+            const duration look = ticket.next_look();
+            result.retry_after = result.remaining > duration::zero() ? std::min(result.remaining, look) : look;
+        }
+        return why ? acquire_result{} : result;
+    }
+
+    // One who waits for the lock looks whether it may be stuck.
+    acquire_result look_past_queue(waiting_ticket& ticket, const acquire_request& request, failure& why)
+    {
+        const answer seen = call({operation::look, request.name, request.owner, 0, {}}, request.until, why);
+        if (why) return {};
+        acquire_result row = seen.grant.result;
+        give_older_locks_back(request.name, row.token.value());
+        const bool ours = seen.yes && row.remaining > duration::zero();
+        if (row.remaining <= duration::zero()) {
+            if (const auto pause = ticket.leave_to_next(row.token)) {
+                row.retry_after = *pause;
+                return row;
+            }
+        }
+        if (row.remaining <= duration::zero() || ours) row = attempt(request, why);
+        row.retry_after = after_term(row.remaining);
+        return row;
+    }
+
+    // When one who waits for the lock looks at the row.
+    static duration after_term(duration remaining)
+    {
+        return remaining < longest_trust - overtake_delay ? remaining + overtake_delay : duration{longest_trust};
+    }
+
+    // The term has the ticket's session, with the lock, from now on.
+    void take_over(waiting_ticket& ticket, std::int64_t token)
+    {
+        held_locks::entry entry{ticket.session(), ticket.session()->inner().connection_number(), token};
+        ticket.give_session_away();
+        try {
+            // The lock of an earlier term can only be that of a connection that is gone.
+            if (auto replaced = held_.put(ticket.name(), entry)) lock_sessions_->drop(replaced->session);
+        } catch (const std::bad_alloc&) {
+            lock_sessions_->drop(entry.session);  // nobody will give the lock back
+        }
+    }
+
+    void return_session(std::string_view name, held_locks::entry held)
+    {
+        lock_sessions_->unlock_and_put_back(std::move(held.session), {config_->options().table, name}, held.connection);
+    }
+
+    // That term is over.
+    void give_lock_back(std::string_view name, std::int64_t token)
+    {
+        if (auto held = held_.take(name, token)) return_session(name, std::move(*held));
+        keeper_->give_back(name, token);
+    }
+
+    // All terms before that one are.
+    void give_older_locks_back(std::string_view name, std::int64_t token)
+    {
+        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
+        keeper_->give_back_older(name, token);
+    }
+
+    // The server has no room for locks, or they don't work: those it has are not to be in anybody's way.
+    void give_all_locks_back()
+    {
+        keeper_->give_up();
+        if (held_.size() == 0) return;
+        for (auto& [name, held] : held_.take_all()) return_session(name, std::move(held));
+    }
+
+    // From another session, since nothing makes the driver return. Best effort: a session that stays in the queue, for which nobody
+    // asks, passes the lock on.
+    void end_wait(waiting_ticket& ticket)
+    {
+        const auto until = std::chrono::steady_clock::now() + end_wait_at_most;
+        while (std::chrono::steady_clock::now() < until) {
+            const std::int64_t backend = ticket.waits_as();
+            if (backend == 0) return;
+            const request asked{operation::end_wait, {}, {}, backend, {}};
+            fault ignored = fault::none;
+            const auto session = pool_->take(asked, until, ignored);
+            if (!session) return;
+            session->inner().prepare(asked, std::chrono::steady_clock::now() + end_wait_stale_after);
+            try {
+                pool_->run_unattended(session);
+            } catch (...) {
+                pool_->drop(session);
+                throw;
+            }
+            if (ticket.has_ended(std::min(until, std::chrono::steady_clock::now() + end_wait_again_after))) return;
+        }
+    }
+
+    // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
+    // nobody knows of what came out of it, and so it is ended too.
+    void end_late_terms(std::string_view name, std::string_view owner, std::int64_t token, duration keep_closed, time_point until)
+    {
+        while ((token = pool_->given_back(name, owner, token)) != 0) {
+            failure ignored;
+            const request asked{operation::release, name, owner, token, keep_closed};
+            call(asked, until, ignored);
+        }
+    }
+
+    // False: given up.
+    bool run(const session_pointer& session, time_point until)
+    {
+        try {
+            return session->run(until) || !pool_->give_up(session);
+        } catch (...) {
+            pool_->drop(session);
+            throw;
+        }
+    }
+
+    static const char* words_for(fault no_session) noexcept
+    {
+        switch (no_session) {
+        case fault::none:
+            return "no answer within call_timeout (frozen server or network, or an overloaded one): the connection was given "
+                   "up, what the call did is unknown";
+        case fault::timeout:
+            return "no connection of the pool became free in time: raise pool_size or call_timeout, or look for what blocks "
+                   "the others";
+        default:
+            return "too many calls hang in the driver already (frozen server or network): nothing is tried until some of them "
+                   "return";
+        }
+    }
+
+    const std::shared_ptr<const configuration> config_;
+    const std::shared_ptr<pool> pool_;
+    const std::shared_ptr<lock_sessions> lock_sessions_;
+    const std::shared_ptr<lock_keeper> keeper_;
+    token_hints hints_;
+    held_locks held_;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

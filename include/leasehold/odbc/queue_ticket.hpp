@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_QUEUE_TICKET_HPP
+#define LEASEHOLD_ODBC_QUEUE_TICKET_HPP
+
+#include <leasehold/detail/config.hpp>
+
+#include <memory>
+#include <string_view>
+
+namespace leasehold::inline v0::odbc {
+
+namespace detail {
+class store_impl;
+class waiting_ticket;
+}  // namespace detail
+
+/// What basic_odbc_store::enqueue() returns; see notifying_store.
+///
+/// Attempts with it queue behind those who came earlier, in this process and others. The destructor ends what waits in the
+/// database; it takes at most 30 ms, and so leaves a wait behind only where the server doesn't answer.
+class queue_ticket {
+public:
+    /// Made by basic_odbc_store::enqueue().
+    LEASEHOLD_DECL queue_ticket(detail::store_impl& store, std::shared_ptr<detail::waiting_ticket> place);
+    queue_ticket(const queue_ticket&) = delete;
+    queue_ticket& operator=(const queue_ticket&) = delete;
+    LEASEHOLD_DECL ~queue_ticket();
+
+    /// See notifying_store.
+    [[nodiscard]] LEASEHOLD_DECL std::string_view name() const noexcept;
+
+private:
+    friend detail::store_impl;
+
+    detail::store_impl& store_;
+    std::shared_ptr<detail::waiting_ticket> place_;
+};
+
+}  // namespace leasehold::inline v0::odbc
+
+#endif

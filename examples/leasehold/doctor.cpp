@@ -121,12 +121,16 @@ bool is_shown(opened_store& store, const std::string& owner, lh::fencing_token t
 
 bool waiters_are_woken(opened_store& store, const std::string& owner, trial& into)
 {
+    into.excludes = is_kept_out(store, owner);
     lh::waker wake;
-    const auto in_line = store->watch_release(trial_name, wake);
-    into.excludes = is_kept_out(store, owner);                                // a busy answer puts it in line
-    const auto until = now() + (store->pauses().longest < 100ms ? 0ms : 1s);  // a database in this process: there is no line
-    while (!in_line.live() && now() < until) std::this_thread::sleep_for(10ms);
-    return in_line.live();
+    auto ticket = store->enqueue(trial_name, wake);
+    std::error_code ec;
+    lh::acquire_result answer;
+    // The first answer puts it in the queue; the second, after a look at the row, says whether it is there still.
+    for (int i = 0; i < 2 && !ec; ++i) answer = store->try_acquire(ticket, owner, trial_terms.ttl, ec);
+    if (ec) throw lh::store_error{ec, "acquire", store->diagnostics()};
+    if (answer.granted()) store->release(trial_name, owner, answer.token, {}, ec);
+    return answer.retry_after > lh::duration::zero();
 }
 
 /// Acquires, renews and releases, with somebody waiting.

@@ -5,7 +5,7 @@
 #include "redis_failure.hpp"
 #include "redis_options.hpp"
 #include "redis_pool.hpp"
-#include "redis_release_watch.hpp"
+#include "redis_queue_ticket.hpp"
 #include "redis_reply.hpp"
 #include "redis_script.hpp"
 #include "redis_subscriber.hpp"
@@ -71,9 +71,17 @@ public:
     }
 
     /// See lh::notifying_store.
-    [[nodiscard]] redis_release_watch watch_release(std::string_view name, lh::waker& to_wake)
+    [[nodiscard]] redis_queue_ticket enqueue(std::string_view name, lh::waker& to_wake)
     {
-        return {subscriber_, channel(name), to_wake};
+        return {subscriber_, name, channel(name), to_wake};
+    }
+
+    /// See lh::notifying_store.
+    lh::acquire_result try_acquire(redis_queue_ticket& ticket, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        lh::acquire_result result = try_acquire(ticket.name(), owner, ttl, ec);
+        if (!ec && !result.granted() && ticket.listens()) result.retry_after = std::min<lh::duration>(result.remaining, longest_trust);
+        return result;
     }
 
     /// See lh::diagnosing_store.
@@ -83,6 +91,9 @@ public:
     }
 
 private:
+    // A message may get lost.
+    static constexpr std::chrono::seconds longest_trust{5};
+
     struct failed_call {
         const redis_store* of;
         lh::store_diagnostics details;

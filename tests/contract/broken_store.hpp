@@ -3,7 +3,7 @@
 #define LEASEHOLD_TESTS_CONTRACT_BROKEN_STORE_HPP
 
 #include <contract/broken_store_defects.hpp>
-#include <contract/broken_store_watches.hpp>
+#include <contract/broken_store_queue.hpp>
 
 #include <leasehold/leasehold.hpp>
 
@@ -48,9 +48,9 @@ public:
             std::this_thread::sleep_for(std::chrono::microseconds{200});
         row& r = rows_[key(name)];
         const lh::time_point now = clock_.now();
-        const bool waited_for = watches_.any(name);
+        const bool waited_for = queue_.any(name);
         const bool unexpired = live(r, now) && !(waited_for && lets_waiters_in(r, now));
-        if (!unexpired && is(defect::ended_wait_keeps_the_name_reserved) && watches_.any_ended(name)) return {};
+        if (!unexpired && is(defect::ended_wait_keeps_the_name_reserved) && queue_.any_ended(name)) return {};
         const bool mine = same_owner(r.owner, owner) ||
                           (is(defect::keep_closed_lets_the_same_owner_in) && r.closed && same_owner(r.closed_by, owner));
         if (unexpired && !mine) {
@@ -95,7 +95,7 @@ public:
         if (!is(defect::renewal_does_not_extend))
             r->ends = is(defect::renewal_shortens) ? now + ttl : std::max(r->ends, now + ttl);
         r->token += is(defect::token_changed_by_a_renewal);
-        if (is(defect::renewal_wakes)) watches_.wake(name);
+        if (is(defect::renewal_wakes)) queue_.wake(name);
         return true;
     }
 
@@ -122,7 +122,7 @@ public:
         r->closed = keep_closed > lh::duration::zero();
         const lh::time_point until = is(defect::keep_closed_ignored) ? now : now + keep_closed;
         r->ends = is(defect::keep_closed_never_shorter_than_the_term) && r->closed ? std::max(until, r->ends) : until;
-        if (r->ends <= now) watches_.wake(name);
+        if (r->ends <= now) queue_.wake(name);
         return true;
     }
 
@@ -205,7 +205,7 @@ public:
         r->released = !is(defect::token_reused_after_forced_release);
         r->forced = true;
         r->ends = clock_.now();
-        watches_.wake(name);
+        queue_.wake(name);
         return true;
     }
     bool force_release(std::string_view name)
@@ -215,13 +215,14 @@ public:
         return force_release(name, ec);
     }
 
-    broken_store_watches::watch watch_release(std::string_view name, lh::waker& to_wake)
+    [[nodiscard]] broken_store_queue::ticket enqueue(std::string_view name, lh::waker& to_wake) { return {queue_, name, to_wake}; }
+
+    lh::acquire_result try_acquire(broken_store_queue::ticket& ticket, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
-        return {watches_, name, to_wake, [this, name] {
-                    const std::lock_guard lock{mutex_};
-                    const row* r = find(name);
-                    return !r || !live(*r, clock_.now());
-                }};
+        lh::acquire_result result = try_acquire(ticket.name(), owner, ttl, ec);
+        ticket.was_busy();
+        result.retry_after = result.remaining > lh::duration::zero() ? result.remaining : lh::duration{std::chrono::seconds{5}};
+        return result;
     }
 
     // What happens to a store.
@@ -360,7 +361,7 @@ private:
     lh::manual_clock clock_;
     std::mutex mutex_;
     std::map<std::string, row> rows_;
-    broken_store_watches watches_;
+    broken_store_queue queue_;
     std::atomic<bool> outage_ = false;
     int releases_ = 0;
 };

@@ -102,16 +102,16 @@ BOOST_FIXTURE_TEST_CASE(subscription_that_has_gone_silent_is_noticed, own_redis)
     through_gate.port = gate.port();
     redis_store far{through_gate};
     lh::waker to_wake;
-    const auto watch = far.watch_release("name", to_wake);
-    BOOST_TEST(!watch.live());
+    auto ticket = far.enqueue("name", to_wake);
+    BOOST_TEST(!ticket.listens());
     BOOST_TEST(to_wake.wait_for(10s));
-    BOOST_TEST(eventually([&] { return watch.live(); }));
+    BOOST_TEST(eventually([&] { return ticket.listens(); }));
     to_wake.wait_for(0s);  // where the machine was so slow that there has been another subscription by now
     gate.stall();
-    BOOST_TEST(eventually([&] { return !watch.live(); }));
+    BOOST_TEST(eventually([&] { return !ticket.listens(); }));
     BOOST_TEST(to_wake.wait_for(10s));
     gate.pass();
-    BOOST_TEST(eventually([&] { return watch.live(); }));
+    BOOST_TEST(eventually([&] { return ticket.listens(); }));
     BOOST_TEST(to_wake.wait_for(10s));
 }
 

@@ -34,19 +34,17 @@ public:
     /// Whether a release would wake, as the store said when it was last asked.
     [[nodiscard]] bool wakes() const { return wakes_; }
     /// A waiter has been told busy, and has nothing to do but to sleep.
-    [[nodiscard]] bool has_waiter() const { return notifying_store<Store> ? looks_ > 0 : attempts_ > 0; }
+    [[nodiscard]] bool has_waiter() const { return attempts_ > 0; }
 
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
-        ++calls_;
-        const int asking = ++asking_;
-        for (int most = most_asking_; most < asking && !most_asking_.compare_exchange_weak(most, asking);) {
-        }
-        const acquire_result result = store_.try_acquire(name, owner, ttl, ec);
-        ++attempts_;
-        if (after_an_attempt_) after_an_attempt_();
-        --asking_;
-        return result;
+        return observed([&] { return store_.try_acquire(name, owner, ttl, ec); });
+    }
+
+    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+        requires notifying_store<Store>
+    {
+        return observed([&] { return store_.try_acquire(ticket, owner, ttl, ec); });
     }
 
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
@@ -74,11 +72,11 @@ public:
         return store_.pauses();
     }
 
-    [[nodiscard]] auto watch_release(std::string_view name, waker& to_wake)
+    [[nodiscard]] auto enqueue(std::string_view name, waker& to_wake)
         requires notifying_store<Store>
     {
         ++calls_;
-        return watch<decltype(store_.watch_release(name, to_wake))>{store_.watch_release(name, to_wake), *this};
+        return store_.enqueue(name, to_wake);
     }
 
     [[nodiscard]] store_diagnostics diagnostics() const
@@ -88,19 +86,20 @@ public:
     }
 
 private:
-    template <class Inner>
-    struct watch {
-        Inner inner;
-        observed_store& observer;
-
-        [[nodiscard]] bool live() const
-        {
-            const bool live = inner.live();
-            observer.wakes_ = live;
-            ++observer.looks_;
-            return live;
+    template <class Attempt>
+    acquire_result observed(Attempt attempt)
+    {
+        ++calls_;
+        const int asking = ++asking_;
+        for (int most = most_asking_; most < asking && !most_asking_.compare_exchange_weak(most, asking);) {
         }
-    };
+        const acquire_result result = attempt();
+        wakes_ = result.retry_after > duration::zero();
+        ++attempts_;
+        if (after_an_attempt_) after_an_attempt_();
+        --asking_;
+        return result;
+    }
 
     Store& store_;
     std::function<void()> after_an_attempt_;
@@ -108,7 +107,6 @@ private:
     std::atomic<int> attempts_ = 0;
     std::atomic<int> asking_ = 0;
     std::atomic<int> most_asking_ = 0;
-    std::atomic<int> looks_ = 0;
     std::atomic<bool> wakes_ = false;
 };
 

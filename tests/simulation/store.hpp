@@ -73,6 +73,9 @@ struct call_record {
 // One process's way to the server. It bounds each call, and repeats an operation whose connection broke or that met a conflict:
 // as odbc_store and its sessions do.
 class store {
+    // How long a waiter relies on a hint where the row has not said when the term ends.
+    static constexpr std::chrono::seconds longest_trust{5};
+
 public:
     store(world& w, network& net, process& of) : world_{w}, net_{net}, of_{of} {}
     store(const store&) = delete;
@@ -178,24 +181,30 @@ public:
     }
 
     // A hint from the server that may get lost; without it where this schedule's store sends none.
-    class watch {
+    class ticket {
     public:
-        watch(store& s, int name, leasehold::waker& to_wake) : store_{s}, waker_{to_wake}
+        ticket(store& s, std::string_view name, leasehold::waker& to_wake) : store_{s}, name_{name}, waker_{to_wake}
         {
-            if (live()) store_.net_.listen({&store_.of_, name, &to_wake});
+            if (store_.world_.wishes.notifies) store_.net_.listen({&store_.of_, number_of(name), &to_wake});
         }
-        watch(const watch&) = delete;
-        watch& operator=(const watch&) = delete;
-        ~watch() { store_.net_.forget(waker_); }
-        [[nodiscard]] bool live() const noexcept { return store_.world_.wishes.notifies; }
+        ticket(const ticket&) = delete;
+        ticket& operator=(const ticket&) = delete;
+        ~ticket() { store_.net_.forget(waker_); }
+        [[nodiscard]] std::string_view name() const noexcept { return name_; }
 
     private:
         store& store_;
+        std::string name_;
         leasehold::waker& waker_;
     };
-    [[nodiscard]] watch watch_release(std::string_view name, leasehold::waker& to_wake)
+    [[nodiscard]] ticket enqueue(std::string_view name, leasehold::waker& to_wake) { return {*this, name, to_wake}; }
+
+    leasehold::acquire_result try_acquire(const ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
-        return {*this, number_of(name), to_wake};
+        leasehold::acquire_result result = try_acquire(of.name(), owner, ttl, ec);
+        if (world_.wishes.notifies)
+            result.retry_after = result.remaining > leasehold::duration::zero() ? result.remaining : leasehold::duration{longest_trust};
+        return result;
     }
 
     // Of the last try_acquire that has ended.

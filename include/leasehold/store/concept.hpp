@@ -16,6 +16,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace leasehold::inline v0 {
@@ -166,6 +167,12 @@ concept polled_store = lease_store<S> && requires(const S& s) {
     { s.pauses() } noexcept -> std::same_as<poll_pauses>;
 };
 
+/// A waiter's place in the queue for a name: see notifying_store.
+template <class T>
+concept queue_ticket = requires(const T& ticket) {
+    { ticket.name() } -> std::convertible_to<std::string_view>;
+};
+
 namespace detail {
 
 template <class S>
@@ -188,7 +195,7 @@ using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, 
 /// outlives it. No more than one ticket for a name is alive in a process at a time, unless two decorators wrap one store.
 template <class S>
 concept notifying_store = lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {
-    { ticket.name() } -> std::convertible_to<std::string_view>;
+    requires queue_ticket<std::remove_reference_t<decltype(ticket)>>;
     { s.try_acquire(ticket, owner, ttl, ec) } -> std::same_as<acquire_result>;
 };
 

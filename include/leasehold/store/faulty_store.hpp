@@ -44,7 +44,7 @@ public:
     }
 
     /// See notifying_store.
-    acquire_result try_acquire(auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
         requires notifying_store<Store>
     {
         return planned({store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec, [&] { return store_.try_acquire(ticket, owner, ttl, ec); });

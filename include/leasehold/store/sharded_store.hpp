@@ -109,7 +109,7 @@ public:
         return shard_of(name).enqueue(name, to_wake);
     }
     /// See notifying_store.
-    acquire_result try_acquire(auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
         requires notifying_store<Store>
     {
         return shard_of(ticket.name()).try_acquire(ticket, owner, ttl, ec);

@@ -125,16 +125,12 @@ private:
 class statements_by_hand {
 public:
     statements_by_hand(const detail::program& sql, const bare_connection& by)
-        : take_{by, sql[take_of(sql)], in_}, release_{by, sql[release_of(sql)], in_}
+        : take_{by, sql[detail::statement::take], in_}, release_{by, sql[detail::statement::release], in_}
     {
         in_.name.assign("by hand");
         in_.owner.assign("somebody on some host, with a number");
         in_.us = 10'000'000;
         in_.token = 1;
-        const detail::session_lock_key key{"leasehold", "by hand"};
-        in_.lock_number = key.number();
-        const auto text = key.text();
-        in_.lock_name.assign({text.data(), text.size()});
     }
 
     void operator()()
@@ -145,16 +141,6 @@ public:
     }
 
 private:
-    static detail::statement take_of(const detail::program& sql)
-    {
-        if (!sql.description().locks.available()) return detail::statement::take;
-        return sql.description().single_statement_grant ? detail::statement::locking_retake : detail::statement::locking_take;
-    }
-    static detail::statement release_of(const detail::program& sql)
-    {
-        return sql.description().locks.available() ? detail::statement::unlocking_release : detail::statement::release;
-    }
-
     detail::parameter_block in_;
     bare_statement take_, release_;
 };
@@ -169,13 +155,11 @@ public:
         using detail::operation;
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{5};
         session_.prepare({operation::acquire, name, owner, hint_, std::chrono::seconds{10}, {}}, until);
-        session_.set_lock_order({detail::lock_use::with_grant, key_});
         session_.perform();
         const auto grant = session_.result().grant;
         if (!grant.result.granted()) throw std::runtime_error{"an unbounded grant failed"};
         hint_ = grant.result.token.value();
         session_.prepare({operation::release, name, owner, hint_, {}, {}}, until);
-        if (grant.locked) session_.set_lock_order({detail::lock_use::have, key_, session_.connection_number(), 0});
         session_.perform();
         if (!session_.result().yes) throw std::runtime_error{"an unbounded release failed"};
     }
@@ -185,7 +169,6 @@ public:
     {
         session_.prepare({detail::operation::acquire, held, owner, detail::busy_last_time, std::chrono::seconds{10}, {}},
                          std::chrono::steady_clock::now() + std::chrono::seconds{5});
-        session_.set_lock_order({detail::lock_use::with_grant, {"leasehold", held}});
         session_.perform();
         if (session_.result().grant.result.granted()) throw std::runtime_error{"what is held was granted"};
     }
@@ -197,7 +180,6 @@ private:
     static constexpr std::string_view name = "unbounded";
     static constexpr std::string_view owner = "somebody on some host, with a number";
     detail::session session_;
-    detail::session_lock_key key_{"leasehold", name};
     std::int64_t hint_ = 0;
 };
 

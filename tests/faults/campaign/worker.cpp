@@ -77,9 +77,13 @@ public:
     }
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec) { return store_.inspect(name, ec); }
     [[nodiscard]] lh::poll_pauses pauses() const noexcept { return store_.pauses(); }
-    [[nodiscard]] auto watch_release(std::string_view name, lh::waker& to_wake)
+    [[nodiscard]] auto enqueue(std::string_view name, lh::waker& to_wake) { return store_.enqueue(name, to_wake); }
+    lh::acquire_result try_acquire(lh::queue_ticket auto& ticket, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
-        return store_.watch_release(name, to_wake);
+        const instant begin = now();
+        const lh::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
+        note("acquire", result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
+        return result;
     }
     [[nodiscard]] lh::store_diagnostics diagnostics() const { return store_.diagnostics(); }
 

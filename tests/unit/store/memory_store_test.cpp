@@ -38,9 +38,9 @@ struct manual_store {
     lh::basic_memory_store<lh::manual_clock> store{clock};
     std::error_code ec;
 
-    // A watch is not moved.
-    struct watching {
-        lh::basic_memory_store<lh::manual_clock>::release_watch watch;
+    // A ticket is not moved.
+    struct queued {
+        lh::basic_memory_store<lh::manual_clock>::queue_ticket ticket;
     };
 };
 
@@ -187,14 +187,13 @@ BOOST_AUTO_TEST_CASE(independent_names_do_not_wait_for_each_other)
     for (std::thread& t : threads) t.join();
 }
 
-BOOST_FIXTURE_TEST_CASE(a_release_wakes_all_who_watch_the_name, manual_store)
+BOOST_FIXTURE_TEST_CASE(a_release_wakes_all_who_have_a_ticket_for_the_name, manual_store)
 {
     const auto held = store.try_acquire("a", "o", 10s, ec);
     lh::waker first, second, of_another_name;
-    const auto other = store.watch_release("b", of_another_name);
-    of_another_name.wait();  // b is free
-    const auto first_watch = store.watch_release("a", first);
-    const auto second_watch = store.watch_release("a", second);
+    const auto other = store.enqueue("b", of_another_name);
+    const auto first_ticket = store.enqueue("a", first);
+    const auto second_ticket = store.enqueue("a", second);
     store.release("a", "o", held.token, 0s, ec);
     BOOST_TEST(first.woken());
     BOOST_TEST(second.woken(), "what it was told of the end is true no longer");
@@ -205,11 +204,11 @@ BOOST_FIXTURE_TEST_CASE(a_woken_waiter_that_leaves_without_the_lease_wakes_the_n
 {
     const auto held = store.try_acquire("a", "o", 10s, ec);
     lh::waker first, second;
-    std::unique_ptr<watching> first_watch{new watching{store.watch_release("a", first)}};
-    const auto second_watch = store.watch_release("a", second);
+    std::unique_ptr<queued> first_ticket{new queued{store.enqueue("a", first)}};
+    const auto second_ticket = store.enqueue("a", second);
     store.release("a", "o", held.token, 0s, ec);
     second.wait();
-    first_watch.reset();
+    first_ticket.reset();
     BOOST_TEST(second.woken());
 }
 
@@ -217,12 +216,12 @@ BOOST_FIXTURE_TEST_CASE(a_waiter_that_leaves_with_the_lease_wakes_nobody, manual
 {
     const auto held = store.try_acquire("a", "o", 10s, ec);
     lh::waker first, second;
-    std::unique_ptr<watching> first_watch{new watching{store.watch_release("a", first)}};
-    const auto second_watch = store.watch_release("a", second);
+    std::unique_ptr<queued> first_ticket{new queued{store.enqueue("a", first)}};
+    const auto second_ticket = store.enqueue("a", second);
     store.release("a", "o", held.token, 0s, ec);
     second.wait();
     BOOST_TEST(store.try_acquire("a", "p", 10s, ec).granted());
-    first_watch.reset();
+    first_ticket.reset();
     BOOST_TEST(!second.woken());
 }
 

@@ -259,11 +259,21 @@ private:
     void finish(const session_pointer& session, const request& asked, answer& said, failure& why)
     {
         const bool granted = asked.what == operation::acquire && said.failed == fault::none && said.grant.result.granted();
-        if (granted && !session->dedicated()) keeper_->keep(asked.name, said.grant.result.token.value());
+        if (granted) note_grant(asked.name, said.grant.result.token.value(), session->dedicated());
         pool_->give_back(session, granted ? said.grant.result.token.value() : 0);
         if (config_->gave_up_session_locks()) give_all_locks_back();
         if (said.thrown) std::rethrow_exception(said.thrown);
         if (said.failed != fault::none) why = {said.failed, std::move(said.details)};
+    }
+
+    // Earlier terms of the name are over. A term that no waiter got has no session of its own with the lock.
+    void note_grant(std::string_view name, std::int64_t token, bool to_waiter)
+    {
+        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
+        if (to_waiter)
+            keeper_->give_back_older(name, token);
+        else
+            keeper_->keep(name, token);
     }
 
     static void fail_without_answer(fault no_session, failure& why)

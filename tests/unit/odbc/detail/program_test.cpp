@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(statement_with_arrays_is_the_same_for_any_number)
 BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
 {
     const program compiled{plain(), {}};
-    BOOST_TEST(compiled[statement::locking_grant].sql.empty());
+    BOOST_TEST(compiled[statement::try_lock].sql.empty());
     BOOST_TEST(compiled.schema().empty());
 }
 

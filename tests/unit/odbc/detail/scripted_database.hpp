@@ -54,26 +54,23 @@ inline reply shows(std::initializer_list<std::pair<od::column, std::int64_t>> nu
     return {.found = true, .numbers = numbers};
 }
 
-/// What `read` and `queued_read` show.
-inline reply shows_row(std::int64_t token, std::int64_t whose, bool live, std::int64_t remaining, bool released = false,
-                       bool locked = false)
+/// What `read` shows.
+inline reply shows_row(std::int64_t token, std::int64_t whose, bool live, std::int64_t remaining, bool released = false)
 {
     return shows({{od::column::token, token},
                   {od::column::whose, whose},
                   {od::column::live, live},
                   {od::column::remaining, remaining},
-                  {od::column::released, released},
-                  {od::column::locked, locked}});
+                  {od::column::released, released}});
 }
 
 /// What the grants in one statement show.
-inline reply shows_grant(bool granted, std::int64_t token, std::int64_t remaining, bool fresh, bool locked = false)
+inline reply shows_grant(bool granted, std::int64_t token, std::int64_t remaining, bool fresh)
 {
     return shows({{od::column::granted, granted},
                   {od::column::token, token},
                   {od::column::remaining, remaining},
-                  {od::column::fresh, fresh},
-                  {od::column::locked, locked}});
+                  {od::column::fresh, fresh}});
 }
 
 /// What `look` shows.

@@ -75,7 +75,7 @@ public:
     {
         if (count_ == 0) return;
         const std::lock_guard lock{mutex_};
-        for (auto& each : kept_) each.second.wanted = false;
+        forget_all();
         changed_.notify_all();
     }
 
@@ -121,10 +121,16 @@ private:
         changed_.notify_all();
     }
 
+    void forget_all() noexcept
+    {
+        for (auto& each : kept_) each.second.wanted = false;
+    }
+
     void serve()
     {
         std::unique_lock lock{mutex_};
         while (!stopping_) {
+            if (config_->gave_up_session_locks()) forget_all();
             const auto next = next_chore();
             const time_point now = std::chrono::steady_clock::now();
             if (next == kept_.end() || (next->second.wanted && next->second.due > now)) {

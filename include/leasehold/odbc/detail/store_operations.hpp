@@ -86,7 +86,7 @@ public:
         }
         acquire_result busy;
         if (config_->session_locks() && ticket.queue_up()) {
-            busy.retry_after = first_look;
+            busy.retry_after = ticket.look_after();
             return busy;
         }
         busy = attempt(request, why);  // it may have shown what database this is
@@ -309,7 +309,7 @@ private:
             ticket.drop();
         } else {
             give_older_locks_back(request.name, result.token.value());
-            const duration look = ticket.next_look();
+            const duration look = ticket.yield(result.remaining) ? duration{yield_pause} : ticket.next_look();
             result.retry_after = result.remaining > duration::zero() ? std::min(result.remaining, look) : look;
         }
         return why ? acquire_result{} : result;

@@ -28,6 +28,8 @@ namespace leasehold::inline v0::odbc::detail {
 inline constexpr std::chrono::milliseconds overtake_delay{25};
 // When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting.
 inline constexpr std::chrono::milliseconds first_look{250};
+// How long a waiter leaves the lock to a holder that has none yet; its store may have to connect for it.
+inline constexpr std::chrono::milliseconds yield_pause{50};
 // How long a waiter relies on being woken: a holder may have its term without the lock, or a lock be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
 // Before a session that was lost in the queue is replaced.
@@ -97,6 +99,27 @@ public:
         sessions_->drop(std::exchange(session_, nullptr));
         position_ = position::outside;
         retry_at_ = std::chrono::steady_clock::now() + requeue_pause;
+    }
+
+    // At the head, but somebody else has a term that goes on for `remaining`: a single attempt takes its lock a little later. Leaves
+    // the lock to it, once, and queues again after yield_pause. False: it has done so before.
+    [[nodiscard]] bool yield(duration remaining)
+    {
+        if (remaining <= yield_pause || std::exchange(yielded_, true)) return false;
+        const std::lock_guard lock{mutex_};
+        unlock_and_return();
+        position_ = position::outside;
+        const auto now = std::chrono::steady_clock::now();
+        retry_at_ = now + yield_pause;
+        term_ends_ = now + std::min<duration>(remaining, longest_trust);
+        return true;
+    }
+
+    // When one who waits for the lock looks at the row: a little after the term that it knows of.
+    [[nodiscard]] duration look_after() const
+    {
+        const duration known = term_ends_ - std::chrono::steady_clock::now();
+        return known > duration::zero() ? known + overtake_delay : duration{first_look};
     }
 
     // At the head, where nobody will wake it: when to look again. Soon at first, for who came in between with a single attempt may
@@ -198,6 +221,8 @@ private:
     bounded_session::time_point retry_at_{};
     bounded_session::time_point free_since_{};
     fencing_token free_after_{};
+    bool yielded_ = false;
+    bounded_session::time_point term_ends_{};
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -29,6 +29,9 @@ namespace leasehold::inline v0::odbc::detail {
 // A term shorter than this is over before anybody could wait for it in a queue, and gets no lock.
 inline constexpr std::chrono::milliseconds lock_after{5};
 
+// The longest pause between two tries where somebody else has the lock.
+inline constexpr std::chrono::milliseconds longest_lock_pause{1000};
+
 // The session locks of terms that were granted to single attempts, who have no session of their own for it: taken a little later
 // and given back by one session for all of them, on a thread of its own, so that nobody waits for it. Thread-safe.
 class lock_keeper : public std::enable_shared_from_this<lock_keeper> {
@@ -50,7 +53,7 @@ public:
             if (stopping_ || kept_.size() >= config_->options().max_session_locks) return;
             if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
             const time_point due = std::chrono::steady_clock::now() + lock_after;
-            kept_.emplace(name, kept{token, due});
+            kept_.emplace(name, kept{.token = token, .due = due});
             count_ = kept_.size();
             if (due < wakes_at_) changed_.notify_all();
         } catch (const std::bad_alloc&) {
@@ -99,9 +102,13 @@ public:
 private:
     struct kept {
         std::int64_t token;
-        time_point due;  // when to take the lock; max: it has been tried
-        std::uint64_t connection = 0;  // which of the session's has it; 0: none
+        time_point due;                                      // when to take the lock; max: it has it
+        std::chrono::milliseconds pause = lock_after;        // before the next try: a waiter may have it for a moment
+        std::uint64_t connection = 0;                        // which of the session's has it
+        bool being_tried = false;
         bool wanted = true;
+
+        [[nodiscard]] bool has_lock() const noexcept { return due == time_point::max(); }
     };
     using kept_locks = std::map<std::string, kept, std::less<>>;
 
@@ -112,7 +119,7 @@ private:
         const std::lock_guard lock{mutex_};
         const auto found = kept_.find(name);
         if (found == kept_.end() || !which(found->second.token)) return;
-        if (found->second.due != time_point::max()) {  // never tried
+        if (!found->second.has_lock() && !found->second.being_tried) {
             kept_.erase(found);
             count_ = kept_.size();
             return;
@@ -159,19 +166,28 @@ private:
         });
     }
 
-    // Nobody but this thread erases what has been tried.
+    // Nobody else erases what is being tried.
     void take(std::unique_lock<std::mutex>& lock, kept_locks::iterator which)
     {
-        which->second.due = time_point::max();
+        kept& wanted = which->second;
+        wanted.being_tried = true;
         lock.unlock();
         const bool has_it = perform(operation::try_lock, which->first, 0) && session_.result().yes;
         lock.lock();
-        if (has_it) which->second.connection = session_.connection_number();
+        wanted.being_tried = false;
+        if (has_it) {
+            wanted.due = time_point::max();
+            wanted.connection = session_.connection_number();
+        } else {
+            wanted.due = std::chrono::steady_clock::now() + wanted.pause;
+            wanted.pause = std::min(wanted.pause * 2, longest_lock_pause);
+        }
     }
 
     void unlock(std::unique_lock<std::mutex>& lock, kept_locks::iterator which)
     {
-        if (const std::uint64_t connection = which->second.connection; connection != 0) {
+        if (which->second.has_lock()) {
+            const std::uint64_t connection = which->second.connection;
             lock.unlock();
             if (!perform(operation::unlock, which->first, connection)) session_.disconnect();
             lock.lock();

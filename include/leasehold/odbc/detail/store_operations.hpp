@@ -309,7 +309,8 @@ private:
             ticket.drop();
         } else {
             give_older_locks_back(request.name, result.token.value());
-            const duration look = ticket.yield(result.remaining) ? duration{yield_pause} : ticket.next_look();
+            const std::optional<duration> pause = ticket.yield(result.remaining);
+            const duration look = pause ? *pause : ticket.next_look();
             result.retry_after = result.remaining > duration::zero() ? std::min(result.remaining, look) : look;
         }
         return why ? acquire_result{} : result;

@@ -28,8 +28,10 @@ namespace leasehold::inline v0::odbc::detail {
 inline constexpr std::chrono::milliseconds overtake_delay{25};
 // When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting.
 inline constexpr std::chrono::milliseconds first_look{250};
-// How long a waiter leaves the lock to a holder that has none yet; its store may have to connect for it.
+// How long a waiter leaves the lock to a holder that has none yet, for the first time, and how often, each time for twice as long:
+// the holder's store may have to connect first.
 inline constexpr std::chrono::milliseconds yield_pause{50};
+inline constexpr int max_yields = 4;
 // How long a waiter relies on being woken: a holder may have its term without the lock, or a lock be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
 // Before a session that was lost in the queue is replaced.
@@ -102,17 +104,19 @@ public:
     }
 
     // At the head, but somebody else has a term that goes on for `remaining`: a single attempt takes its lock a little later. Leaves
-    // the lock to it, once, and queues again after yield_pause. False: it has done so before.
-    [[nodiscard]] bool yield(duration remaining)
+    // the lock to it and queues again after the pause that is returned. Nothing: it has done so often enough.
+    [[nodiscard]] std::optional<duration> yield(duration remaining)
     {
-        if (remaining <= yield_pause || std::exchange(yielded_, true)) return false;
+        const duration pause = yield_pause * (1 << yields_);
+        if (remaining <= pause || yields_ >= max_yields) return std::nullopt;
+        ++yields_;
         const std::lock_guard lock{mutex_};
         unlock_and_return();
         position_ = position::outside;
         const auto now = std::chrono::steady_clock::now();
-        retry_at_ = now + yield_pause;
+        retry_at_ = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause);
         term_ends_ = now + std::min<duration>(remaining, longest_trust);
-        return true;
+        return pause;
     }
 
     // When one who waits for the lock looks at the row: a little after the term that it knows of.
@@ -221,7 +225,7 @@ private:
     bounded_session::time_point retry_at_{};
     bounded_session::time_point free_since_{};
     fencing_token free_after_{};
-    bool yielded_ = false;
+    int yields_ = 0;
     bounded_session::time_point term_ends_{};
 };
 

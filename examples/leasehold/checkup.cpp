@@ -131,7 +131,7 @@ std::string version_query(product of)
 std::vector<finding> judge(const trial& tried)
 {
     const std::pair<bool, const char*> steps[]{
-        {tried.held, "a lease that nobody else held was not granted"},
+        {tried.held, "a lease that nobody else held was asked for, but is not held"},
         {tried.shown, "a lease that was granted is not in the table with its owner and its ttl"},
         {tried.excludes, "a second owner was granted the lease while the first one held it"},
         {tried.renewed, "a lease that is held can't be renewed"},

@@ -73,8 +73,8 @@ public:
     /// owner id; a renew policy. An argument that is left out is default-constructed.
     ///
     /// Does no I/O. Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_name,
-    /// errc::invalid_owner, errc::invalid_terms (also for a policy whose first renewal comes after the deadline). Also throws
-    /// what the owner id throws.
+    /// errc::invalid_owner, errc::invalid_terms (also for a policy whose first renewal comes after the deadline). Also
+    /// throws what the owner id throws.
     template <class... Options>
     basic_lease(std::type_identity_t<Store>& store, std::string_view name, Options&&... options)
         : basic_lease{detail::pick_terms(options...), store, name, options...}
@@ -136,9 +136,9 @@ public:
     /// Waits for the lease, at most this long; zero or less means exactly one attempt.
     ///
     /// An empty guard means that the time ran out or that `stop` was asked to stop. If `stop` was asked before the call, the
-    /// store isn't called. Sleeps until the end of the lease that the store reported, or until a release wakes it; polls with
-    /// growing, jittered pauses only if the store can't wake waiters. Waiters of one process queue, first come, first served,
-    /// and ask the store one at a time. Throws like try_acquire(): an outage ends the wait.
+    /// store isn't called. Sleeps until the end of the lease that the store reported, or until a release wakes it; polls
+    /// with growing, jittered pauses only if the store can't wake waiters. Waiters of one process queue, first come, first
+    /// served, and ask the store one at a time. Throws like try_acquire(): an outage ends the wait.
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
@@ -184,13 +184,14 @@ public:
     template <class... Arguments>
     guard_type acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
 
-    /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard for the thread that locked.
+    /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard for the thread that
+    /// locked.
     ///
     /// These functions throw like try_acquire(), and hold nothing then. They also throw std::system_error with
-    /// std::errc::resource_deadlock_would_occur if this thread would wait for itself: lock(), if this thread has already locked
-    /// the name, through any object; try_lock(), if std::lock() of two leases of one name never ends.
-    /// Call guard().held() before you rely on the lease: it can be lost. Then another thread may lock it, and each thread
-    /// unlocks its own term.
+    /// std::errc::resource_deadlock_would_occur if this thread would wait for itself: lock(), if this thread has already
+    /// locked the name, through any object; try_lock(), if std::lock() of two leases of one name never ends. Call
+    /// guard().held() before you rely on the lease: it can be lost. Then another thread may lock it, and each thread unlocks
+    /// its own term.
     void lock()
     {
         refuse_deadlock("lock", locks_->held_by_this_thread());
@@ -377,8 +378,8 @@ private:
         waker& to_wake;
     };
 
-    // Waits first for the guards of this object, in the object's own queue; then, in the queue of the name, for everybody else's.
-    // Calls `on_busy` with each busy answer of the store.
+    // Waits first for the guards of this object, in the object's own queue; then, in the queue of the name, for everybody
+    // else's. Calls `on_busy` with each busy answer of the store.
     template <class OnBusy>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
     {

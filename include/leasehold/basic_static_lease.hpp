@@ -33,11 +33,11 @@ namespace leasehold::inline v0 {
 ///     lh::plain_error ec;
 ///     if (auto guard = lease.try_acquire(ec)) { ... }
 ///
-/// It has the same arguments, names and rules, and the same code decides on a term (renewal/term_machine.hpp). It has nothing
-/// that needs a thread: no waiting, no stop token, no renewal in the background; but guard.renew_if_due(ec) does what the
-/// policy says. It has nothing that throws either: each operation reports in an `ec`, a plain_error or a std::error_code.
-/// If a name, an owner or terms can't work, each attempt reports it (errc::invalid_*). If they are constants,
-/// checked_name() and checked_terms() refuse them at compile time.
+/// It has the same arguments, names and rules, and the same code decides on a term (renewal/term_machine.hpp). It has
+/// nothing that needs a thread: no waiting, no stop token, no renewal in the background; but guard.renew_if_due(ec) does
+/// what the policy says. It has nothing that throws either: each operation reports in an `ec`, a plain_error or a
+/// std::error_code. If a name, an owner or terms can't work, each attempt reports it (errc::invalid_*). If they are
+/// constants, checked_name() and checked_terms() refuse them at compile time.
 ///
 /// Thread safety: the lease and its guard belong to one task. Each task makes a lease, with an owner of its own, on a store
 /// that all tasks share. Lifetime: the store must outlive the lease, and the lease its guard; the texts are copied.
@@ -80,8 +80,8 @@ public:
     /// Where the lease lives.
     [[nodiscard]] constexpr Store& store() const noexcept { return store_; }
 
-    /// Makes one attempt. An empty guard without an error means busy: somebody else holds the lease, or a guard of this object
-    /// does. errc::store_timeout means that the store's answer came when the term would already have been over.
+    /// Makes one attempt. An empty guard without an error means busy: somebody else holds the lease, or a guard of this
+    /// object does. errc::store_timeout means that the store's answer came when the term would already have been over.
     template <error_report Error>
     [[nodiscard]] guard_type try_acquire(Error& ec) noexcept
     {
@@ -99,7 +99,8 @@ public:
         return {};
     }
 
-    /// What the store says about the name now; empty when it is free. The form with an `ec` lets code also work with a basic_lease.
+    /// What the store says about the name now; empty when it is free. The form with an `ec` lets code also work with a
+    /// basic_lease.
     [[nodiscard]] auto inspect() const noexcept
         requires requires(const Store& s, std::string_view text) { s.look_up(text); }
     {

@@ -34,19 +34,19 @@ struct leader_election_options {
     std::function<void(fencing_token)> on_elected{};
     /// Called when it no longer leads, after the release.
     std::function<void(step_down_reason)> on_stepped_down{};
-    /// Called once for each other candidate that leads: when an attempt of this candidate meets it, or else within a third of the
-    /// ttl. A short term in between may be missed.
+    /// Called once for each other candidate that leads: when an attempt of this candidate meets it, or else within a third
+    /// of the ttl. A short term in between may be missed.
     std::function<void(const lease_record&)> on_leader_observed{};
     /// Called when the store failed while campaigning; run() tries again after a pause.
     std::function<void(std::error_code)> on_error{};
 
-    /// The first pause after a failed campaign (1 ms or more). The pause doubles each time, up to retry_max, and each pause is
-    /// shortened by up to a half at random, so that candidates do not all come back at the same time.
+    /// The first pause after a failed campaign (1 ms or more). The pause doubles each time, up to retry_max, and each pause
+    /// is shortened by up to a half at random, so that candidates do not all come back at the same time.
     duration retry_min = std::chrono::milliseconds{100};
     /// The longest pause; see retry_min.
     duration retry_max = std::chrono::seconds{5};
-    /// How long not to campaign after resigning or returning, so that somebody else gets the turn; counted from the release. By
-    /// default a little longer than the others sleep if the store can't wake them: its longest poll pause plus 100 ms.
+    /// How long not to campaign after resigning or returning, so that somebody else gets the turn; counted from the release.
+    /// By default a little longer than the others sleep if the store can't wake them: its longest poll pause plus 100 ms.
     std::optional<duration> cooldown{};
 };
 
@@ -58,16 +58,16 @@ struct leader_election_options {
 /// A leader may rely on no more than a holder of a lease: a paused process can wake up after its deadline in the middle of
 /// a write, and only the token stops that write. An outage of the store that leaves time for a renewal before the deadline
 /// does not end the leadership.
-/// Thread safety: one thread at a time may call run(); any thread may call resign() and is_leader(). Lifetime: the lease must
-/// outlive it.
+/// Thread safety: one thread at a time may call run(); any thread may call resign() and is_leader(). Lifetime: the lease
+/// must outlive it.
 template <class Lease>
 class leader_election {
 public:
     /// The argument of the function that leads.
     using term_type = leader_term<Lease>;
 
-    /// Does nothing yet; run() campaigns. Throws std::system_error with errc::invalid_terms, which says which duration in the
-    /// options can't work.
+    /// Does nothing yet; run() campaigns. Throws std::system_error with errc::invalid_terms, which says which duration in
+    /// the options can't work.
     explicit leader_election(Lease& lease, leader_election_options options = {})
         : lease_{lease}, options_{std::move(options)}, pacing_{checked(pacing_of(options_, lease))}
     {
@@ -75,11 +75,12 @@ public:
     leader_election(const leader_election&) = delete;
     leader_election& operator=(const leader_election&) = delete;
 
-    /// Campaigns until `stop` is asked to stop. Each time it is elected, it calls `lead` with a leader_term&, and releases the
-    /// lease when `lead` returns. `lead` should return soon after term.held() turns false.
+    /// Campaigns until `stop` is asked to stop. Each time it is elected, it calls `lead` with a leader_term&, and releases
+    /// the lease when `lead` returns. `lead` should return soon after term.held() turns false.
     ///
-    /// An exception of `lead` or a hook ends run() and reaches the caller after the release. After failures of the store, run()
-    /// tries again. When there are no threads or memory to watch a term, it throws std::system_error or std::bad_alloc.
+    /// An exception of `lead` or a hook ends run() and reaches the caller after the release. After failures of the store,
+    /// run() tries again. When there are no threads or memory to watch a term, it throws std::system_error or
+    /// std::bad_alloc.
     template <std::invocable<term_type&> Lead>
     void run(const std::stop_token& stop, Lead lead)
     {

@@ -26,8 +26,8 @@ public:
     leader_term(const leader_term&) = delete;
     leader_term& operator=(const leader_term&) = delete;
 
-    /// Whether to keep leading: false once the lease is lost or released, or once the leadership has to end (stop or resign()).
-    /// Reads the clock.
+    /// Whether to keep leading: false once the lease is lost or released, or once the leadership has to end (stop or
+    /// resign()). Reads the clock.
     [[nodiscard]] bool held() const noexcept
     {
         if (step_down_.stop_requested()) return false;
@@ -35,12 +35,12 @@ public:
         return guard_.held();
     }
 
-    /// A token that is asked to stop whenever the leadership ends: when the lease is lost, no later than its deadline; by a stop,
-    /// by resign() and by release(); and when the function that leads returns or throws, before the lease is released.
+    /// A token that is asked to stop whenever the leadership ends: when the lease is lost, no later than its deadline; by a
+    /// stop, by resign() and by release(); and when the function that leads returns or throws, before the lease is released.
     ///
-    /// Its callbacks run on the thread that ends the leadership: the thread that watches the leases (a loss), the thread that
-    /// calls resign() or asks run()'s token to stop, or the thread of run(). Keep them short, and don't call resign() while you
-    /// hold a lock that they take.
+    /// Its callbacks run on the thread that ends the leadership: the thread that watches the leases (a loss), the thread
+    /// that calls resign() or asks run()'s token to stop, or the thread of run(). Keep them short, and don't call resign()
+    /// while you hold a lock that they take.
     [[nodiscard]] std::stop_token stop_token() const noexcept { return step_down_.get_token(); }
 
     /// Time to the deadline of the lease; 0 if the term is over or released.
@@ -69,8 +69,8 @@ public:
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return guard_.renew(ttl, ec); }
 
-    /// Ends the leadership and releases the lease before the function that leads returns, so that the function can do the rest of
-    /// its work without being the leader. Does I/O, and throws, like lease_guard::release().
+    /// Ends the leadership and releases the lease before the function that leads returns, so that the function can do the
+    /// rest of its work without being the leader. Does I/O, and throws, like lease_guard::release().
     release_outcome release() { return end_here().release(); }
     /// The same, reported in `ec`: does not throw.
     release_outcome release(std::error_code& ec) noexcept { return end_here().release(ec); }

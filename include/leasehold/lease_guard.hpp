@@ -115,17 +115,18 @@ public:
     /// Where the lease lives; nullptr when the guard is empty.
     [[nodiscard]] store_type* store() const noexcept { return term_ ? std::addressof(keeper().store()) : nullptr; }
 
-    /// A token that is asked to stop when the term is lost, no later than its deadline, but not when a held term is released.
+    /// A token that is asked to stop when the term is lost, no later than its deadline, but not when a held term is
+    /// released.
     ///
     /// Stop callbacks run one after another on a thread of the library, never on a thread that calls its functions. A slow
-    /// callback delays the signals for other leases of the store, but no renewal. Callbacks may use the guard and other leases.
-    /// When the last lease of a store is destroyed, its destructor waits for a callback that is running.
-    /// The token of an empty guard, and of one whose clock can't be waited on, is never asked to stop. May throw std::bad_alloc.
+    /// callback delays the signals for other leases of the store, but no renewal. Callbacks may use the guard and other
+    /// leases. When the last lease of a store is destroyed, its destructor waits for a callback that is running. The token
+    /// of an empty guard, and of one whose clock can't be waited on, is never asked to stop. May throw std::bad_alloc.
     [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().stop_token(term_) : std::stop_token{}; }
 
     /// The error of the last renewal of the term; none if it succeeded, or if its answer was that the term is over. After a
-    /// loss, an error means an outage (errc::store_timeout if no answer came before the deadline); no error means that the lease
-    /// was taken over, removed or not renewed.
+    /// loss, an error means an outage (errc::store_timeout if no answer came before the deadline); no error means that the
+    /// lease was taken over, removed or not renewed.
     [[nodiscard]] std::error_code renewal_error() const noexcept { return term_ ? keeper().renewal_error(term_) : std::error_code{}; }
 
     /// Extends the term now, by its ttl. False means that the term is lost. Does I/O.
@@ -156,7 +157,8 @@ public:
         return outcome;
     }
 
-    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, `lost` if the guard is empty.
+    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, `lost` if the guard is
+    /// empty.
     release_outcome release(std::error_code& ec) noexcept
     {
         ec.clear();

@@ -33,13 +33,14 @@ public:
         return shared_->now;
     }
 
-    /// Moves the time forward in one jump, and returns when everything that became due has been done: losses signalled, renewals
-    /// sent and answered, waiters woken.
+    /// Moves the time forward in one jump, and returns when everything that became due has been done: losses signalled,
+    /// renewals sent and answered, waiters woken.
     ///
-    /// This means that every thread that ever waited on this clock waits again, for something in the future, or is gone. If a
-    /// thread takes longer than `patience` of real time, for example in a store's call that hangs, advance() does not wait for it
-    /// again until it comes back. A jump over a deadline is what a paused process sees: if the lease must be renewed, advance in
-    /// steps shorter than its renewals. Throws std::invalid_argument if `by` is negative, or too large for a time_point.
+    /// This means that every thread that ever waited on this clock waits again, for something in the future, or is gone. If
+    /// a thread takes longer than `patience` of real time, for example in a store's call that hangs, advance() does not wait
+    /// for it again until it comes back. A jump over a deadline is what a paused process sees: if the lease must be renewed,
+    /// advance in steps shorter than its renewals. Throws std::invalid_argument if `by` is negative, or too large for a
+    /// time_point.
     void advance(duration by)
     {
         if (by < duration::zero())

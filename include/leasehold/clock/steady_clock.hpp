@@ -17,8 +17,8 @@ namespace leasehold::inline v0 {
 /// The system's monotonic clock that keeps counting while the host is suspended. The default.
 ///
 /// On Linux that is CLOCK_BOOTTIME. std::chrono::steady_clock would stop during a suspend while the store's clock keeps
-/// counting, so a holder that wakes up would believe for too long. Elsewhere, and on a Linux that refuses CLOCK_BOOTTIME at the
-/// first reading, it is std::chrono::steady_clock.
+/// counting, so a holder that wakes up would believe for too long. Elsewhere, and on a Linux that refuses CLOCK_BOOTTIME at
+/// the first reading, it is std::chrono::steady_clock.
 class steady_clock {
 public:
     /// See lease_clock.
@@ -42,8 +42,8 @@ public:
             w.wait();
             return true;
         }
-        // A sleep stops during a suspend even if now() does not. So a long sleep is cut into slices: after the host has woken,
-        // the sleeper is late by one slice at most.
+        // A sleep stops during a suspend even if now() does not. So a long sleep is cut into slices: after the host has
+        // woken, the sleeper is late by one slice at most.
         const time_point from = now();
         return w.wait_for(t > from ? std::min<duration>(t - from, longest_sleep) : duration::zero());
     }

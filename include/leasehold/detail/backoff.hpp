@@ -9,8 +9,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// Pauses between attempts. They double from the shortest to the longest. Each is shortened by up to a half at random, so that
-// callers that began at the same time do not all come back at the same time.
+// Pauses between attempts. They double from the shortest to the longest. Each is shortened by up to a half at random, so
+// that callers that began at the same time do not all come back at the same time.
 class backoff {
 public:
     // `seed` makes the pauses random: use a different one for each caller.

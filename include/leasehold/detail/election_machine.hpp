@@ -26,15 +26,16 @@ struct election_pacing {
     duration look_every = duration::max();  // how often to ask the store who leads; max: never
 };
 
-// The default cooldown. If nobody wakes another candidate, it sleeps up to the store's longest pause, and then needs some time
-// for its attempt.
+// The default cooldown. If nobody wakes another candidate, it sleeps up to the store's longest pause, and then needs some
+// time for its attempt.
 constexpr duration cooldown_for(const poll_pauses& others) noexcept
 {
     constexpr duration for_an_attempt = std::chrono::milliseconds{100};
     return std::min<duration>(others.longest, std::chrono::hours{1}) + for_an_attempt;
 }
 
-// The rule that this pacing breaks, in words, or nullptr. Less than a millisecond would be a busy loop while the store is down.
+// The rule that this pacing breaks, in words, or nullptr. Less than a millisecond would be a busy loop while the store is
+// down.
 constexpr const char* broken_rule(const election_pacing& pacing) noexcept
 {
     if (pacing.retry_min < std::chrono::milliseconds{1}) return "leader_election_options: retry_min must be at least 1 ms";

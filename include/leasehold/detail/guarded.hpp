@@ -9,8 +9,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// Runs `f`, which reports errors in `ec`, and turns its exceptions into error codes too. For the forms that do not throw, and
-// for the library's own threads, in which nothing catches exceptions.
+// Runs `f`, which reports errors in `ec`, and turns its exceptions into error codes too. For the forms that do not throw,
+// and for the library's own threads, in which nothing catches exceptions.
 template <class Function>
 void guarded([[maybe_unused]] std::error_code& ec, Function&& f) noexcept
 {

@@ -68,8 +68,8 @@ inline std::string host_prefix()
     return host;
 }
 
-// An owner that no other object has, in this process, in a child of fork(), or on another host. It begins with `readable`, cut
-// so that the whole fits into an owner, and ends with 128 random bits.
+// An owner that no other object has, in this process, in a child of fork(), or on another host. It begins with `readable`,
+// cut so that the whole fits into an owner, and ends with 128 random bits.
 inline std::string unique_owner(std::string_view readable)
 {
     const std::string unique = random_hex();

@@ -7,8 +7,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// A hash of two texts. It is the same in every process, build and version, since hosts must agree on what it decides. FNV-1a,
-// followed by David Stafford's mixer, so that texts that differ only in the last letter still differ in all bits.
+// A hash of two texts. It is the same in every process, build and version, since hosts must agree on what it decides.
+// FNV-1a, followed by David Stafford's mixer, so that texts that differ only in the last letter still differ in all bits.
 constexpr std::uint64_t stable_hash(std::uint64_t seed, std::string_view first, std::string_view second) noexcept
 {
     std::uint64_t value = seed;

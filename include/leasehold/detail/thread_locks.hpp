@@ -19,8 +19,8 @@ struct lock_target {
     friend bool operator==(const lock_target&, const lock_target&) = default;
 };
 
-// A name that a thread has locked. All such names of a process are linked, to detect a thread that would wait for itself, and a
-// thread in std::lock() of two leases of one name, which would try one and the other for ever.
+// A name that a thread has locked. All such names of a process are linked, to detect a thread that would wait for itself,
+// and a thread in std::lock() of two leases of one name, which would try one and the other for ever.
 class locked_name {
 public:
     locked_name(const lock_target& of, const void* thread) : of_{of}, thread_{thread}
@@ -46,8 +46,8 @@ public:
         return found == all.names.end() ? nullptr : (*found)->owner();
     }
 
-    // Whether this thread, which tries the target by `tried`, alternates between two leases of the name, each of which blocks the
-    // other.
+    // Whether this thread, which tries the target by `tried`, alternates between two leases of the name, each of which
+    // blocks the other.
     static bool goes_in_circles(const lock_target& target, const void* thread, const void* tried)
     {
         struct conflict {
@@ -98,8 +98,8 @@ private:
     std::list<locked_name*>::iterator position_;
 };
 
-// The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has locked
-// the lease since, each thread unlocks its own guard.
+// The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has
+// locked the lease since, each thread unlocks its own guard.
 template <class Guard, class Threads>
 class thread_locks {
 public:
@@ -123,8 +123,8 @@ public:
         entries_.emplace_front(of_, this, std::move(guard));
     }
 
-    // Takes the guard of this thread, or else of another thread, since a lock may be passed from thread to thread. Empty if no
-    // thread has one.
+    // Takes the guard of this thread, or else of another thread, since a lock may be passed from thread to thread. Empty if
+    // no thread has one.
     Guard take() noexcept
     {
         Guard taken;

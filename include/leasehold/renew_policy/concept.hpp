@@ -39,9 +39,9 @@ concept renew_policy = std::copy_constructible<P> && requires(const P& p, renewa
 template <class P>
 concept never_renewing_policy = renew_policy<P> && requires { requires P::never_renews; };
 
-/// Whether leases on this clock can have this policy. Renewals in the background, and the signal of a loss, need a clock that
-/// can be waited on (waitable_clock). A lease on any other clock must have no_renewal: only guard.renew() renews it, and the
-/// stop token of its guard is never asked to stop.
+/// Whether leases on this clock can have this policy. Renewals in the background, and the signal of a loss, need a clock
+/// that can be waited on (waitable_clock). A lease on any other clock must have no_renewal: only guard.renew() renews it,
+/// and the stop token of its guard is never asked to stop.
 template <class P, class Clock>
 concept renew_policy_on_clock = renew_policy<P> && lease_clock<Clock> && (waitable_clock<Clock> || never_renewing_policy<P>);
 

@@ -48,8 +48,8 @@ private:
     // More failures than this lie beyond any deadline.
     static constexpr unsigned max_counted_attempts = 64;
 
-    // A hash (Sebastiano Vigna's splitmix64) and not a generator, so that the policy stays a pure function, which a simulation can
-    // replay.
+    // A hash (Sebastiano Vigna's splitmix64) and not a generator, so that the policy stays a pure function, which a
+    // simulation can replay.
     static constexpr int random_1024(duration granted, unsigned attempt) noexcept
     {
         std::uint64_t x = static_cast<std::uint64_t>(granted.count()) + attempt * 0x9E3779B97F4A7C15ULL;

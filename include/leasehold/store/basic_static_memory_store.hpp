@@ -31,9 +31,9 @@ namespace leasehold::inline v0 {
 
 /// Leases in a table of fixed size, for tasks, cores or threads that share it, without heap, exceptions or threads library.
 ///
-/// At most `N` names can be held, or kept closed, at a time. One more is errc::store_failure, the only failure of this store. A
-/// name whose time is over takes no room: tokens are counted for all names together, so the store need not remember old names.
-/// A name or owner longer than `Limits` is errc::invalid_name or errc::invalid_owner.
+/// At most `N` names can be held, or kept closed, at a time. One more is errc::store_failure, the only failure of this
+/// store. A name whose time is over takes no room: tokens are counted for all names together, so the store need not remember
+/// old names. A name or owner longer than `Limits` is errc::invalid_name or errc::invalid_owner.
 ///
 /// Functions that report in an `ec` take a plain_error or a std::error_code. inspect() and list() are for programs with a
 /// heap, and cost other programs nothing; look_up() and for_each() do the same without a heap.
@@ -122,7 +122,8 @@ public:
         return e ? std::optional{record_of(*e, now)} : std::nullopt;
     }
 
-    /// Calls `f` with a record_type of each name that is held. Each record is read at a time of its own; `f` may use the store.
+    /// Calls `f` with a record_type of each name that is held. Each record is read at a time of its own; `f` may use the
+    /// store.
     template <class Function>
     void for_each(Function f) const
     {
@@ -137,8 +138,8 @@ public:
         }
     }
 
-    /// Ends the term that the name has, if any; its token is not used again. True if there was a term. Its holder learns of this
-    /// at its next renewal.
+    /// Ends the term that the name has, if any; its token is not used again. True if there was a term. Its holder learns of
+    /// this at its next renewal.
     template <error_report Error>
     bool force_release(std::string_view name, Error& ec)
     {

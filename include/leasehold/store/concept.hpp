@@ -121,8 +121,8 @@ concept store_can_release_many =
 
 /// The place where leases live. It alone decides who holds.
 ///
-/// `s` is an object of the store; `name` and `owner` are std::string_views, already validated (non-empty UTF-8 up to 190 bytes,
-/// no NUL); `token` is a fencing_token; `ttl` and `keep_closed` are durations; `ec` is a std::error_code&.
+/// `s` is an object of the store; `name` and `owner` are std::string_views, already validated (non-empty UTF-8 up to 190
+/// bytes, no NUL); `token` is a fencing_token; `ttl` and `keep_closed` are durations; `ec` is a std::error_code&.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
@@ -131,16 +131,18 @@ concept store_can_release_many =
 /// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, not even the same owner, can acquire the name for `keep_closed` (0: free at once); false: it was already over |
 /// | s.inspect(name, ec) | std::optional<lease_record> | the current record; empty when the name is free |
 ///
-/// No two grants share a token, so a late statement for an earlier term (a frozen server, a lost reply) can't touch a later term
-/// of the same owner. try_acquire and renew never shorten a term, because a late renewal may be carried out after its successor.
-/// A store over a network may find out that an attempt was granted after its caller has got a timeout. It may end that term, so
-/// that the name is not held by nobody. But if the attempt took over an unexpired term of its own owner, it must not end the
-/// new term, because the owner may still believe in its own.
-/// Errors: each operation clears `ec` on success and sets it on failure, preferably to an errc; its result then has no meaning. A
-/// failure is never reported as busy or false. No operation throws for a failure of the store, but it may throw std::bad_alloc.
+/// No two grants share a token, so a late statement for an earlier term (a frozen server, a lost reply) can't touch a later
+/// term of the same owner. try_acquire and renew never shorten a term, because a late renewal may be carried out after its
+/// successor. A store over a network may find out that an attempt was granted after its caller has got a timeout. It may end
+/// that term, so that the name is not held by nobody. But if the attempt took over an unexpired term of its own owner, it
+/// must not end the new term, because the owner may still believe in its own.
+/// Errors: each operation clears `ec` on success and sets it on failure, preferably to an errc; its result then has no
+/// meaning. A failure is never reported as busy or false. No operation throws for a failure of the store, but it may throw
+/// std::bad_alloc.
 /// Thread safety: all four may be called at once from any number of threads.
-/// Time: each should return within a bound of the store's own (its call timeout); destructors of guards wait that long at most.
-/// A store whose clock is coarser than a duration rounds up: a term may last a little longer than requested, never less.
+/// Time: each should return within a bound of the store's own (its call timeout); destructors of guards wait that long at
+/// most. A store whose clock is coarser than a duration rounds up: a term may last a little longer than requested, never
+/// less.
 ///
 /// The minimal model is examples/own_store.cpp. A model must pass tests/contract.
 template <class S>
@@ -170,11 +172,10 @@ concept polled_store = lease_store<S> && requires(const S& s) {
 /// | s.watch_release(name, w) | an object `watch` | from now until `watch` is destroyed, wakes `w` (a waker&) when `name` may have become free, or if it is free already. A hint: it may wake for no reason, or not at all. While `watch` exists, attempts at `name` come from a waiter, which the store may put in a queue. Reports no errors; may throw std::bad_alloc |
 /// | watch.live() | bool | called after each busy answer; at its first call at the latest, begins to watch. False: no wake can be expected (any more), so the waiter has to poll |
 ///
-/// A waiter whose busy answer had no `remaining` relies on a live watch for 5 s, and then asks again. So `watch` should also wake
-/// it when the time runs out.
-/// A release that keeps the name closed should wake waiters too: the name may open before the time that they were told.
-/// `watch` need be neither movable nor copyable; its destructor takes at most 30 ms; `w` outlives it. At most one watch of
-/// a name exists in a process at a time, unless two decorators wrap one store.
+/// A waiter whose busy answer had no `remaining` relies on a live watch for 5 s, and then asks again. So `watch` should also
+/// wake it when the time runs out. A release that keeps the name closed should wake waiters too: the name may open before
+/// the time that they were told. `watch` need be neither movable nor copyable; its destructor takes at most 30 ms; `w`
+/// outlives it. At most one watch of a name exists in a process at a time, unless two decorators wrap one store.
 template <class S>
 concept notifying_store = lease_store<S> && requires(S& s, std::string_view name, waker& w) {
     { s.watch_release(name, w).live() } -> std::same_as<bool>;
@@ -191,10 +192,10 @@ concept notifying_store = lease_store<S> && requires(S& s, std::string_view name
 /// | s.renew_many(renewals, answers, within, ec) | void | does for each item what renew() does, in any order, and writes to answers[i] the result of renew() for renewals[i]. Returns within the store's own bound, and within `within` if that is sooner |
 /// | s.release_many(releases, answers, ec) | void | the same with release() |
 ///
-/// Each item is independent: if the term of one is over, this changes nothing for the others, and the same item twice is like
-/// two calls. Lists longer than batch_size() are carried out, too.
-/// Errors: `ec` is cleared if every item has an answer, and set if one stays `unknown`; the answers that were given are valid
-/// even then. Everything else is as for lease_store.
+/// Each item is independent: if the term of one is over, this changes nothing for the others, and the same item twice is
+/// like two calls. Lists longer than batch_size() are carried out, too.
+/// Errors: `ec` is cleared if every item has an answer, and set if one stays `unknown`; the answers that were given are
+/// valid even then. Everything else is as for lease_store.
 template <class S>
 concept batching_store = lease_store<S> && detail::store_can_tell_batch_size<S> && detail::store_can_renew_many<S> &&
                          detail::store_can_release_many<S>;

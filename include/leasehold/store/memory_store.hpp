@@ -124,8 +124,8 @@ public:
     /// The same, of all names.
     [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) const noexcept { return list({}, ec); }
 
-    /// Ends the term that the name has, if any; its token is not used again. True if there was a term. Its holder learns of this
-    /// at its next renewal. Throws std::system_error with errc::invalid_name.
+    /// Ends the term that the name has, if any; its token is not used again. True if there was a term. Its holder learns of
+    /// this at its next renewal. Throws std::system_error with errc::invalid_name.
     bool force_release(std::string_view name)
     {
         validate_name(name);
@@ -235,8 +235,8 @@ private:
         entry_map entries;
         std::vector<release_watch*> watches;
 
-        // Wakes all watches: the end of the term that they were told is no longer true. As a rule there is only one, that of the
-        // first waiter of this store. Call it under the mutex, so that no watch is destroyed meanwhile.
+        // Wakes all watches: the end of the term that they were told is no longer true. As a rule there is only one, that of
+        // the first waiter of this store. Call it under the mutex, so that no watch is destroyed meanwhile.
         bool released(std::string_view name) noexcept
         {
             bool woken = false;

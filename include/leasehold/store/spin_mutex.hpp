@@ -10,8 +10,9 @@ namespace leasehold::inline v0 {
 
 /// Keeps cores and threads apart with nothing but an atomic flag.
 ///
-/// Waiting for it keeps a core busy. Do not use it between tasks of different priority, or a task and an interrupt, on one core:
-/// the one with the higher priority would wait for ever for the other, which it does not let run. Those need a critical section.
+/// Waiting for it keeps a core busy. Do not use it between tasks of different priority, or a task and an interrupt, on one
+/// core: the one with the higher priority would wait for ever for the other, which it does not let run. Those need a
+/// critical section.
 class spin_mutex {
 public:
     constexpr spin_mutex() noexcept = default;

@@ -16,7 +16,8 @@ namespace leasehold::inline v0::waiting {
 /// Longer waits count as endless: the rest of the range keeps sums from overflowing.
 inline constexpr duration longest_wait = std::chrono::hours{24 * 365 * 100};
 
-/// In nanoseconds, rounded up. Values beyond 291 years become duration::max() or duration::min(); NaN becomes duration::min().
+/// In nanoseconds, rounded up. Values beyond 291 years become duration::max() or duration::min(); NaN becomes
+/// duration::min().
 template <class Rep, class Period>
 duration saturated(std::chrono::duration<Rep, Period> d) noexcept
 {
@@ -42,8 +43,8 @@ time_point deadline_after(const Clock& clock, std::chrono::duration<Rep, Period>
     return now + wait;
 }
 
-/// The same for an instant on the lease's own clock, which is taken as it is, or on any other clock, for which the distance from
-/// that clock's now counts. An instant long past becomes now, no matter how far away its clock's epoch is.
+/// The same for an instant on the lease's own clock, which is taken as it is, or on any other clock, for which the distance
+/// from that clock's now counts. An instant long past becomes now, no matter how far away its clock's epoch is.
 template <lease_clock Clock, class Other, class Dur>
 time_point deadline_at(const Clock& clock, std::chrono::time_point<Other, Dur> until)
 {

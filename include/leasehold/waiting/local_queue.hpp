@@ -29,9 +29,10 @@ struct queue_key {
 
 /// The waiters of one process for the names of a store, first come, first served.
 ///
-/// Only the first waiter for a name asks the store: no matter how many threads wait, the store sees one. A waiter's own object
-/// is linked into the queue, so that waiting allocates nothing here.
-/// Thread safety: all functions from any thread. Lifetime: must outlive its waiters.
+/// Only the first waiter for a name asks the store: no matter how many threads wait, the store sees one. A waiter's own
+/// object is linked into the queue, so that waiting allocates nothing here.
+/// Thread safety: all functions from any thread.
+/// Lifetime: must outlive its waiters.
 class local_queue {
     struct bucket;
 
@@ -112,8 +113,8 @@ private:
     std::atomic<std::size_t> waiting_ = 0;
 };
 
-/// A store that has a queue for its waiters, so that all waiters of a process use the same queue, whichever library they were
-/// compiled into. Decorators return the queue of the store that they wrap.
+/// A store that has a queue for its waiters, so that all waiters of a process use the same queue, whichever library they
+/// were compiled into. Decorators return the queue of the store that they wrap.
 template <class S>
 concept queueing_store = lease_store<S> && requires(S& s) {
     { s.local_waiters() } noexcept -> std::same_as<local_queue&>;

@@ -35,7 +35,8 @@ public:
         if (was_first && places_.front()) places_.front()->wake();
     }
 
-    /// Whether it is the first, and the lease isn't `closed` by a guard or an attempt of its own. If it is closed, open() wakes it.
+    /// Whether it is the first, and the lease isn't `closed` by a guard or an attempt of its own. If it is closed, open()
+    /// wakes it.
     [[nodiscard]] bool may_go(place& asking, bool closed) noexcept
     {
         if (places_.front() != &asking) return false;

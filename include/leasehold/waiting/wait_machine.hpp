@@ -29,9 +29,9 @@ inline constexpr std::chrono::seconds longest_trust{5};
 
 /// Decides what a waiter does next: a pure function of past events and the time, without I/O, threads or a clock.
 ///
-/// The waiter sleeps until the end of the lease that the store reported, or until woken. Only if nobody can wake it, it polls,
-/// with pauses that double from the shortest to the longest. Each pause is shortened by up to a half at random, so that
-/// waiters spread.
+/// The waiter sleeps until the end of the lease that the store reported, or until woken. Only if nobody can wake it, it
+/// polls, with pauses that double from the shortest to the longest. Each pause is shortened by up to a half at random, so
+/// that waiters spread.
 class wait_machine {
 public:
     /// `seed` makes the pauses random: use a different one for each waiter.

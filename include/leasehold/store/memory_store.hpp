@@ -76,7 +76,7 @@ public:
     {
         bool woken = false;
         const bool ended = change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
-            e.owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of keep_closed
+            e.owner.clear();  // nobody is the same owner now, who would be granted it in spite of keep_closed
             e.ends = now + keep_closed;
             woken = s.released(name);
         });

@@ -54,7 +54,7 @@ namespace leasehold::inline v0 {
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
 class basic_lease {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
-                  "a clock without wait_until (waitable_clock) renews nothing in the background: give the lease no_renewal{}, or such a clock");
+                  "without wait_until (waitable_clock) a clock allows no renewal in the background: give the lease no_renewal{}, or a waitable clock");
 
 public:
     using store_type = Store;  ///< where the lease lives
@@ -274,7 +274,7 @@ private:
     static constexpr void check_options() noexcept
     {
         static_assert((detail::lease_option<Options> && ...),
-                      "after the name of a lease come, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+                      "the arguments after the name of a lease are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
         static_assert(detail::each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
 
@@ -314,7 +314,7 @@ private:
 
     [[nodiscard]] keeper_type& keeper() const noexcept
     {
-        assert(handle_ && "a lease that was moved from can only be destroyed or assigned to");
+        assert(handle_ && "a moved-from lease can only be destroyed or assigned to");
         return *handle_->keeper;
     }
 
@@ -443,7 +443,7 @@ private:
     {
         if (!would_deadlock) return;
         detail::raise(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + name() + "': this thread has locked the name already"});
+                                        "leasehold: " + std::string{operation} + " '" + name() + "': this thread has already locked the name"});
     }
 
     template <class Work>
@@ -473,7 +473,7 @@ private:
     {
         if (!not_said_by_store) detail::raise_store_failure(store(), ec, operation, name());
         store_diagnostics said;
-        said.advice = "it granted the lease, but answered only when the term was over already; the term was released";
+        said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
         detail::raise(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
     }
 

@@ -76,7 +76,7 @@ template <class Role, class Wanted, class... Options>
 Wanted pick(const Options&... options)
 {
     if constexpr (count_of<Role, Options...> == 0) {
-        static_assert(std::default_initializable<Wanted>, "give the lease an object of each policy that cannot be made by default");
+        static_assert(std::default_initializable<Wanted>, "give the lease an object of each policy that can't be default-constructed");
         return Wanted{};
     }
     else {

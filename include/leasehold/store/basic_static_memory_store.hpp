@@ -42,7 +42,7 @@ namespace leasehold::inline v0 {
 /// table. The store can be constinit if Clock and Mutex can.
 template <std::size_t N, lease_clock Clock, basic_lockable Mutex = spin_mutex, static_text_limits Limits = static_text_limits{}>
 class basic_static_memory_store {
-    static_assert(N > 0, "a store for no lease at all");
+    static_assert(N > 0, "a store needs room for at least one name");
     static_assert(Limits.valid(), "names and owners have 1 to 190 bytes");
 
 public:

@@ -24,15 +24,15 @@ public:
         if (begun_) subscriber_.remove(channel_, waker_);
     }
 
-    /// Asked after a busy answer, and only then is there anything to wait for: who finds the name free subscribes to
-    /// nothing. What is released before the subscription begins isn't missed, for its beginning wakes too.
+    /// Called after a busy answer. Only then is there anything to wait for: an attempt that finds the name free does not
+    /// subscribe. A release before the subscription begins isn't missed, since the beginning of the subscription wakes too.
     [[nodiscard]] bool live() const
     {
         try {
             if (!begun_) subscriber_.add(channel_, waker_);
             begun_ = true;
         } catch (const std::system_error&) {
-            return false;  // no thread to be had
+            return false;  // no thread can be started
         }
         return subscriber_.live(channel_);
     }

@@ -24,16 +24,17 @@ struct wait_step {
     time_point at{};
 };
 
-/// How long a waiter relies on being woken where the store has not said when the lease ends: a wake may get lost.
+/// How long a waiter relies on being woken if the store has not said when the lease ends: a wake may get lost.
 inline constexpr std::chrono::seconds longest_trust{5};
 
-/// What a waiter does next: a pure function of what happened and what time it is, without I/O, threads or a clock.
+/// Decides what a waiter does next: a pure function of past events and the time, without I/O, threads or a clock.
 ///
-/// It sleeps until the lease's end as the store told it, or until woken. Only where nobody can wake it, it asks again and
-/// again, with pauses that double from the shortest to the longest, each cut by up to a half by chance, so that waiters spread.
+/// The waiter sleeps until the end of the lease that the store reported, or until woken. Only if nobody can wake it, it
+/// polls, with pauses that double from the shortest to the longest. Each pause is shortened by up to a half at random, so
+/// that waiters spread.
 class wait_machine {
 public:
-    /// `seed` makes the chance of the pauses: different for each waiter.
+    /// `seed` makes the pauses random: use a different one for each waiter.
     wait_machine(time_point deadline, poll_pauses pauses, std::uint64_t seed) noexcept
         : deadline_{deadline}, pauses_{pauses.shortest, pauses.longest, seed}
     {
@@ -42,14 +43,14 @@ public:
     [[nodiscard]] wait_step next(time_point now, bool cancelled) const noexcept
     {
         if (cancelled) return {wait_action::give_up, now};
-        // Before the deadline is looked at: a time-out of zero is one attempt, not none.
+        // This comes before the check of the deadline: a time-out of zero means one attempt, not none.
         if (!tried_) return {wait_action::attempt, now};
         if (now >= deadline_) return {wait_action::give_up, now};
         if (now >= attempt_at_) return {wait_action::attempt, now};
         return {wait_action::sleep, std::min(attempt_at_, deadline_)};
     }
 
-    /// The store said busy, `now`, for `remaining` (0: it doesn't know; max: nobody needs to ask before a wake).
+    /// The store answered busy at `now`, for `remaining` (0: unknown; max: there is no need to ask before a wake).
     /// `woken_on_release`: somebody will wake this waiter.
     void busy(time_point now, duration remaining, bool woken_on_release) noexcept
     {
@@ -59,7 +60,7 @@ public:
         if (!woken_on_release) attempt_at_ = std::min(attempt_at_, now + pauses_.next());
     }
 
-    /// The lease may have become free. A wake that is wrong costs one attempt.
+    /// The lease may have become free. A wrong wake costs one attempt.
     void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, now); }
 
 private:

@@ -342,12 +342,19 @@ void lead_to(const scene& on, std::size_t contender, std::size_t server)
     gate.cut();
 }
 
-// And a balancer sends the holder there, who finds in the past what it has released and somebody else has taken.
+// And a balancer sends one there who finds in the past what it holds, has released since, and somebody else has taken.
 bool lag(const scene& on, drawn_fault& fault)
 {
+    const std::size_t nodes = on.database.size();
+    const auto holds = [&] { return on.processes.holder(); };
+    if (!leasehold_test::eventually([&] { return holds().has_value(); }, 1s, 1ms)) return false;
+    const std::size_t first = holds().value_or(0);
+    // A node other than its own, where its release would have to wait.
+    if (on.processes.server_of(first) == fault.target) fault.target = (fault.target + 1 + fault.variant % (nodes - 1)) % nodes;
     on.database.lag(fault.target, std::chrono::milliseconds{fault.lasts / millisecond});
-    fault.variant = static_cast<std::uint32_t>(on.processes.holder().value_or(fault.variant % contenders::count));
-    lead_to(on, fault.variant, fault.target);
+    std::ignore = leasehold_test::eventually([&] { return holds().value_or(first) != first; }, 1s, 1ms);
+    fault.variant = static_cast<std::uint32_t>(first);
+    lead_to(on, first, fault.target);
     return true;
 }
 

@@ -138,6 +138,11 @@ int site::encrypted_sessions()
     return std::stoi(number_of(0, "select count(*)" + which + "ssl"));
 }
 
+int site::session_locks()
+{
+    return is_postgresql() ? std::stoi(number_of(0, "select count(*) from pg_locks where locktype = 'advisory' and granted")) : 0;
+}
+
 void site::make_read_only(std::size_t number)
 {
     if (!is_postgresql()) {

@@ -318,15 +318,17 @@ private:
         std::int64_t number;
         lease_type lease;
         lease_type::guard_type guard{};
+        std::int64_t token = 0;  // of the term that was won last; 0: none since
     };
 
     void take(held_lease& one)
     {
-        if (one.guard) records_.write({event::over, process_, one.guard.token().value(), now(), 0, "-", one.number});
+        if (one.token != 0) records_.write({event::over, process_, one.token, now(), 0, "-", one.number});
         const instant begin = now();
         std::error_code ec;
         one.guard = one.lease.try_acquire(ec);
         if (ec) records_.write({event::failed, process_, 0, begin, now(), word_for(ec), one.number});
+        one.token = one.guard.held() ? one.guard.token().value() : 0;
         note(one, event::won);
     }
 

@@ -424,7 +424,8 @@ figures judge(const std::vector<record>& records)
         if (lease != 0) add(all, judged(lease));
     if (const auto crowd = std::ranges::find(records, "leases_of_the_crowd", &record::detail); crowd != records.end()) {
         all.circumstances[crowd->detail] = crowd->token;
-        if (crowd->token != all.leases) all.objections.push_back("of the crowd's leases there are records of " + std::to_string(all.leases));
+        if (crowd->token != all.leases)
+            all.objections.push_back("of the crowd's leases there are records of " + std::to_string(all.leases));
     }
     return all;
 }

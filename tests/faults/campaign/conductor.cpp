@@ -76,6 +76,8 @@ private:
 void note_circumstances(const record_file& notes, site& at, const circumstances& around)
 {
     if (around.tls) notes.write({event::circumstance, "*", at.encrypted_sessions(), now(), 0, "sessions_through_tls"});
+    if (const int most = around.crowd ? at.most_connections() : 0; most > 0)
+        notes.write({event::circumstance, "*", most, now(), 0, "most_connections"});
     if (const int locks = around.crowd ? at.session_locks() : 0; locks > 0)
         notes.write({event::circumstance, "*", locks, now(), 0, "session_locks"});
     if (!around.language.empty()) notes.write({event::circumstance, "*", 1, now(), 0, "messages_in_" + around.language});

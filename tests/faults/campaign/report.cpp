@@ -52,7 +52,8 @@ void print(const figures& what)
     for (const auto& [name, amount] : what.circumstances)
         std::printf("  circumstance: %s (%lld)\n", name.c_str(), static_cast<long long>(amount));
     if (what.leases > 0)
-        std::printf("  leases of the crowd: %d, longest that nobody held one %.2f s\n", what.leases, seconds(what.longest_gap_of_those));
+        std::printf("  leases of the crowd: %d, longest that nobody held one %.2f s\n", what.leases,
+                    seconds(what.longest_gap_of_those));
     std::printf("  losses signalled: %d, latest %.3f s after the deadline\n", what.signals, seconds(what.latest_signal));
     std::printf("  calls while there was no database: %d errors, %d busy or granted\n", what.calls_in_outage,
                 what.busy_in_outage);

@@ -6,6 +6,7 @@
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -65,6 +66,8 @@ std::vector<std::string> site::server_arguments() const
     if (tls_)
         arguments.insert(arguments.end(), {"--ssl-cert=" + tls_->certificate(), "--ssl-key=" + tls_->key(),
                                            "--require-secure-transport=on"});
+    // Of each store the calls that were given up keep their connections until they come back.
+    if (around_.crowd) arguments.emplace_back("--max-connections=1500");
     // Not the server's own language: its log says in English when it is ready.
     if (locale_) arguments.push_back("--init-connect=set lc_messages = '" + around_.language + "'");
     return arguments;
@@ -136,6 +139,14 @@ int site::encrypted_sessions()
     const std::string which = " from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'leasehold' and ";
     if (number_of(0, "select count(*)" + which + "not ssl") != "0") throw std::runtime_error{"a session without TLS"};
     return std::stoi(number_of(0, "select count(*)" + which + "ssl"));
+}
+
+int site::most_connections()
+{
+    int most = 0;
+    for (std::size_t i = 0; i < size() && !is_postgresql(); ++i)
+        most = std::max(most, std::stoi(number_of(i, "show global status like 'max_used_connections'")));
+    return most;
 }
 
 int site::session_locks()

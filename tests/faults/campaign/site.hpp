@@ -42,6 +42,8 @@ public:
     [[nodiscard]] std::map<std::string, std::string> environment() const;
     /// Connections of contenders through TLS that the servers tell of. Throws std::runtime_error for one without.
     [[nodiscard]] int encrypted_sessions();
+    /// That one server has had at once since it was started; 0 on PostgreSQL, which doesn't tell.
+    [[nodiscard]] int most_connections();
     /// Session locks that contenders have on PostgreSQL now, of those that one server has room for.
     [[nodiscard]] int session_locks();
 

@@ -175,7 +175,8 @@ class contender {
 public:
     contender(store_type& store, std::string process, const std::string& name, const record_file& records,
               std::uint32_t seed)
-        : process_{std::move(process)}, records_{records}, lease_{store, name, terms, worded_owner_id{name.substr(0, 100)}}, random_{seed}
+        : process_{std::move(process)}, records_{records}, lease_{store, name, terms, worded_owner_id{name.substr(0, 100)}},
+          random_{seed}
     {
     }
 
@@ -300,8 +301,9 @@ public:
         for (const held_lease& one : each_) note(one, event::held);
         std::vector<lease_type::guard_type> guards;
         for (held_lease& one : each_) {
-            if (!one.guard.held()) continue;
-            records_.write({event::releasing, process_, one.guard.token().value(), now(), 0, "-", one.number});
+            if (one.guard.held())
+                records_.write({event::releasing, process_, one.guard.token().value(), now(), 0, "-", one.number});
+            // Lost ones too: left to itself each would ask the store, for up to a call's time, one after the other.
             guards.push_back(std::move(one.guard));
         }
         std::error_code ignored;

@@ -53,6 +53,8 @@ std::vector<std::string> site::server_arguments() const
     const auto set = [&](const std::string& setting) { arguments.insert(arguments.end(), {"-c", setting}); };
     if (is_postgresql()) {
         set("log_error_verbosity=verbose");
+        // For twice the connections of a server as it comes, room for as many locks as that has.
+        if (around_.crowd) set("max_locks_per_transaction=32");
         if (tls_) {
             set("ssl=on");
             set("ssl_cert_file=" + tls_->certificate());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// The lease is in the same database as what it protects: a fence in the transaction that writes keeps late writes out.
+// The lease is in the same database as the data that it protects: a fence in the transaction that writes keeps late writes
+// out.
 //
 // lh::odbc::fence confirms the term inside the transaction, and nobody else gets the lease until that transaction ends.
-// So it doesn't matter how long this process sleeps between the fence and the commit. SQLite here; on PostgreSQL and
-// MariaDB the holder's renewals go on meanwhile.
+// So it doesn't matter how long this process sleeps between the fence and the commit. This example uses SQLite; on
+// PostgreSQL and MariaDB the holder's renewals go through meanwhile.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/fence.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
@@ -89,7 +90,7 @@ int main()
     application.run("create table if not exists journal (text varchar(100))");
     application.commit();
 
-    // A clock that stands still shows a process that sleeps and doesn't know: its guard goes on saying that it holds.
+    // A stopped clock imitates a process that sleeps and doesn't know it: its guard still says that it holds the lease.
     lh::basic_lease sleeping{store, "journal", lh::lease_terms{.ttl = 200ms}, lh::manual_clock{}, lh::random_owner_id{},
                              lh::no_renewal{}};
     lh::basic_lease awake{store, "journal", lh::lease_terms{.ttl = 10s}};

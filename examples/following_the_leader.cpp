@@ -3,11 +3,12 @@
 
 // Followers that know who leads, and where: the owner of the lease is the leader's address.
 //
-// on_leader_observed tells a candidate each new leader once, as it learns of it by its own attempts: when it is woken or asks
-// again, at the latest when the time of the leader it knows would be over. Nobody asks in a loop of one's own. What a follower
-// knows may be out of date: so it sends the token along with what it forwards, and a leader that has another one says no.
+// on_leader_observed is called once for each new leader. A candidate learns of a leader by its own attempts: when it is
+// woken or polls, and at the latest when the known leader's time would be over. So no program needs a polling loop of its
+// own. A follower's knowledge may be out of date. So it sends the token with each request that it forwards, and a leader
+// with another token refuses the request.
 //
-// On an SQLite file, or the database of the connection string given.
+// It runs on an SQLite file, or on the database of a connection string that is given as an argument.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -27,7 +28,7 @@ using namespace std::chrono_literals;
 
 const std::vector<std::string> addresses{"10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.3:8080"};
 
-// What every node knows; in one place only because the nodes of this example are threads.
+// What every node knows. It is shared only because the nodes of this example are threads.
 class knowledge {
 public:
     void learn(const std::string& node, const std::string& leader, lh::fencing_token token)
@@ -69,7 +70,7 @@ int main(int argc, char** argv)
         election.run(enough.get_token(), [&](auto& term) {
             while (term.held() && !known.everybody_follows(address)) std::this_thread::sleep_for(10ms);
             if (term.held() && ++followed == 3) enough.request_stop();
-        });  // returning hands the lead over to the next
+        });  // returning hands the leadership over to the next node
     };
     {
         std::vector<std::jthread> nodes;

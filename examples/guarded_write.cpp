@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// The lease is in one database, what it protects in another: the resource itself refuses a late write, by its token.
+// The lease is in one database, and the data that it protects is in another: the resource itself refuses a late write, by
+// its token.
 //
-// A process can sleep between its last look at the guard and its write (garbage collection, a suspended host), and wake up
-// when somebody else has the lease. So every write carries the fencing token, the resource remembers the largest it has
-// seen, and a smaller one changes nothing. Where lease and data are in the same database, fenced_write.cpp is simpler.
+// A process can sleep between its last check of the guard and its write (garbage collection, a suspended host), and wake up
+// when somebody else has the lease. So every write carries the fencing token. The resource remembers the largest token that
+// it has seen, and a smaller token changes nothing. If lease and data are in the same database, fenced_write.cpp is simpler.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -45,7 +46,7 @@ public:
         SQLFreeHandle(SQL_HANDLE_ENV, environment_);
     }
 
-    // False: a later holder has written already, so this writer no longer has the lease.
+    // False: a later holder has already written, so this writer no longer has the lease.
     bool write(std::string text, lh::fencing_token token)
     {
         return run("update document set text = ?, last_token = ? where last_token <= ?", &text, token) == 1;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// The leader lock of a scheduled service: of three containers one runs the jobs.
+// The leader lock of a scheduled service: one of three containers runs the jobs.
 //
-// As it is usually written: a row with a name, a container's id and a timestamp, which a heart-beat job sets to the
-// container's own time; whoever finds it older than 30 s by its own clock takes over. So a clock that is a minute ahead takes
-// over from a leader that is well, a heart-beat that waits behind a slow job loses the leadership, and a leader that was
-// suspended goes on beside its successor when it wakes up.
-// Here the database's clock judges, renewals have threads of their own, held() turns false before anybody else is let in, and
-// what a job writes carries the token, which grows with each leader: a job that is late by all that can be refused.
+// Such a lock is usually a row with a name, a container's id and a timestamp, which a heart-beat job sets to the container's
+// own time. A container that finds the timestamp older than 30 s by its own clock takes over. So a container whose clock is
+// a minute ahead takes over from a healthy leader. If the heart-beat waits behind a slow job, the leader loses the
+// leadership. A leader that was suspended works at the same time as its successor when it wakes up. Here the database's
+// clock decides, renewals have threads of their own, held() turns false before anybody else is let in, and each write of a
+// job carries the token, which grows with each leader. So a job that is late in spite of all this can be refused.
 //
-// On an SQLite file, or the database of the connection string given.
+// It runs on an SQLite file, or on the database of a connection string that is given as an argument.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -26,7 +26,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-// Where jobs leave their results. It refuses what comes from a leader before the last one it has seen.
+// Stores the results of jobs. It refuses results from a leader earlier than the last one that it has seen.
 class results {
 public:
     bool write(const std::string& container, lh::fencing_token token)
@@ -51,7 +51,7 @@ int main(int argc, char** argv)
     const std::string connection_string = argc > 1 ? argv[1] : "Driver=SQLite3;Database=leader_of_scheduled_jobs.db";
     lh::odbc_store{connection_string}.create_schema();
 
-    // A leader that is suspended in the middle of a job: its clock stands still, and so does all the rest of it.
+    // A leader that is suspended in the middle of a job: its clock stops, and so does everything else in it.
     lh::odbc_store store_of_suspended{connection_string};
     lh::basic_lease lease_of_suspended{store_of_suspended,
                                        "scheduler",
@@ -63,11 +63,12 @@ int main(int argc, char** argv)
 
     results shared;
     const auto container = [&](const std::stop_token& shut_down, const std::string& id) {
-        lh::odbc_store store{connection_string};  // as every container has its own
+        lh::odbc_store store{connection_string};  // every container has its own
         lh::basic_lease lease{store, "scheduler", lh::lease_terms{.ttl = 10s}, lh::steady_clock{}, lh::fixed_owner_id{id}};
         lh::leader_election election{lease};
         election.run(shut_down, [&](auto& term) {
-            // Three jobs, and then it is somebody else's turn, so that there is more than one leader to be seen here.
+            // Each leader runs three jobs and then leaves the turn to another, so that this example shows more than one
+            // leader.
             for (int job = 1; job <= 3 && term.held(); ++job) {
                 std::this_thread::sleep_for(100ms);
                 static_cast<void>(shared.write(id, term.token()));

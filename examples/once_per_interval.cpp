@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// A job that must run at most once per interval, however many hosts try: min_hold keeps the name closed after a job that was
-// done sooner. Here five hosts try at the same time, in three intervals of half a second.
+// A job that must run at most once per interval, no matter how many hosts try: min_hold keeps the name closed after a job
+// that ended sooner. Here five hosts try at the same time, in three intervals of half a second.
 //
-// On an SQLite file, or the database of the connection string given.
+// It runs on an SQLite file, or on the database of a connection string that is given as an argument.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv)
     int runs = 0;
     std::atomic<int> skipped = 0;
     const auto host = [&](int number) {
-        lh::odbc_store store{connection_string};  // as every host has its own
+        lh::odbc_store store{connection_string};  // every host has its own
         lh::basic_lease lease{store, "send-the-newsletter", once};
         while (std::chrono::steady_clock::now() < end) {
             // The job is over at once, and so is its guard; the name stays closed for the rest of the interval.
@@ -45,7 +45,7 @@ int main(int argc, char** argv)
                 ++runs;
             });
             if (!ran) ++skipped;
-            std::this_thread::sleep_for(20ms);  // these hosts are eager; yours may try once a minute
+            std::this_thread::sleep_for(20ms);  // these hosts try often; yours may try once a minute
         }
     };
     {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// A clock of your own: a now() that never goes back; and, to wait on it and be renewed by it, a wait_until().
+// A clock of your own: a now() that never goes back, and, for waiting and for background renewal, a wait_until().
 //
-// This one runs a thousand times as fast as the real one, to rehearse in seconds what takes hours: a holder that dies in the
-// night, and who takes over when. A store that keeps the time itself must have the same one, so it is a memory store here; a
-// database runs by its own clock, and a holder's must run at nearly the same rate. Other reasons for a clock: a simulation's
-// time, a real-time system's tick. For unit tests there is lh::manual_clock, which somebody turns by hand.
+// This clock runs a thousand times as fast as the real one, to rehearse in seconds what takes hours: a holder dies in the
+// night, and somebody takes over later. The store must use the same clock, so it is a memory store here; a database has its
+// own clock, and a holder's clock must run at nearly the same rate. Other reasons for a clock of your own are a simulation's
+// time and a real-time system's tick. For unit tests there is lh::manual_clock, which the test moves.
 #include <leasehold/leasehold.hpp>
 
 #include <chrono>
@@ -49,7 +49,7 @@ int main()
     const bool still_there = !day_shift.try_acquire_for(25min);
     std::cout << "after " << shows() << " minutes the night shift " << (still_there ? "is still there\n" : "is gone\n");
 
-    // Nobody renews a dead man's term: this one is granted to somebody of whom nothing is heard again.
+    // Nobody renews the term of a dead holder: this term is granted to somebody who is never heard from again.
     guard.release();
     std::error_code ec;
     const auto dead = store.try_acquire("watch", "somebody who dies", 20min, ec);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// An owner id of your own: an id(), called once, that says who holds, to people and to the store.
+// An owner id of your own: an id(), called once, that names the owner for people and for the store.
 //
-// Two with the same text are one owner to a store. That is what this one is for: a pod of Kubernetes keeps its name and its UID
-// when its container is started anew, and so goes on with the term it had, instead of waiting for its own ghost's end. The UID
-// is in it because a StatefulSet gives the name, but not the UID, to the next pod. Where nothing is to survive a restart, keep
-// the default, which is unique to the lease object.
+// For a store, two objects with the same text are one owner. This owner id uses that: a Kubernetes pod keeps its name and
+// its UID when its container restarts. So the new container is granted the name at once, instead of waiting for the end of
+// the old container's term. The text contains the UID because a StatefulSet gives the name, but not the UID, to the next
+// pod. If nothing has to survive a restart, keep the default, which is unique to the lease object.
 #include <leasehold/leasehold.hpp>
 
 #include <chrono>
@@ -31,7 +31,7 @@ private:
     static std::string variable(const char* name)
     {
         const char* value = std::getenv(name);
-        // Better none than one that several pods have.
+        // Better no owner than an owner that several pods share.
         if (!value || !*value) throw std::runtime_error{std::string{"the environment has no "} + name};
         return value;
     }
@@ -46,7 +46,7 @@ int main()
     lh::memory_store store;
     constexpr lh::lease_terms terms{.ttl = 30s};
 
-    // A container that crashes while it holds: nobody releases its term.
+    // A container that crashes while it holds the lease: nobody releases its term.
     std::error_code ec;
     const auto before = store.try_acquire("ledger", pod_owner_id{"ledger-0", "5f0c"}.id(), terms.ttl, ec).token;
 

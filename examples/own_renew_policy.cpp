@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// A renew policy of your own: a next() that says how long after the last renewal to renew again; or not any more.
+// A renew policy of your own: a next() that says how long after the last renewal to renew again, or not to renew any more.
 //
-// The default renews at a third of the ttl, and has eight tries or more before the deadline. This one renews late, for a
-// service of many leases with a long ttl that would rather have less traffic than survive a long outage: half as many
-// renewals, and two more tries. It also ends work that has gone on for too long. It only decides; threads and clocks are the
-// lease's. So it can be checked by the compiler, below, and what it does in practice is counted by a hooked_store.
+// The default renews at a third of the ttl, and makes eight attempts or more before the deadline. This policy renews late,
+// for a service with many leases and a long ttl that prefers less traffic to surviving a long outage: half as many renewals,
+// and two more attempts. It also ends work that takes too long. It only decides; threads and clocks belong to the lease. So
+// the compiler can check it, below, and a hooked_store counts what it does in practice.
 #include <leasehold/leasehold.hpp>
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct renew_late {
     [[nodiscard]] constexpr std::optional<lh::duration> next(lh::renewal_state state) const noexcept
     {
         if (state.granted > give_up_after)
-            return std::nullopt;  // the term then runs to its deadline, and the holder is told
+            return std::nullopt;  // the term then runs to its deadline, and its loss is signalled
         return state.ttl * 6 / 10 + state.ttl / 10 * static_cast<int>(state.attempt);
     }
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// A store of your own: four operations, over whatever you keep your data in; here a std::map.
+// A store of your own: four operations, over any place that keeps your data; here a std::map.
 //
-// Whoever wants to keep leases in another place (a key-value server, a file, a service of the company) writes such a class.
-// tests/contract is the suite that it must pass.
+// Write such a class to keep leases in another place (a key-value server, a file, a service of your company). It must pass
+// the suite in tests/contract.
 #include <leasehold/leasehold.hpp>
 
 #include <algorithm>
@@ -30,10 +30,10 @@ public:
         const std::lock_guard one_atomic_step{mutex_};
         const lh::time_point now = clock_.now();
         row& r = rows_.try_emplace(std::string{name}).first->second;
-        // Somebody else's, or nobody's but kept closed by a release: busy, and nothing is changed.
+        // Somebody else holds it, or a release keeps it closed: busy, and nothing is changed.
         if (r.ends > now && r.owner != owner) return {lh::acquire_status::busy, lh::fencing_token{r.token}, r.ends - now};
-        // Every grant is a new term with a new token, also to the owner of the one before: whatever was meant for that one
-        // and comes late finds another token.
+        // Every grant is a new term with a new token, even for the owner of the previous term: a late request for the
+        // previous term finds another token.
         ++r.token;
         r.owner = owner;
         r.ends = std::max(r.ends, now + ttl);
@@ -42,14 +42,14 @@ public:
 
     bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
     {
-        // Never shorter: a request that was delayed may arrive after its successor.
+        // Never shorten a term: a delayed request may arrive after its successor.
         return change(name, owner, token, ec, [ttl](row& r, lh::time_point now) { r.ends = std::max(r.ends, now + ttl); });
     }
 
     bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
                  std::error_code& ec)
     {
-        // The row stays, for its token: the next term needs a larger one. Without an owner it is closed to all until `ends`.
+        // Keep the row for its token: the next term needs a larger one. Without an owner it is closed to all until `ends`.
         return change(name, owner, token, ec, [keep_closed](row& r, lh::time_point now) {
             r = {"", r.token, now + keep_closed};
         });
@@ -73,11 +73,11 @@ private:
         lh::time_point ends{};
     };
 
-    // Only that very term, and only while it lasts: whoever comes late changes nothing, and is told so.
+    // Only that very term, and only while it lasts: a late caller changes nothing, and learns that.
     template <class Change>
     bool change(std::string_view name, std::string_view owner, lh::fencing_token token, std::error_code& ec, Change how)
     {
-        ec.clear();  // a store that can fail sets it instead, best to an lh::errc; a failure is never just "false"
+        ec.clear();  // a store that can fail sets it instead, preferably to an lh::errc; a failure is never just "false"
         const std::lock_guard lock{mutex_};
         const lh::time_point now = clock_.now();
         const auto found = rows_.find(name);
@@ -88,7 +88,7 @@ private:
         return true;
     }
 
-    // The store's clock alone judges, whatever those of its users say.
+    // Only the store's clock decides, whatever the clocks of its users say.
     lh::steady_clock clock_;
     std::mutex mutex_;
     std::map<std::string, row, std::less<>> rows_;

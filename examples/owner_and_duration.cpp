@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// tryLock(name, owner, duration) in one place and unlock(name) in another: a request begins something, another one ends it.
+// tryLock(name, owner, duration) in one place and unlock(name) in another: one request begins something, and another ends
+// it.
 //
-// As it is usually written: unlock() takes the name, or the name and the owner. Work that outlives its duration, which nobody
-// renews, then ends the lock of whoever came after it; and the owner alone doesn't help, for the same owner may have locked
-// again since. Nor does the holder ever learn that its time ran out.
-// Here the token goes with the owner: it names the one term that is meant. The four operations of a store are all it takes
-// where lock and unlock are apart; where they aren't, a guard does more: it renews, and knows when it has lost.
+// In such locks, unlock() usually takes the name, or the name and the owner. Work that outlives its duration, which nobody
+// renews, then ends the lock of its successor. The owner does not prevent this, since the same owner may have locked the
+// name again since. Nor does the holder ever learn that its time ran out. Here the token goes with the owner and names
+// exactly one term. If lock and unlock are in different places, the four operations of a store are enough. If they are in
+// one place, a guard does more: it renews, and knows when it has lost.
 #include <leasehold/leasehold.hpp>
 
 #include <chrono>
@@ -20,13 +21,13 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
-// The old interface, for code that is to be moved over step by step; over any store.
+// The old interface over any store, for code that is migrated step by step.
 template <lh::lease_store Store>
 class lock_service {
 public:
     explicit lock_service(Store& store) : store_{store} {}
 
-    // The token is to be kept with what is locked. Empty: somebody else has it.
+    // Keep the token with the locked object. Empty: somebody else has it.
     std::optional<lh::fencing_token> try_lock(const std::string& name, const std::string& owner, lh::duration duration)
     {
         std::error_code ec;
@@ -35,7 +36,7 @@ public:
         return result.granted() ? std::optional{result.token} : std::nullopt;
     }
 
-    // False: that term was over already, so what was done under it may not have been alone.
+    // False: that term was already over, so somebody else may have worked at the same time.
     bool unlock(const std::string& name, const std::string& owner, lh::fencing_token token)
     {
         std::error_code ec;
@@ -63,7 +64,7 @@ int main()
     const bool in_time = locks.unlock("basket-17", "alice", *second);
     std::cout << "unlock with token " << *second << ": " << (in_time ? "unlocked" : "lost") << '\n';
 
-    // Where one function does all of it, the guard renews however long it takes: the duration is only for crashes.
+    // If one function does all of it, the guard renews for as long as it takes: the duration is only for crashes.
     lh::basic_lease lease{store, "basket-18", lh::lease_terms{.ttl = 500ms}, lh::steady_clock{},
                           lh::fixed_owner_id{"alice"}};
     auto guard = lease.acquire();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// Run something under a lock, if nobody else does.
+// Runs something under a lock, if nobody else holds it.
 //
-// As it is usually written: insert a row with the lock's name and a UUID, run, delete the row. A process that crashes in
-// between leaves the row for ever. So somebody adds a job that deletes old rows; then work that takes longer than expected
-// has its row deleted, a second process begins beside it, and the first one's "delete where name = ..." ends the second's lock.
-// Here a term runs out by itself unless it is renewed, as it is while the work goes on; and a release ends that very term
-// (name, owner, token) or nothing. The owner is random, and there is nothing to be cleaned up.
+// Such a lock is usually written like this: insert a row with the lock's name and a UUID, run, delete the row. A process
+// that crashes in between leaves the row for ever. So somebody adds a job that deletes old rows. That job also deletes the
+// row of work that takes longer than expected. Then a second process begins at the same time, and the first one's "delete
+// where name = ..." ends the second's lock. Here a term runs out by itself unless it is renewed, which happens during the
+// work. A release ends that very term (name, owner, token) or nothing. The owner is random, and there is nothing to clean
+// up.
 //
-// On an SQLite file, or the database of the connection string given.
+// It runs on an SQLite file, or on the database of a connection string that is given as an argument.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -29,7 +30,7 @@ int main(int argc, char** argv)
     lh::basic_lease import{store, "import", lh::lease_terms{.ttl = 30s}};
     lh::basic_lease elsewhere{store, "import", lh::lease_terms{.ttl = 30s}};
 
-    // Runs, and hands back what the work returns; empty: somebody else is at it. What the work throws comes through.
+    // Runs the work and returns its result; empty: somebody else holds the lease. Exceptions of the work come through.
     const std::optional<int> rows = import.try_run([&] {
         const bool beside = elsewhere.try_run([] { std::cout << "never printed\n"; });
         std::cout << "we import; somebody else " << (beside ? "too\n" : "is told that it is busy\n");
@@ -43,7 +44,7 @@ int main(int argc, char** argv)
     const auto next = import.try_acquire_for(10s);
     std::cout << "the crashed one had token " << crashed.token << ", we have " << next.token() << " when its time is over\n";
 
-    // It has only been suspended, wakes up and ends its lock, as it thinks: that is none of ours.
+    // The process was only suspended. It wakes up and releases its lock, which does not touch ours.
     const bool ended = store.release("import", "crashed", crashed.token, 0s, ec);
     std::cout << "its release " << (ended ? "ended something" : "changed nothing") << ", ours is "
               << (import.inspect() ? "still there" : "gone") << '\n';

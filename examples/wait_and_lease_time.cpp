@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// tryLock(waitTime, leaseTime): wait for at most so long, hold for at most so long.
+// tryLock(waitTime, leaseTime): a limit for the wait, and a limit for holding the lock.
 //
-// As it is usually written, on Redis: whoever gives a lease time isn't renewed any more, and when that time is over the lock
-// is gone under the holder's feet: nothing tells it, and the next one works beside it. Those who wait are woken by a message,
-// and a message that is lost costs the rest of the wait.
-// Here the two times of a lease are apart. The ttl is how long a crashed holder is waited for, and is renewed; a limit of the
-// work is a policy, renew_for. When it is reached the holder is told, by its stop token, before anybody else is let in. A
-// release wakes who waits; that is a hint, and who waits comes back at the term's end without it.
+// On Redis such a lock is usually written like this: with a lease time it is not renewed. When that time is over, the lock
+// is gone. Nothing signals this to the holder, and the next one works at the same time. Waiters are woken by a message, and
+// a lost message costs the rest of the wait. Here a lease has two separate times. The ttl says how long others wait for a
+// crashed holder, and is renewed. A limit for the work is a policy, renew_for. When the limit is reached, the stop token
+// signals it to the holder before anybody else is let in. A release wakes a waiter, but that is only a hint: without it, the
+// waiter tries again at the end of the term.
 #include <leasehold/leasehold.hpp>
 
 #include <atomic>
@@ -26,7 +26,7 @@ constexpr lh::lease_terms terms{.ttl = 800ms, .safety_margin = 300ms};
 
 int main()
 {
-    lh::memory_store store;  // an lh::odbc_store or a redis_store is used just so
+    lh::memory_store store;  // an lh::odbc_store or a redis_store is used in the same way
     lh::basic_lease limited{store, "checkout", terms, lh::steady_clock{}, lh::random_owner_id{}, lh::renew_for{1s}};
     lh::basic_lease other{store, "checkout", terms};
 

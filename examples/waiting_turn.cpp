@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// Waiting for one's turn, with a limit and with a way to call it off: no sleeping and asking in a loop of one's own.
+// Waiting for a turn, with a time limit and with a way to cancel the wait, and without a polling loop of your own.
 //
-// On an SQLite file, or the database of the connection string given.
+// It runs on an SQLite file, or on the database of a connection string that is given as an argument.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -21,18 +21,18 @@ int main(int argc, char** argv)
     const std::string connection_string = argc > 1 ? argv[1] : "Driver=SQLite3;Database=waiting_turn.db";
     lh::odbc_store store{connection_string};
     store.create_schema();
-    lh::odbc_store stores_elsewhere{connection_string};  // as another host has its own
+    lh::odbc_store stores_elsewhere{connection_string};  // another host has its own
     lh::basic_lease ours{store, "the-only-printer", lh::lease_terms{.ttl = 30s}};
     lh::basic_lease theirs{stores_elsewhere, "the-only-printer", lh::lease_terms{.ttl = 30s}};
 
     auto guard = theirs.acquire();
     std::cout << "they print, token " << guard.token() << '\n';
 
-    // With a limit: an empty guard, and no error, when the time is over.
+    // With a limit: an empty guard, and no error, if the time runs out.
     const bool in_time = static_cast<bool>(ours.try_acquire_for(200ms));
     std::cout << "we waited for 200 ms: " << (in_time ? "our turn" : "still busy") << '\n';
 
-    // Called off from another thread: when this service is shut down, say.
+    // Cancelled from another thread, for example because this service shuts down.
     std::jthread printing{[&ours](std::stop_token shut_down) {
         const bool called_off = !ours.acquire(shut_down);
         std::cout << (called_off ? "we called our wait off\n" : "our turn, too soon\n");
@@ -41,7 +41,7 @@ int main(int argc, char** argv)
     printing.request_stop();
     printing.join();
 
-    // As long as it takes: the release wakes us where the database can (PostgreSQL, MariaDB), else we ask now and then.
+    // Without a limit: the release wakes us if the database can do that (PostgreSQL, MariaDB); otherwise we poll.
     const auto begun = std::chrono::steady_clock::now();
     std::jthread done_soon{[&guard] {
         std::this_thread::sleep_for(300ms);

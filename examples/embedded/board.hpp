@@ -36,7 +36,7 @@ inline void print(std::uint32_t number)
     for (;;) {}
 }
 
-/// Keeps interrupts out, and so every task of this core: what a lease store is locked with.
+/// Keeps interrupts out, and so every other task of this core: the mutex of a lease store.
 class critical_section {
 public:
     void lock() noexcept
@@ -52,7 +52,7 @@ private:
     std::uint32_t before_ = 0;
 };
 
-/// Has tick() called by an interrupt, each time so many cycles have gone.
+/// Makes an interrupt call tick() each time that this many cycles have passed.
 inline void start_ticking(std::uint32_t cycles)
 {
     auto* const systick = reinterpret_cast<volatile std::uint32_t*>(0xE000E010);
@@ -63,7 +63,7 @@ inline void start_ticking(std::uint32_t cycles)
 
 inline void stop_ticking() { *reinterpret_cast<volatile std::uint32_t*>(0xE000E010) = 0; }
 
-/// What the program has to have.
+/// Functions that the program must define.
 int run();
 void tick();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Two tasks of one microcontroller that may not drive the same pump at once: first on a clock that the program turns itself,
-// then with a task that interrupts the other at any instruction.
+// Two tasks of one microcontroller that must not drive the same pump at once: first on a clock that the program itself
+// moves, then with a task that interrupts the other at any instruction.
 #include "board.hpp"
 
 #include <leasehold/embedded.hpp>
@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Milliseconds since the start. Of 32 bits, which one instruction reads; a clock for more than 49 days counts overflows too.
+// Milliseconds since the start, in 32 bits, which one instruction reads. A clock for more than 49 days must count overflows
+// too.
 volatile std::uint32_t ticks = 0;
 
 void let_pass(std::chrono::milliseconds time) { ticks = ticks + static_cast<std::uint32_t>(time.count()); }
@@ -86,7 +87,7 @@ void what_can_not_work_is_an_error()
     expect(for_control.try_acquire(ec) && !ec, "but where the time of one is over");
 }
 
-// The second task, which runs in an interrupt; the first can be anywhere. Each marks what both must not touch.
+// The second task, which runs in an interrupt; the first can be at any instruction. Each task marks its use of the pump.
 volatile bool controlling = false;
 volatile bool servicing = false;
 volatile std::uint32_t overlaps = 0;

@@ -111,7 +111,7 @@ private:
     void watch_until(std::chrono::nanoseconds limit, const std::string& what, Condition fulfilled)
     {
         for (const instant end = after(limit); !fulfilled(); show_new_records()) {
-            if (now() > end) throw std::runtime_error{"waited for " + what + " for " + seconds(limit.count()) + ", in vain"};
+            if (now() > end) throw std::runtime_error{"waited for " + what + " for " + seconds(limit.count()) + " without success"};
             if (const int signal = signals_.wait_for(20ms)) throw interrupted{signal};
             for (const replica& r : replicas_)
                 if (const auto status = r.process->status(); status && !r.may_end)
@@ -132,7 +132,7 @@ private:
     {
         for (replica& r : replicas_)
             if (r.name == leader_->process) return r;
-        throw std::runtime_error{"the leader is none of ours"};
+        throw std::runtime_error{"the leader is not one of the replicas"};
     }
 
     void kill_leader()

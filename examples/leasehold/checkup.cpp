@@ -32,12 +32,12 @@ void judge_time(const checkup& found, std::vector<finding>& says)
 {
     const std::string took = "a round trip takes " + short_time(found.round_trip) + " (median)";
     if (found.round_trip > slow_round_trip)
-        says.push_back({warning, took + ": let --ttl be at least a minute, or use a database that is nearer"});
+        says.push_back({warning, took + ": use a --ttl of at least a minute, or a database that is nearer"});
     else
         says.push_back({good, took});
     if (!found.clock_ahead) {
         if (product_of(found.facts) == product::sqlite)
-            says.push_back({note, "the clock that counts is this host's; a step forward can end leases early"});
+            says.push_back({note, "this host's clock decides when leases end; if it steps forward, leases can end early"});
         return;
     }
     const bool behind = *found.clock_ahead < 0ns;
@@ -47,7 +47,7 @@ void judge_time(const checkup& found, std::vector<finding>& says)
     else
         says.push_back({off > notable_clock_difference ? note : good,
                         "the database's clock is " + short_time(off) + (behind ? " behind" : " ahead of") +
-                            " this host's, which leases don't mind: only the database's counts"});
+                            " this host's, which does not affect leases: only the database's clock counts"});
 }
 
 void judge_waiting(const checkup& found, std::vector<finding>& says)
@@ -55,12 +55,12 @@ void judge_waiting(const checkup& found, std::vector<finding>& says)
     const std::string took = found.hand_over ? "; a hand-over took " + short_time(*found.hand_over) : "";
     const product of = product_of(found.facts);
     if (found.woken)
-        says.push_back({good, "who waits is woken by the release, first come, first served (session locks)" + took});
+        says.push_back({good, "a release wakes the waiters in order, first come, first served (session locks)" + took});
     else if (of == product::postgresql || of == product::mariadb)
-        says.push_back({warning, "who waits has to poll, although this database has session locks" + took +
+        says.push_back({warning, "waiters have to poll, although this database has session locks" + took +
                                      ": is there a pooler in transaction mode, or a limit on connections?"});
     else
-        says.push_back({good, "who waits polls: this database can't wake anybody" + took});
+        says.push_back({good, "waiters poll, because this database can't wake them" + took});
 }
 
 void judge_settings(const checkup& found, std::vector<finding>& says)
@@ -70,16 +70,16 @@ void judge_settings(const checkup& found, std::vector<finding>& says)
         return at != found.settings.end() && at->second == value;
     };
     if (is("fsync", "off"))
-        says.push_back({warning, "fsync is off: a crash of the server's host can forget who holds what; switch it on"});
+        says.push_back(
+            {warning, "fsync is off: if the server's host crashes, the database can forget who holds what; switch it on"});
     if (is("innodb_flush_log_at_trx_commit", "0") || is("innodb_flush_log_at_trx_commit", "2"))
         says.push_back({warning, "innodb_flush_log_at_trx_commit is " + found.settings.at("innodb_flush_log_at_trx_commit") +
-                                     ": a crash can forget the last second's leases; set it to 1"});
+                                     ": in a crash the database can forget the leases of the last second; set it to 1"});
     if (is("binlog_format", "STATEMENT"))
-        says.push_back({warning, "binlog_format is STATEMENT, with which leases can't be written; set it to MIXED or ROW"});
-    if (is("wsrep_on", "1"))
-        says.push_back({note, "this is a Galera node: who waits on another node than the holder's polls"});
+        says.push_back({warning, "binlog_format is STATEMENT, so leases can't be written; set it to MIXED or ROW"});
+    if (is("wsrep_on", "1")) says.push_back({note, "this is a Galera node: waiters on nodes other than the holder's poll"});
     if (product_of(found.facts) == product::sqlite) {
-        says.push_back({note, "an SQLite file is for processes of one host"});
+        says.push_back({note, "an SQLite file is only for processes on one host"});
         if (!is("journal_mode", "wal"))
             says.push_back({warning, "the journal mode is not WAL: 'leasehold init' sets it, on a local file system"});
     }
@@ -131,13 +131,13 @@ std::string version_query(product of)
 std::vector<finding> judge(const trial& tried)
 {
     const std::pair<bool, const char*> steps[]{
-        {tried.held, "a lease that was asked for, with nobody else about, is not held"},
-        {tried.shown, "a lease that was granted is not in the table as it was granted, for its owner and its ttl"},
+        {tried.held, "a lease that nobody else held was asked for, but is not held"},
+        {tried.shown, "a lease that was granted is not in the table with its owner and its ttl"},
         {tried.excludes, "a second owner was granted the lease while the first one held it"},
         {tried.renewed, "a lease that is held can't be renewed"},
         {tried.still_excludes, "a second owner was granted the lease after the first one had renewed it"},
-        {tried.released, "a lease that is held can't be released: it is said to be lost"},
-        {tried.handed_over, "a lease that was released is not had by the next owner within 10 s"},
+        {tried.released, "a lease that is held can't be released: the database says that it is lost"},
+        {tried.handed_over, "a lease that was released was not granted to the next owner within 10 s"},
         {tried.token_grew, "the next owner's token is not greater than the first one's"},
         {tried.late_refused, "an owner whose term is over can renew it"},
     };
@@ -146,10 +146,10 @@ std::vector<finding> judge(const trial& tried)
         if (!right) says.push_back({warning, wrong});
     if (says.empty())
         return {
-            {good, "a lease can be acquired, renewed and released; meanwhile a second owner is kept out, and has it next"}};
+            {good, "a lease can be acquired, renewed and released; a second owner is kept out meanwhile, and gets it next"}};
     says.push_back({warning,
-                    "leases are not kept here: is there a trigger on the table, a default or a type that changes what is"
-                    " written, or a driver that this library doesn't know?"});
+                    "this database does not keep leases: does a trigger on the table, a default or a type change what is"
+                    " written, or is the driver one that this library doesn't know?"});
     return says;
 }
 

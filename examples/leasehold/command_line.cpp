@@ -73,8 +73,8 @@ void add_store(CLI::App& to, settings& into)
     CLI::Option* file = add("--store-file", into.store.file, help::store_file, "FILE")->excludes(store);
     to.add_flag("--local", into.store.local, help::local)->group("Database")->excludes(store)->excludes(file);
     add("--table", into.store.table, help::table, "NAME");
-    to.add_flag("-q,--quiet", into.quiet, "Say nothing on standard error")->group("Messages");
-    to.add_flag("-v,--verbose", into.verbose, "Say more, as where the leases are")->group("Messages");
+    to.add_flag("-q,--quiet", into.quiet, "Print nothing on standard error")->group("Messages");
+    to.add_flag("-v,--verbose", into.verbose, "Print more, for example where the leases are")->group("Messages");
 }
 
 CLI::App& add_subcommand(CLI::App& app, settings& into, const std::string& name, const std::string& says,
@@ -90,14 +90,14 @@ CLI::App& add_subcommand(CLI::App& app, settings& into, const std::string& name,
 void add_command_options(CLI::App& to, settings& into)
 {
     command_options& options = into.command;
-    to.add_option("NAME", options.name, "The lease: one name is held by one host at a time")->required()->type_name("");
+    to.add_option("NAME", options.name, "The lease. Only one host holds it at a time")->required()->type_name("");
     add_duration(to, "--ttl", options.terms.ttl,
-                 "How long the database keeps the lease for a host it no longer hears of [30s]");
+                 "How long the database keeps the lease for a host from which it no longer hears [30s]");
     add_duration(to, "--kill-after", options.terms.kill_after,
-                 "When the lease is lost: from SIGTERM to SIGKILL [5s, at most a sixth of the ttl]");
+                 "When the lease is lost, the time from SIGTERM to SIGKILL [5s, at most a sixth of the ttl]");
     add_duration(to, "--margin", options.terms.margin,
-                 "How long before the ttl's end the lease counts as lost [1.2 times --kill-after]");
-    to.add_option("--owner", options.owner, "What others see as the owner, before a random part [the host's name]")
+                 "How long before the end of the ttl the lease counts as lost [1.2 times --kill-after]");
+    to.add_option("--owner", options.owner, "The owner that others see, before a random part [the host's name]")
         ->type_name("TEXT");
 }
 
@@ -105,25 +105,27 @@ void add_run(CLI::App& app, settings& into)
 {
     CLI::App& to = add_subcommand(app, into, "run", "Run a command while holding a lease", help::run);
     add_command_options(to, into);
-    CLI::Option* wait = add_duration(to, "-w,--wait", into.run.wait, "Wait this long for the lease [without a limit]");
-    to.add_flag("-n,--nowait", into.nowait, "Try once")->excludes(wait);
+    CLI::Option* wait = add_duration(to, "-w,--wait", into.run.wait, "Wait this long for the lease [no limit]");
+    to.add_flag("-n,--nowait", into.nowait, "Try only once")->excludes(wait);
     add_duration(to, "--min-hold", into.command.terms.min_hold,
-                 "Keep the lease closed for this long after it was granted, also when the command ends sooner [0]");
-    to.add_option("-E,--busy-status", into.run.busy_status, "Exit status when somebody else holds it [75]")
+                 "Keep the lease closed for this long after the grant, even if the command ends sooner [0]");
+    to.add_option("-E,--busy-status", into.run.busy_status, "Exit status if somebody else holds the lease [75]")
         ->type_name("N")
         ->check(CLI::Range(0, 255));
 }
 
 void add_elect(CLI::App& app, settings& into)
 {
-    CLI::App& to = add_subcommand(app, into, "elect", "Run a command on exactly one host at a time, for ever", help::elect);
+    CLI::App& to =
+        add_subcommand(app, into, "elect", "Run a command on exactly one host at a time, without end", help::elect);
     add_command_options(to, into);
     to.add_option("--restart", into.restart,
-                  "When the command has ended, stand for election again: always, on-failure or never [always]")
+                  "Whether to stand for election again when the command has ended: always, on-failure or never [always]")
         ->check(CLI::IsMember({"always", "on-failure", "never"}))
         ->type_name("WHEN");
-    add_duration(to, "--pause", into.elect.pause,
-                 "Before that, leave others this much time; doubles while the command keeps ending within a minute [1s]");
+    add_duration(
+        to, "--pause", into.elect.pause,
+        "How long to leave the lease to others before that; doubles while the command keeps ending within a minute [1s]");
 }
 
 void add_looks(CLI::App& app, settings& into)
@@ -132,38 +134,38 @@ void add_looks(CLI::App& app, settings& into)
     show.add_option("NAME", into.name, "The lease")->required()->type_name("");
     show.add_flag("--json", into.json, "As JSON");
 
-    CLI::App& list = add_subcommand(app, into, "list", "List what is held", help::list);
-    list.add_option("PREFIX", into.list.prefix, "Only names that begin so")->type_name("");
+    CLI::App& list = add_subcommand(app, into, "list", "List the leases that are held", help::list);
+    list.add_option("PREFIX", into.list.prefix, "Only names that begin with this")->type_name("");
     list.add_flag("--json", into.list.json, "As JSON");
 
     CLI::App& watch = add_subcommand(app, into, "watch", "Watch leases change hands", help::watch);
-    watch.add_option("PREFIX", into.watch.prefix, "Only names that begin so")->type_name("");
-    watch.add_flag("--json", into.watch.json, "A line of JSON each time");
+    watch.add_option("PREFIX", into.watch.prefix, "Only names that begin with this")->type_name("");
+    watch.add_flag("--json", into.watch.json, "One line of JSON each time");
     add_duration(watch, "--interval", into.watch.interval, "How often to ask the database [500ms]");
 
     CLI::App& wait = add_subcommand(app, into, "wait", "Wait until a lease is free, or held", help::wait);
     wait.add_option("NAME", into.wait.name, "The lease")->required()->type_name("");
     CLI::Option* free = wait.add_flag("--free", into.free, "Until nobody holds it");
     wait.add_flag("--held", into.wait.held, "Until somebody holds it")->excludes(free);
-    add_duration(wait, "--timeout", into.wait.timeout, "At most this long [without a limit]");
+    add_duration(wait, "--timeout", into.wait.timeout, "At most this long [no limit]");
 }
 
 void add_repairs(CLI::App& app, settings& into)
 {
     CLI::App& release = add_subcommand(app, into, "release", "End the lease of a host that is gone", help::release);
     release.add_option("NAME", into.name, "The lease")->required()->type_name("");
-    release.add_flag("--force", into.force, "Yes, also if its command still runs");
+    release.add_flag("--force", into.force, "Do it, even if the command of that host still runs");
 
-    CLI::App& init = add_subcommand(app, into, "init", "Create the table, if it isn't there", help::init);
-    init.add_flag("--print", into.print, "Only print the statements that would do it");
+    CLI::App& init = add_subcommand(app, into, "init", "Create the table if it doesn't exist", help::init);
+    init.add_flag("--print", into.print, "Only print the statements that would create it");
 
     CLI::App& purge = add_subcommand(app, into, "purge", "Remove names that nobody uses any longer", help::purge);
-    add_duration(purge, "--unused-for", into.purge.unused_for, "Those that nobody has held for that long; at least 1m")
+    add_duration(purge, "--unused-for", into.purge.unused_for, "Names that nobody has held for this long; at least 1m")
         ->required();
     purge.add_flag("-y,--yes", into.purge.yes, "Don't ask");
 
     CLI::App& doctor = add_subcommand(app, into, "doctor", "Check the database, and say what to improve", help::doctor);
-    doctor.add_flag("--json", into.json, "As JSON, when all is checked");
+    doctor.add_flag("--json", into.json, "As JSON, when all checks are done");
 }
 
 int perform(const std::string& subcommand, settings& s)
@@ -233,7 +235,7 @@ void check_subcommand(const CLI::App& app, const std::string& first)
 {
     if (first.starts_with('-')) {
         if (first != "--help" && first != "-h" && first != "--version")
-            refuse("'" + without_value(first) + "' is no option here: a subcommand comes first, then its options");
+            refuse("'" + without_value(first) + "' is not an option here: the subcommand comes first, then its options");
         return;
     }
     std::vector<std::string> names;
@@ -260,7 +262,7 @@ std::string quoted_for_shell(const std::string& word)
     std::string why = with_suggestion("there is no option " + option, meant);
     const std::string& name = subcommand.get_name();
     if (meant.empty() && !takes_command(name))
-        why += "; put -- before what begins with -, after all options";
+        why += "; if an argument begins with -, put -- before it, after all options";
     else if (meant.empty() && into.command.command.empty())
         why += "; put -- before the command, as in: leasehold " + name + " NAME -- COMMAND ARGUMENT...";
     refuse(why, name);
@@ -330,7 +332,8 @@ std::function<int()> print(std::string text)
 std::function<int()> print_summary(const CLI::App& app)
 {
     return [text = app.help()] {
-        std::cerr << text << "\nleasehold help has an example of a cron job, leasehold help SUBCOMMAND all options.\n";
+        std::cerr << text
+                  << "\nleasehold help shows an example of a cron job; leasehold help SUBCOMMAND shows all options.\n";
         return exit_code::usage;
     };
 }
@@ -338,7 +341,7 @@ std::function<int()> print_summary(const CLI::App& app)
 void check_combination(const settings& into, const std::string& subcommand)
 {
     if (takes_command(subcommand) && into.command.command.empty())
-        throw failure{exit_code::usage, "the command is missing; it comes last, after --, as in: leasehold " + subcommand +
+        throw failure{exit_code::usage, "the command is missing; put it last, after --, as in: leasehold " + subcommand +
                                             " NAME -- COMMAND ARGUMENT..."};
     if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);
 }

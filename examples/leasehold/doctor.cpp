@@ -141,8 +141,8 @@ trial try_lease(opened_store& store, checkup& into)
     lh::basic_lease second{*store, trial_name, trial_terms};
     auto guard = first.try_acquire_for(10s);
     if (!guard)
-        throw failure{exit_code::store,
-                      std::string{"the lease "} + trial_name + " is held by another doctor, who doesn't let go; try again"};
+        throw failure{exit_code::store, std::string{"the lease "} + trial_name +
+                                            " is held by another run of doctor, which doesn't release it; try again"};
     tried.held = guard.held();
     const lh::fencing_token token = guard.token();
     const std::string owner{first.owner()};
@@ -181,7 +181,7 @@ int doctor(bool json, const asked_store& asked)
     opened_store store{chosen};
     // Through the store first: its calls end in time, whatever the driver does.
     static_cast<void>(store->list());
-    says.tell({finding::kind::good, "connects, and the table is there with its columns"});
+    says.tell({finding::kind::good, "connects, and the table exists with its columns"});
     checkup found;
     found.round_trip = median_round_trip(store);
     bool relied_on = true;

@@ -27,8 +27,8 @@ constexpr duration longest = 3650 * 24h;
 [[noreturn]] void refuse(std::string_view text, const std::string& why)
 {
     throw failure{exit_code::usage,
-                  "'" + std::string{text} + "' is no duration: " + why +
-                      "; it is written as in 90s, 5m, 1h30m or 500ms, with the units w, d, h, m, s and ms"};
+                  "'" + std::string{text} + "' is not a duration: " + why +
+                      "; write durations like 90s, 5m, 1h30m or 500ms, with the units w, d, h, m, s and ms"};
 }
 
 // A number without a sign, with digits after a point or without; takes it off `text`.
@@ -36,7 +36,7 @@ double take_number(std::string_view& text, std::string_view whole)
 {
     const std::string number{text.substr(0, text.find_first_not_of("0123456789."))};
     if (number.empty()) refuse(whole, "a number is missing");
-    if (number.find('.') != number.rfind('.') || number == ".") refuse(whole, "'" + number + "' is no number");
+    if (number.find('.') != number.rfind('.') || number == ".") refuse(whole, "'" + number + "' is not a number");
     text.remove_prefix(number.size());
     return std::strtod(number.c_str(), nullptr);  // the locale is C
 }
@@ -64,7 +64,7 @@ duration parse_duration(std::string_view whole)
         if (text.empty()) refuse(whole, "the unit is missing");
         const unit* of = take_unit(text);
         if (!of) refuse(whole, "there is no such unit");
-        if (of->length >= before) refuse(whole, "the larger unit comes first, and each once");
+        if (of->length >= before) refuse(whole, "larger units come first, and each unit only once");
         before = of->length;
         const double nanoseconds = number * static_cast<double>(of->length.count());
         if (nanoseconds > static_cast<double>((longest - sum).count()))

@@ -43,7 +43,7 @@ public:
             lease_,
             {.on_elected =
                  [this](lh::fencing_token token) {
-                     explain(name() + " is ours, with token " + std::to_string(token.value()));
+                     explain(name() + " is held by this host, with token " + std::to_string(token.value()));
                  },
              .on_stepped_down = [this](lh::step_down_reason) { pause(); },
              .on_leader_observed = [this](const lh::lease_record& other) { explain(name() + " is " + held_by(other)); },
@@ -83,7 +83,7 @@ private:
             complain(describe_not_started(options_.command.front(), end));
             return finish(end.shell_status());
         case command_end::kind::keeper_gone:
-            complain("the process that keeps the command was killed, and the command with it");
+            complain("the process that supervises the command was killed, and the command with it");
             return finish(exit_code::internal);
         case command_end::kind::ended: break;
         }
@@ -93,12 +93,12 @@ private:
             return;
         }
         if ((end.notes & leaves_others) != 0)
-            complain("the command has left processes running, which go on without the lease " + name());
+            complain("the command has left processes running, which continue without the lease " + name());
         if (signals_.ended_by() != 0) return;
         next_ = restarts_.command_ended(end.shell_status(), lh::steady_clock{}.now() - begun);
         if (!next_.again) return finish(end.shell_status());
         complain("the command has ended with status " + std::to_string(end.shell_status()) + "; " + name() +
-                 " is free for the next");
+                 " is free for the next host");
     }
 
     void finish(int status)
@@ -128,7 +128,7 @@ private:
     // Once for each outage: it may last for hours.
     void report_outage(std::error_code ec)
     {
-        const std::string said = name() + " can't be had now, and is tried for again: " + ec.message();
+        const std::string said = name() + " can't be acquired now; leasehold will try again: " + ec.message();
         if (outage_told_)
             explain(said);
         else

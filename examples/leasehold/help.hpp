@@ -6,48 +6,48 @@
 namespace tool::help {
 
 inline constexpr const char* about =
-    "Runs commands on one of several hosts at a time: a lease in a database that they share says on which.";
+    "Runs a command on only one of several hosts at a time. A lease in a database that they share decides on which.";
 
 inline constexpr const char* footer =
-    "Five minutes to a cron job on three hosts, by any database that they all reach. On each host, as root:\n"
+    "Set up a cron job on three hosts in five minutes, with any database that they all reach. On each host, as root:\n"
     "  (umask 077; echo 'Driver=PostgreSQL Unicode;Server=db;Database=ops;UID=ops;PWD=...' > /etc/leasehold.store)\n"
     "  leasehold init; leasehold doctor\n"
     "and in its crontab:\n"
     "  0 3 * * * /usr/local/bin/leasehold run nightly-report --nowait --min-hold 1m -- /opt/report\n"
     "\n"
-    "Without /etc/leasehold.store: --store, LEASEHOLD_STORE and others of each subcommand; --local for this host alone.\n"
-    "leasehold SUBCOMMAND --help has options and examples of each; man leasehold has all of it.";
+    "Instead of /etc/leasehold.store you can use --store, LEASEHOLD_STORE and others (see each subcommand), or --local for\n"
+    "this host only. leasehold SUBCOMMAND --help shows options and examples; man leasehold describes everything.";
 
 inline constexpr const char* store = "An ODBC connection string, or the name of a data source [LEASEHOLD_STORE]";
 inline constexpr const char* store_file =
     "A file with the connection string, for its password [LEASEHOLD_STORE_FILE, or /etc/leasehold.store]";
-inline constexpr const char* local = "An SQLite file of yours, for processes of this host alone";
+inline constexpr const char* local = "An SQLite file of your own, for processes on this host only";
 inline constexpr const char* table = "The table with the leases [LEASEHOLD_TABLE, or leasehold]";
 
 inline constexpr const char* run =
     "Examples:\n"
     "  leasehold run backup -- /usr/local/bin/backup --full      wait for the lease, then run\n"
-    "  leasehold run backup --nowait -- /usr/local/bin/backup    75 if another host is at it\n"
-    "  leasehold run report -n --min-hold 1m -- ./report         once, though the hosts' clocks differ by seconds\n"
+    "  leasehold run backup --nowait -- /usr/local/bin/backup    75 if another host has it\n"
+    "  leasehold run report -n --min-hold 1m -- ./report         once, even if the hosts' clocks differ by seconds\n"
     "  leasehold run deploy -w 10m --kill-after 20s --ttl 1m -- make deploy\n"
     "\n"
-    "The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment. When the lease is lost, its\n"
-    "whole process group gets SIGTERM, and SIGKILL before another host can get the lease.\n"
+    "The command gets LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment. When the lease is lost, the\n"
+    "command's whole process group gets SIGTERM, and SIGKILL before another host can get the lease.\n"
     "Exit status: the command's; 75 busy, 76 lost, 69 the database failed, 64 usage, 126 and 127 as in a shell.";
 
 inline constexpr const char* elect =
     "Examples:\n"
-    "  leasehold elect scheduler -- /opt/scheduler --foreground  on every host; it runs on one of them\n"
-    "  leasehold elect consumer --restart on-failure -- ./drain  until it has ended with 0\n"
+    "  leasehold elect scheduler -- /opt/scheduler --foreground  run this on every host; one runs the command\n"
+    "  leasehold elect consumer --restart on-failure -- ./drain  until it ends with status 0\n"
     "  leasehold elect leader --ttl 10s --pause 5s -- ./serve    the next host takes over within 10s of a crash\n"
     "\n"
-    "While the database can't be reached it goes on trying. SIGTERM ends the command, then the lease, then leasehold with "
-    "0.";
+    "While the database can't be reached, leasehold keeps trying. On SIGTERM it ends the command, releases the lease and\n"
+    "exits with 0.";
 
 inline constexpr const char* show = "Examples:\n"
                                     "  leasehold show nightly-report\n"
                                     "  leasehold show nightly-report --json | jq -r .owner\n"
-                                    "Exit status: 0 it is held, 1 it is free.";
+                                    "Exit status: 0 if the lease is held, 1 if it is free.";
 
 inline constexpr const char* list = "Examples:\n"
                                     "  leasehold list\n"
@@ -55,34 +55,33 @@ inline constexpr const char* list = "Examples:\n"
 
 inline constexpr const char* watch = "Examples:\n"
                                      "  leasehold watch                a live table; q or Ctrl-C ends it\n"
-                                     "  leasehold watch shard- | tee   a line for each change\n"
+                                     "  leasehold watch shard- | tee   one line for each change\n"
                                      "  leasehold watch --json --interval 10s | logger";
 
 inline constexpr const char* wait = "Examples:\n"
                                     "  leasehold wait migration --free && ./start\n"
                                     "  leasehold wait scheduler --held --timeout 30s || echo 'nobody schedules' >&2\n"
-                                    "Exit status: 0, or 75 when the time is over.";
+                                    "Exit status: 0, or 75 if the time runs out.";
 
 inline constexpr const char* release = "Examples:\n"
                                        "  leasehold release nightly-report --force\n"
                                        "  leasehold release --force -- -odd      a name that begins with -\n"
-                                       "Its token is not used again. Exit status: 0, or 1 when it was free.";
+                                       "Its token is not used again. Exit status: 0, or 1 if the lease was free.";
 
-inline constexpr const char* init =
-    "Examples:\n"
-    "  leasehold init\n"
-    "  leasehold init --print | psql ops      for those who may not create tables themselves";
+inline constexpr const char* init = "Examples:\n"
+                                    "  leasehold init\n"
+                                    "  leasehold init --print | psql ops      if you may not create tables yourself";
 
 inline constexpr const char* purge =
     "Examples:\n"
     "  leasehold purge --unused-for 90d\n"
-    "  leasehold purge --unused-for 90d --yes      where nobody can be asked, as in a crontab\n"
-    "Tokens are not used again: a name that comes back has a greater one. All programs that use the table must be of a\n"
-    "version of leasehold that has purge. Exit status: 0, or 1 when the answer was no.";
+    "  leasehold purge --unused-for 90d --yes      if nobody can answer, as in a crontab\n"
+    "Tokens are not used again: a removed name that is used again gets a greater one. All programs that use the table must\n"
+    "use a version of leasehold that has purge. Exit status: 0, or 1 if the answer was no.";
 
 inline constexpr const char* doctor =
-    "Acquires and releases a lease of its own, named leasehold-doctor. Exit status: 0 all is well, 1 something could be\n"
-    "better, 69 leases can't be had from this database.";
+    "Acquires and releases a lease of its own, named leasehold-doctor. Exit status: 0 if all is well, 1 if something\n"
+    "should be improved, 69 if this database can't keep leases.";
 
 }  // namespace tool::help
 

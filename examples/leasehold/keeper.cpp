@@ -16,7 +16,7 @@ keeper::keeper(const command_plan& plan)
 {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0)
-        throw std::system_error{errno, std::generic_category(), "can't make a socket"};
+        throw std::system_error{errno, std::generic_category(), "can't create a socket"};
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
     process_ = ::fork();
     if (process_ == 0) {

@@ -108,7 +108,8 @@ private:
         if (!message) {
             tool_gone_ = true;
             if (machine_.running() && !machine_.told_to_end())
-                complain("'" + printable(plan_.name) + "': the process that renews the lease is gone: the command is ended");
+                complain("'" + printable(plan_.name) +
+                         "': the process that renews the lease is gone, so the command is ended");
             act(machine_.end(now()));
             return;
         }

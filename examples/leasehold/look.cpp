@@ -55,7 +55,7 @@ int list(const list_options& options, const asked_store& asked)
     const auto records = store->list(options.prefix);
     std::cout << (options.json ? to_json(records) + "\n" : to_table(records));
     if (records.empty() && !options.json)
-        tell("nothing is held" + (options.prefix.empty() ? "" : " of names that begin with " + options.prefix));
+        tell("nothing is held" + (options.prefix.empty() ? "" : " with a name that begins with " + options.prefix));
     return exit_code::success;
 }
 
@@ -65,15 +65,15 @@ int release(const std::string& name, bool force, const asked_store& asked)
     if (!force)
         throw failure{
             exit_code::usage,
-            "release ends somebody else's lease; its command is killed on its next renewal, until which it goes on beside"
-            " whoever comes next. If that is what you want, say --force"};
+            "release ends somebody else's lease. That holder's command keeps running until its next renewal, possibly at the"
+            " same time as the next holder's, and is then killed. If that is what you want, add --force"};
     opened_store store{choose_store(asked)};
     const auto record = inspect(store, name);
     const bool ended = store->force_release(name);
     if (ended)
-        std::cout << printable(name) << " was " << (record ? held_by(*record) : "held") << "; it is free now\n";
+        std::cout << printable(name) << " was " << (record ? held_by(*record) : "held") << "; it is now free\n";
     else
-        std::cout << printable(name) << " was free already\n";
+        std::cout << printable(name) << " was already free\n";
     return ended ? exit_code::success : exit_code::no;
 }
 
@@ -86,7 +86,7 @@ int init(bool print, const asked_store& asked)
         return exit_code::success;
     }
     store.create_schema();
-    explain("the table '" + chosen.table + "' is there");
+    explain("the table '" + chosen.table + "' exists");
     return exit_code::success;
 }
 
@@ -124,7 +124,7 @@ namespace {
 bool confirmed(const std::string& question)
 {
     if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO))
-        throw failure{exit_code::usage, "there is nobody to ask whether to do it: say --yes"};
+        throw failure{exit_code::usage, "can't ask for confirmation here: add --yes"};
     std::cerr << question << " [y/N] " << std::flush;
     std::string answer;
     std::getline(std::cin, answer);

@@ -20,10 +20,11 @@ namespace {
 int report(const leasehold::store_error& error)
 {
     if (error.code() == leasehold::errc::schema_missing)
-        tool::complain("the table for the leases, or a column of it, isn't there: create it with 'leasehold init', or name "
-                       "another with --table"
-                       " [SQLSTATE " +
-                       std::string{error.sqlstate()} + ": " + std::string{error.server_message()} + "]");
+        tool::complain(
+            "the table for the leases, or a column of it, doesn't exist: create it with 'leasehold init', or name "
+            "another with --table"
+            " [SQLSTATE " +
+            std::string{error.sqlstate()} + ": " + std::string{error.server_message()} + "]");
     else
         tool::complain(error.what());
     return tool::exit_code::store;

@@ -47,7 +47,7 @@ int finish(named_lease::guard_type& guard, const command_end& end, const run_opt
     switch (end.how) {
     case command_end::kind::not_started: complain(describe_not_started(options.command.front(), end)); break;
     case command_end::kind::keeper_gone:
-        complain("the process that keeps the command was killed, and the command with it");
+        complain("the process that supervises the command was killed, and the command with it");
         break;
     case command_end::kind::ended:
         if (end.lost()) {
@@ -55,15 +55,14 @@ int finish(named_lease::guard_type& guard, const command_end& end, const run_opt
             return exit_code::lost;
         }
         if ((end.notes & leaves_others) != 0)
-            complain("the command has left processes running, which go on without the lease " + name);
+            complain("the command has left processes running, which continue without the lease " + name);
     }
     std::error_code ec;
     const lh::release_outcome released = guard.release(ec);
     if (ec)
-        complain("can't release " + name + ", which ends by itself within " + to_text(options.terms.ttl) + ": " +
-                 ec.message());
+        complain("can't release " + name + "; it ends by itself within " + to_text(options.terms.ttl) + ": " + ec.message());
     if (!ec && released == lh::release_outcome::lost) {
-        complain(name + " was taken away or ran out before the command ended, with status " +
+        complain(name + " was taken away or ran out before the command ended with status " +
                  std::to_string(end.shell_status()));
         return exit_code::lost;
     }
@@ -91,8 +90,8 @@ int run(const run_options& options, const asked_store& store)
     auto guard = acquire(lease, opened, options, signals.asked_to_end());
     if (signals.ended_by() != 0) return exit_code::signalled + signals.ended_by();
     if (!guard.held()) return report_busy(lease, options.busy_status);
-    explain("'" + printable(options.name) + "' is ours, with token " + std::to_string(guard.token().value()) + ", as " +
-            printable(owner));
+    explain("'" + printable(options.name) + "' is held by this host, with token " + std::to_string(guard.token().value()) +
+            ", as " + printable(owner));
     const running_term term{
         guard.token(), guard.stop_token(), [&guard] { return guard.remaining(); },
         [&guard, &options] { complain(describe_loss("'" + printable(options.name) + "'", guard.renewal_error())); }};

@@ -34,7 +34,7 @@ blocked_signals::blocked_signals() noexcept
 signal_inbox::signal_inbox(const blocked_signals& blocked, bool hangup_ends)
     : read_{blocked.read()}, hangup_ends_{hangup_ends}
 {
-    if (::pipe(pipe_) != 0) throw std::system_error{errno, std::generic_category(), "can't make a pipe"};
+    if (::pipe(pipe_) != 0) throw std::system_error{errno, std::generic_category(), "can't create a pipe"};
     for (const int end : pipe_) {
         ::fcntl(end, F_SETFD, FD_CLOEXEC);
         ::fcntl(end, F_SETFL, O_NONBLOCK);

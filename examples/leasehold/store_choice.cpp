@@ -109,7 +109,7 @@ std::string read_store(readable_file& file, const std::string& path)
     if (text.empty()) throw failure{exit_code::usage, "there is no connection string in " + path};
     if (file.allows(S_IROTH) && has_password(text))
         complain("everybody on this host can read " + path +
-                 ", which has a password in it: chmod it to 600, or to 640 for a group");
+                 ", which contains a password: chmod it to 600, or to 640 for a group");
     return text;
 }
 
@@ -123,9 +123,10 @@ std::string from_file(const std::string& path)
 void refuse_if_others_can_write(const readable_file& file, const std::string& path)
 {
     if (file.allows(S_IWGRP | S_IWOTH))
-        throw failure{exit_code::usage, path + " can be written by others than its owner, and is not used: chmod go-w it"};
+        throw failure{exit_code::usage,
+                      path + " is not used, because users other than its owner can write to it: chmod go-w it"};
     if (file.owner() != 0 && file.owner() != ::geteuid())
-        throw failure{exit_code::usage, path + " belongs neither to root nor to you, and is not used"};
+        throw failure{exit_code::usage, path + " is not used, because it belongs neither to root nor to you"};
 }
 
 // Nothing: the host has none.
@@ -142,7 +143,7 @@ fs::path state_folder()
     const std::string state = variable("XDG_STATE_HOME").value_or("");
     if (state.starts_with('/')) return fs::path{state} / "leasehold";
     const std::string home = variable("HOME").value_or("");
-    if (home.empty()) throw failure{exit_code::usage, "--local needs a HOME for its file, and there is none"};
+    if (home.empty()) throw failure{exit_code::usage, "--local needs HOME for its file, but HOME is not set"};
     return fs::path{home} / ".local" / "state" / "leasehold";
 }
 
@@ -151,15 +152,15 @@ std::string sqlite_file_of_user()
     const fs::path folder = state_folder();
     const std::string file = (folder / "leases.db").string();
     if (file.find_first_of(";{}") != std::string::npos)
-        throw failure{exit_code::usage, "a connection string can't have this file in it, because of ; { or }: " + file};
+        throw failure{exit_code::usage, "a connection string can't contain this file name, because of ; { or }: " + file};
     std::error_code ec;
     fs::create_directories(folder.parent_path(), ec);
     if (::mkdir(folder.c_str(), 0700) != 0 && !fs::is_directory(folder, ec))
-        throw failure{exit_code::store, "can't make the folder " + folder.string()};
+        throw failure{exit_code::store, "can't create the folder " + folder.string()};
     const std::string driver = installed_sqlite_driver();
     if (driver.empty())
         throw failure{exit_code::store,
-                      "--local needs an ODBC driver for SQLite, and there is none (Debian: libsqliteodbc)"};
+                      "--local needs an ODBC driver for SQLite, but none is installed (Debian: libsqliteodbc)"};
     return "Driver=" + driver + ";Database=" + file;
 }
 
@@ -172,11 +173,12 @@ std::string not_empty(const std::string& text, const std::string& origin)
 
 [[noreturn]] void refuse_without_store(const std::string& default_file)
 {
-    throw failure{exit_code::usage,
-                  "no store is named, and hosts that don't share one exclude nobody: write its connection string into " +
-                      default_file +
-                      ", or say --store, --store-file, LEASEHOLD_STORE or LEASEHOLD_STORE_FILE;"
-                      " --local is for processes of yours on this host alone"};
+    throw failure{
+        exit_code::usage,
+        "no store is named, and hosts that don't share one don't exclude each other: write its connection string into " +
+            default_file +
+            ", or use --store, --store-file, LEASEHOLD_STORE or LEASEHOLD_STORE_FILE;"
+            " --local is only for your processes on this host"};
 }
 
 chosen_store find_store(const asked_store& asked)

@@ -32,13 +32,13 @@ chosen_terms choose_terms(const asked_terms& asked)
     const duration kill_after = asked.kill_after.value_or(asked.margin ? std::min(usual, *asked.margin) : usual);
     const duration margin = asked.margin.value_or(margin_for(kill_after, ttl));
     if (margin < kill_after)
-        refuse(
-            "--margin " + to_text(margin) + " is shorter than --kill-after " + to_text(kill_after) +
-            ": the command could still run when the database lets another host in; make the margin longer, or kill sooner");
+        refuse("--margin " + to_text(margin) + " is shorter than --kill-after " + to_text(kill_after) +
+               ": the command could still run when the database lets another host in; make --margin longer or --kill-after "
+               "shorter");
     if (margin > ttl / 2)
         refuse((asked.margin ? "--margin " + to_text(margin)
                              : "--kill-after " + to_text(kill_after) + ", with a margin of " + to_text(margin) + ",") +
-               " leaves too little of --ttl " + to_text(ttl) + " for renewals: say --ttl " +
+               " leaves too little of --ttl " + to_text(ttl) + " for renewals: use --ttl " +
                to_text(std::chrono::ceil<std::chrono::seconds>(2 * margin)) + " or longer");
     const leasehold::lease_terms lease{.ttl = ttl, .safety_margin = margin, .min_hold = asked.min_hold};
     if (const char* rule = lease.broken_rule()) refuse(rule);

@@ -21,7 +21,7 @@ std::string owner_text(const std::string& label)
     const std::string random = unique.substr(unique.rfind('/') + 1);
     const std::size_t room = leasehold::max_owner_bytes - random.size() - 1;
     if (label.size() > room)
-        throw failure{exit_code::usage, "--owner is longer than the " + std::to_string(room) + " bytes that are allowed"};
+        throw failure{exit_code::usage, "--owner is longer than the allowed " + std::to_string(room) + " bytes"};
     std::string owner = label + "/" + random;
     leasehold::validate_owner(owner);
     return owner;
@@ -37,8 +37,8 @@ std::string held_by(const leasehold::lease_record& record)
 std::string describe_loss(const std::string& name, std::error_code outage)
 {
     return "the lease " + name + " is lost: " +
-           (outage ? "it could not be renewed in time (" + outage.message() + ")" : "it ran out, or was taken away") +
-           "; the command is told to end";
+           (outage ? "it could not be renewed in time (" + outage.message() + ")" : "it ran out or was taken away") +
+           "; the command is asked to end";
 }
 
 std::string describe_not_started(const std::string& command, const command_end& end)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 
-// A store of one's own, for real: leases in a Redis, over hiredis. docs/redis.md says how to use it and what it can't do.
+// A complete store of your own: leases in Redis, over hiredis. docs/redis.md says how to use it and what it can't do.
 //
 //     redis_store [host [port]]     or     redis_store /path/of/a/socket
 //
-// One holds, one waits; the release wakes the waiter through a message of Redis, and the token grows.
+// One holds the lease and one waits; the release wakes the waiter through a Redis message, and the token grows.
 #include "redis_store.hpp"
 
 #include <leasehold/leasehold.hpp>

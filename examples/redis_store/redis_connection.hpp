@@ -30,10 +30,10 @@
 
 namespace redis_leases {
 
-/// One connection, in which nothing takes longer than until the instant given.
+/// One connection, in which no function takes longer than until the given instant.
 ///
-/// hiredis connects, writes requests and reads answers in the protocol; the socket is ours: hiredis knows a time-out per
-/// read only, and raises SIGPIPE at a connection that is gone. Not thread-safe.
+/// hiredis connects, and writes requests and reads answers in the protocol. This class handles the socket itself, because
+/// hiredis has only a time-out per read, and raises SIGPIPE if the connection is gone. Not thread-safe.
 class redis_connection {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -52,17 +52,17 @@ public:
                       : redis_failure::of(lh::errc::store_unavailable, "no connection to Redis", said);
             return false;
         }
-        ::fcntl(context_->fd, F_SETFD, FD_CLOEXEC);  // no business of a program that this one starts
+        ::fcntl(context_->fd, F_SETFD, FD_CLOEXEC);  // not for programs that this one starts
         if (options.unix_socket.empty()) redisEnableKeepAlive(context_.get());
         return log_in(options, until, why);
     }
 
-    /// False after anything that leaves unknown what the next answer would be to.
+    /// False after a failure that makes it unknown to which request the next answer belongs.
     [[nodiscard]] bool usable() const noexcept { return context_ != nullptr; }
     [[nodiscard]] int socket() const noexcept { return context_ ? context_->fd : -1; }
     void close() noexcept { context_.reset(); }
 
-    /// Takes a request; it is sent by the next receive().
+    /// Queues a request, which the next receive() sends.
     void request(std::span<const std::string_view> words)
     {
         std::vector<const char*> texts;
@@ -93,7 +93,7 @@ public:
         }
     }
 
-    /// An answer that is here already. Empty: none is, or else `why` says more.
+    /// An answer that has already arrived. Empty: there is none, or `why` says more.
     redis_reply received(redis_failure& why)
     {
         void* reply = nullptr;
@@ -128,7 +128,7 @@ private:
             else
                 request({"AUTH", options.user, options.password});
             const redis_reply reply = receive(until, why);
-            // Redis repeats what it doesn't understand, and so the password: no more than the first word of it is told.
+            // Redis repeats what it doesn't understand, and so the password: report only the first word of its message.
             if (!accepted(reply, why, reply.text().substr(0, reply.text().find(' ')))) return false;
         }
         if (options.database != 0) {
@@ -193,7 +193,7 @@ private:
 
     static timeval time_value(time_point until)
     {
-        const auto time = std::max(left(until), std::chrono::microseconds{1000});  // none at all would be without a limit
+        const auto time = std::max(left(until), std::chrono::microseconds{1000});  // 0 would mean no limit
         timeval value{};
         value.tv_sec = static_cast<time_t>(time.count() / 1'000'000);
         value.tv_usec = static_cast<suseconds_t>(time.count() % 1'000'000);

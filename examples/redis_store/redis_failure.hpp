@@ -15,11 +15,11 @@ namespace redis_leases {
 
 namespace lh = leasehold;
 
-/// Why a call came to nothing; what it did in Redis is unknown, unless Redis itself said no.
+/// Why a call failed. What it did in Redis is unknown, unless Redis itself refused it.
 struct redis_failure {
     std::error_code code{};  ///< none: nothing has failed
     lh::store_diagnostics details{};
-    bool connection_lost = false;  ///< worth another try on a new connection
+    bool connection_lost = false;  ///< worth another attempt on a new connection
 
     explicit operator bool() const noexcept { return static_cast<bool>(code); }
 

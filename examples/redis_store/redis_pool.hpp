@@ -20,7 +20,7 @@ class redis_pool {
 public:
     using time_point = redis_session::time_point;
 
-    /// A session, until this object is gone. Empty: there was none.
+    /// Holds a session as long as this object exists. Empty: there was none.
     class loan {
     public:
         loan() = default;
@@ -42,7 +42,7 @@ public:
 
     explicit redis_pool(const redis_options& options) : options_{options}
     {
-        idle_.reserve(options.pool_size);  // so that nothing throws when a session comes back
+        idle_.reserve(options.pool_size);  // so that returning a session can't throw
     }
 
     /// Waits for a session, and connects it if need be.
@@ -65,7 +65,7 @@ public:
         return lent;
     }
 
-    /// Those that nobody has now: where one was lost, the others are too.
+    /// Drops the idle sessions: if one session was lost, the others are lost too.
     void forget_idle()
     {
         std::vector<std::unique_ptr<redis_session>> forgotten;

@@ -12,7 +12,7 @@
 
 namespace redis_leases {
 
-/// What Redis answered; empty: nothing. Whatever it is asked for that isn't there is empty or 0.
+/// An answer of Redis; empty: none. A part that isn't there is returned as empty or 0.
 class redis_reply {
 public:
     redis_reply() = default;

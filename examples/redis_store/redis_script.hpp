@@ -16,10 +16,10 @@ inline constexpr std::size_t redis_script_count = static_cast<std::size_t>(redis
 
 namespace detail {
 
-// KEYS: the lease, the counter of its tokens. ARGV[1]: the channel on which ends are told.
+// KEYS: the lease, the counter of its tokens. ARGV[1]: the channel on which ends are published.
 //
-// The lease's key is "held <token> <owner>" for as long as the term lasts, or "closed <token> " for as long as nobody may have
-// it, and else isn't there. One command changes all of it, for a script that fails half-way is not rolled back.
+// The lease's key is "held <token> <owner>" as long as the term lasts, or "closed <token> " as long as nobody may have the
+// lease; otherwise it doesn't exist. One command changes all of it, because a script that fails half-way is not rolled back.
 inline const std::string look = R"lua(
 local function look()
     local value = redis.call('GET', KEYS[1])
@@ -39,10 +39,11 @@ local function finish(token, keep_closed)
 end
 )lua";
 
-// ARGV: channel, owner, ttl. Each grant has a token of its own, also to the owner of the unexpired term, whose time is not cut.
+// ARGV: channel, owner, ttl. Each grant has a token of its own, even for the owner of the unexpired term, whose time is not
+// shortened.
 //
-// A counter that Redis has lost (a fail-over, a restart without its data) goes on at the milliseconds since 1970, which is
-// beyond what it was unless a name is granted a thousand times per second, or this host's clock is behind the other's.
+// A counter that Redis has lost (a fail-over, a restart without its data) continues at the milliseconds since 1970. That is
+// more than the old value, unless a name is granted a thousand times per second, or this host's clock is behind the other's.
 inline const std::string acquire = look + R"lua(
 local owner, ttl = ARGV[2], tonumber(ARGV[3])
 local state, token, whose, left = look()
@@ -67,9 +68,9 @@ if left < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return 1
 )lua";
 
-// KEYS[3]: this release's own. ARGV: channel, owner, keep_closed, token, how long its answer may be asked for again.
+// KEYS[3]: this release's own key. ARGV: channel, owner, keep_closed, token, how long its answer may be asked for again.
 //
-// A release that is repeated, because its answer got lost, can so be told what became of it, whoever has the name by then.
+// So a release that is repeated because its answer was lost can learn its result, no matter who has the name by then.
 inline const std::string release = look + R"lua(
 if redis.call('EXISTS', KEYS[3]) == 1 then return 1 end
 local state, token, whose = look()
@@ -88,7 +89,7 @@ return {}
 
 }  // namespace detail
 
-/// The text that is sent to Redis once per connection; later its hash is enough.
+/// The text that is sent to Redis once per connection; after that, its hash is enough.
 inline const std::string& text_of(redis_script script)
 {
     static const std::array<const std::string*, redis_script_count> texts{&detail::acquire, &detail::renew, &detail::release,

@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] bool usable() const noexcept { return connection_.usable(); }
 
-    /// How many keys, the keys, and the arguments. Empty: `why` says why.
+    /// `keys_and_arguments`: the number of keys, the keys, and the arguments. Empty: `why` says why.
     redis_reply run(redis_script script, std::span<const std::string_view> keys_and_arguments, time_point until,
                     redis_failure& why)
     {
@@ -52,7 +52,7 @@ public:
             reply = send("EVAL", text_of(script), keys_and_arguments, until, why);
         if (!reply.is_error()) return reply;
         why = redis_failure::reply(reply.text());
-        // A primary that has become a replica, say: who comes next finds out where the primary is now.
+        // For example, a primary that has become a replica: the next call finds out where the primary is now.
         if (why.code == lh::errc::store_unavailable) connection_.close();
         return {};
     }

@@ -29,10 +29,10 @@
 
 namespace redis_leases {
 
-/// Leases in a Redis: each operation is one script, and so one step and one round trip; Redis's clock judges.
+/// Leases in Redis: each operation is one script, and so one step and one round trip; Redis's clock decides.
 ///
-/// docs/redis.md says what a fail-over of Redis costs. Thread safety: all functions from any thread. What waits for this
-/// store's leases must be gone before it is.
+/// docs/redis.md says what a fail-over of Redis costs. Thread safety: any thread may call any function. Lifetime: must
+/// outlive everything that waits for its leases.
 class redis_store {
 public:
     /// Does no I/O. Throws std::invalid_argument for options that can't work.
@@ -107,13 +107,13 @@ private:
         return options;
     }
 
-    // Redis counts milliseconds: rounded up, for a term may be longer than asked, but not shorter.
+    // Redis counts milliseconds. Round up: a term may be longer than requested, but not shorter.
     static std::string milliseconds(lh::duration time)
     {
         return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(std::max(time, lh::duration::zero())).count());
     }
 
-    // Never 0, which would say that it isn't known: what Redis shows as 0 ms left is there until the next one has begun.
+    // Never 0, which would mean "not known": a term that Redis shows with 0 ms left lasts until the end of that millisecond.
     static lh::duration remaining(std::int64_t milliseconds_left)
     {
         if (milliseconds_left < 0) return std::chrono::seconds{1};  // somebody took its end away, and may give it back
@@ -122,7 +122,7 @@ private:
 
     static std::string text(lh::fencing_token token) { return std::to_string(token.value()); }
 
-    // By which Redis knows a release that is repeated. Unique among all stores.
+    // Identifies a repeated release in Redis. Unique among all stores.
     std::string next_number() { return store_number_ + '-' + std::to_string(++releases_); }
 
     static std::string random_number()
@@ -131,14 +131,14 @@ private:
         return std::to_string(random()) + '-' + std::to_string(random());
     }
 
-    // In braces what names of one lease have in common: a Redis Cluster keeps them together.
+    // The common part of one lease's keys is in braces: a Redis Cluster keeps such keys together.
     std::string key(std::string_view kind, std::string_view name) const
     {
         return options_.key_prefix + "{lease:" + std::string{name} + "}:" + std::string{kind};
     }
     std::string channel(std::string_view name) const { return options_.key_prefix + "ended:" + std::string{name}; }
 
-    // Carries out a script with its keys (`third`, if any), the channel, and then these as its arguments.
+    // Runs a script with its keys (`third`, if any), the channel, and then these arguments.
     redis_reply call(redis_script script, std::string_view name, std::string_view third, std::error_code& ec,
                      std::initializer_list<std::string_view> arguments)
     {
@@ -159,7 +159,7 @@ private:
             ec = why.code;
             if (!why) return reply;
             if (!why.connection_lost || last_try) break;
-            // Redis was started anew, or somebody ended the connection. Every script may be repeated.
+            // Redis was restarted, or somebody ended the connection. Every script may be repeated.
             pool_.forget_idle();
         }
         last_failure_ = {this, std::move(why.details)};

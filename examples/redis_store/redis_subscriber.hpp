@@ -31,8 +31,8 @@
 
 namespace redis_leases {
 
-/// Wakes those in this process who wait for a message on a channel: one connection and one thread for all of them, both made
-/// when somebody first waits. Thread-safe.
+/// Wakes those in this process that wait for a message on a channel. It has one connection and one thread for all of them,
+/// both created when somebody first waits. Thread-safe.
 class redis_subscriber {
 public:
     explicit redis_subscriber(const redis_options& options)
@@ -43,7 +43,7 @@ public:
     redis_subscriber(const redis_subscriber&) = delete;
     redis_subscriber& operator=(const redis_subscriber&) = delete;
 
-    /// Waits for a connection that is being made, so call_timeout at most. Nobody may be waiting any more.
+    /// Waits for a connection that is being made, so at most call_timeout. Nobody may wait here any more.
     ~redis_subscriber()
     {
         ending_ = true;
@@ -52,7 +52,7 @@ public:
         ::close(wish_);
     }
 
-    /// From now on each message wakes; so does the subscription when it begins, for what was said before it.
+    /// From now on each message wakes. The beginning of the subscription wakes too, because of earlier messages.
     void add(std::string_view channel, lh::waker& to_wake)
     {
         const std::lock_guard lock{mutex_};
@@ -73,7 +73,7 @@ public:
         if (found->second.wakers.empty()) change();
     }
 
-    /// Whether Redis has confirmed the subscription, and is heard of.
+    /// Whether Redis has confirmed the subscription and still answers.
     [[nodiscard]] bool live(std::string_view channel) const
     {
         const std::lock_guard lock{mutex_};
@@ -81,7 +81,7 @@ public:
         return found != channels_.end() && found->second.confirmed;
     }
 
-    // How long nothing is heard before Redis is asked for a sign of life.
+    // How long the connection may be silent before Redis gets a PING.
     static constexpr std::chrono::seconds silence{1};
 
 private:
@@ -92,14 +92,14 @@ private:
     static constexpr std::chrono::milliseconds longest_pause{5000};
 
     struct subscription {
-        std::vector<lh::waker*> wakers;  // who waits; nobody: to be ended
+        std::vector<lh::waker*> wakers;  // the waiters; none: the subscription has to be ended
         bool requested = false;
         bool confirmed = false;
     };
 
     static time_point now() { return std::chrono::steady_clock::now(); }
 
-    // Under the mutex.
+    // To be called under the mutex.
     void change() noexcept
     {
         changed_ = true;
@@ -132,7 +132,7 @@ private:
                 redis_failure why;
                 if (connection_.open(options_, now() + options_.call_timeout, why) && listen(why)) pause = first_pause;
             } catch (const std::exception&) {
-                // No memory, say: as if the connection had been lost.
+                // For example, no memory: the same as a lost connection.
             }
             connection_.close();
             forget_subscriptions();
@@ -141,11 +141,11 @@ private:
         }
     }
 
-    // Until the connection is lost, or of no use. Whether it was of any.
+    // Runs until the connection is lost or useless. Returns whether it was of any use.
     bool listen(redis_failure& why)
     {
         time_point heard = now();
-        time_point asked{};  // for a sign of life that has not come yet
+        time_point asked{};  // when the unanswered PING was sent
         bool useful = false;
         while (!ending_) {
             request_changes();
@@ -185,7 +185,7 @@ private:
         changed_ = false;
     }
 
-    // Whether it says that this connection does what it is for. Who is woken asks the store: a message is no more than a hint.
+    // Returns whether the message shows that this connection works. A woken waiter asks the store: a message is only a hint.
     bool take(const redis_reply& message)
     {
         const std::string_view kind = message.text(0);
@@ -198,7 +198,7 @@ private:
         return true;
     }
 
-    // Those who wait are woken, to see that nobody will wake them: they ask from time to time until somebody does again.
+    // Wakes the waiters, so that they see that nobody will wake them: they poll until there is a subscription again.
     void forget_subscriptions()
     {
         const std::lock_guard lock{mutex_};
@@ -221,7 +221,7 @@ private:
     }
 
     const redis_options& options_;
-    const int wish_;  // told to the thread: something has changed
+    const int wish_;  // tells the thread that something has changed
     std::atomic<bool> ending_ = false;
     redis_connection connection_;  // the thread's own
 

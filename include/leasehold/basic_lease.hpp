@@ -38,43 +38,43 @@
 
 namespace leasehold::inline v0 {
 
-/// The right to one name in a store, acquired again and again; composed of four policies.
+/// Acquires one name in a store, as often as you like; composed of four policies.
 ///
 ///     lh::basic_lease lease{store, "nightly-report", 30s};
 ///     if (auto guard = lease.try_acquire()) { ... }
 ///
-/// At most one guard of an object holds at a time: while one does, a further attempt is busy, like a std::mutex's,
-/// so threads that share the object exclude each other too. A guard whose term was lost is in nobody's way.
+/// At most one guard of an object holds at a time. While one does, another attempt is busy, as with a std::mutex,
+/// so threads that share the object exclude each other too. A guard whose term was lost does not block a new attempt.
 /// Every operation has a form with a std::error_code, which does not throw.
 ///
-/// Movable, not copyable; what is moved from can only be destroyed or assigned to.
-/// Thread safety: all functions from any thread, but for moving, and guard(), which is for the thread that locked.
+/// Movable, not copyable; a moved-from lease can only be destroyed or assigned to.
+/// Thread safety: any thread may call any function, except moving, and guard(), which is for the thread that locked.
 /// Lifetime: the store must outlive the lease and its guards.
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
 class basic_lease {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
-                  "a clock without wait_until (waitable_clock) renews nothing in the background: give the lease no_renewal{}, or such a clock");
+                  "without wait_until (waitable_clock) a clock allows no renewal in the background: give the lease no_renewal{}, or a waitable clock");
 
 public:
-    using store_type = Store;  ///< where it lives
-    using clock_type = Clock;  ///< of deadlines
-    using owner_id_type = OwnerId;  ///< says who holds
-    using renew_policy_type = RenewPolicy;  ///< says when to renew
+    using store_type = Store;  ///< where the lease lives
+    using clock_type = Clock;  ///< measures deadlines
+    using owner_id_type = OwnerId;  ///< names the owner
+    using renew_policy_type = RenewPolicy;  ///< decides when to renew
     using guard_type = lease_guard<basic_lease>;  ///< what an attempt returns
 
-    // The store's type is left to the deduction guides below: what the constructors themselves would make of the options is
-    // a lease of default policies.
+    // The deduction guides below deduce all types. From the constructors alone, the compiler would deduce default policies,
+    // whatever the options are.
 
     /// With a ttl of 30 s, and policies made by default. Does no I/O. Throws as below.
     basic_lease(std::type_identity_t<Store>& store, std::string_view name) : basic_lease{lease_terms{}, store, name} {}
 
-    /// What follows the name may come in any order: lease_terms, or a bare duration, which is the ttl; a clock; an owner id; a
-    /// renew policy. What is left out is made by default.
+    /// The arguments after the name may come in any order: lease_terms, or a bare duration, which is the ttl; a clock; an
+    /// owner id; a renew policy. An argument that is left out is default-constructed.
     ///
-    /// Does no I/O. Throws std::system_error, saying what is wrong and what is allowed: errc::invalid_name,
-    /// errc::invalid_owner, errc::invalid_terms (also for a policy whose first renewal comes after the deadline); and
-    /// what the owner id throws.
+    /// Does no I/O. Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_name,
+    /// errc::invalid_owner, errc::invalid_terms (also for a policy whose first renewal comes after the deadline). Also
+    /// throws what the owner id throws.
     template <class... Options>
     basic_lease(std::type_identity_t<Store>& store, std::string_view name, Options&&... options)
         : basic_lease{detail::pick_terms(options...), store, name, options...}
@@ -90,7 +90,7 @@ public:
         check_options<lease_terms, Options...>();
     }
 
-    /// The same, with the clock next, which can then be given in braces too.
+    /// The same, with the clock as the next argument, so that it can be given in braces too.
     template <class... Options>
     basic_lease(std::type_identity_t<Store>& store, std::string_view name, lease_terms terms, Clock clock, Options&&... options)
         : basic_lease{terms, store, name, clock, options...}
@@ -98,23 +98,23 @@ public:
         check_options<lease_terms, Clock, Options...>();
     }
 
-    /// Takes over what the other was, which can only be destroyed or assigned to then.
+    /// Takes over the other lease, which can then only be destroyed or assigned to.
     basic_lease(basic_lease&&) noexcept = default;
-    /// Destroys what it was before.
+    /// Destroys its former state, like the destructor, and takes over the other lease.
     basic_lease& operator=(basic_lease&&) noexcept = default;
 
-    /// Releases what lock() keeps. May wait, up to the store's call timeout, for a renewal that is under way.
+    /// Releases the guards that lock() keeps. May wait, up to the store's call timeout, for a renewal that is under way.
     ~basic_lease() = default;
 
-    [[nodiscard]] const std::string& name() const noexcept { return keeper().name(); }  ///< what it is a right to
-    [[nodiscard]] const std::string& owner() const noexcept { return keeper().owner(); }  ///< who holds, when it holds
+    [[nodiscard]] const std::string& name() const noexcept { return keeper().name(); }  ///< the name that it acquires
+    [[nodiscard]] const std::string& owner() const noexcept { return keeper().owner(); }  ///< the owner of its terms
     [[nodiscard]] const lease_terms& terms() const noexcept { return keeper().terms(); }  ///< its durations
-    [[nodiscard]] Store& store() const noexcept { return keeper().store(); }  ///< where it lives
+    [[nodiscard]] Store& store() const noexcept { return keeper().store(); }  ///< where the lease lives
 
-    /// One attempt. An empty guard means busy: somebody else holds the lease, or a guard of this object is alive.
+    /// Makes one attempt. An empty guard means busy: somebody else holds the lease, or a guard of this object holds it.
     ///
-    /// Throws store_error when the store fails, or answers only when the term would be over already
-    /// (errc::store_timeout); std::system_error or std::bad_alloc when there are no threads or memory for watching over
+    /// Throws store_error when the store fails, or when its answer comes so late that the term would already be over
+    /// (errc::store_timeout). Throws std::system_error or std::bad_alloc when there are no threads or memory to watch
     /// the term. Nothing is held then.
     [[nodiscard]] guard_type try_acquire() &
     {
@@ -133,12 +133,12 @@ public:
         return ec ? guard_type{} : attempt(ec).guard;
     }
 
-    /// Waits for the lease, at most this long; zero or less is exactly one attempt.
+    /// Waits for the lease, at most this long; zero or less means exactly one attempt.
     ///
-    /// An empty guard means that the time ran out or that `stop` was asked to stop; asked before, the store isn't called.
-    /// Sleeps until the lease's end as the store told it, or until a release wakes it; polls with growing, jittered pauses
-    /// only where the store can't wake. Waiters of one process queue, first come, first served, and ask the store one at
-    /// a time. Throws like try_acquire(): an outage ends the wait.
+    /// An empty guard means that the time ran out or that `stop` was asked to stop. If `stop` was asked before the call, the
+    /// store isn't called. Sleeps until the end of the lease that the store reported, or until a release wakes it; polls
+    /// with growing, jittered pauses only if the store can't wake waiters. Waiters of one process queue, first come, first
+    /// served, and ask the store one at a time. Throws like try_acquire(): an outage ends the wait.
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
@@ -152,7 +152,7 @@ public:
         return wait_or_report(waiting::deadline_after(clock(), at_most), stop, ec);
     }
 
-    /// Waits until an instant of the lease's own clock, or of any std clock: that one's distance from now is what counts.
+    /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
     template <class Clk, class Dur>
     [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
     {
@@ -166,7 +166,7 @@ public:
         return wait_or_report(waiting::deadline_at(clock(), until), stop, ec);
     }
 
-    /// Waits without a limit: the guard is empty only when `stop` was asked to stop.
+    /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
     [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return wait_or_throw(time_point::max(), stop, "acquire"); }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
@@ -174,7 +174,7 @@ public:
         return wait_or_report(time_point::max(), stop, ec);
     }
 
-    /// Nothing is acquired on a temporary: it would be gone when its guard is used, and the next attempt another object's.
+    /// Deleted: a temporary lease would be gone when its guard is used, and the next attempt would belong to another object.
     template <class... Arguments>
     guard_type try_acquire(Arguments&&...) && = delete;
     template <class... Arguments>
@@ -184,43 +184,46 @@ public:
     template <class... Arguments>
     guard_type acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
 
-    /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard, for the thread that locked.
+    /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard for the thread that
+    /// locked.
     ///
-    /// They throw like try_acquire(), and hold nothing then; and std::system_error with
-    /// std::errc::resource_deadlock_would_occur where this thread would wait for itself: lock(), where it has locked the name
-    /// already, through whatever object; try_lock(), where std::lock() of two leases of one name goes in circles.
-    /// Ask guard().held() before relying on it: a lease can be lost. Then another thread may lock it; each unlocks its own.
+    /// These functions throw like try_acquire(), and hold nothing then. They also throw std::system_error with
+    /// std::errc::resource_deadlock_would_occur if this thread would wait for itself: lock(), if this thread has already
+    /// locked the name, through any object; try_lock(), if std::lock() of two leases of one name never ends. Call
+    /// guard().held() before you rely on the lease: it can be lost. Then another thread may lock it, and each thread unlocks
+    /// its own term.
     void lock()
     {
         refuse_deadlock("lock", locks_->held_by_this_thread());
         locks_->keep(acquire());
     }
 
-    /// One attempt, kept like lock() does; false: busy.
+    /// Makes one attempt, and keeps the guard like lock(). False means busy.
     [[nodiscard]] bool try_lock()
     {
         refuse_deadlock("try_lock", locks_->goes_in_circles());
         return keep(try_acquire());
     }
 
-    /// Waits, at most this long; false: busy until then.
+    /// Waits at most this long. False means that the name was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
         return keep(try_acquire_for(at_most));
     }
 
-    /// Waits, until then at most; false: busy until then.
+    /// Waits at most until this instant. False means that the name was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
         return keep(try_acquire_until(until));
     }
 
-    /// Releases what this thread locked; where it locked nothing, what another one did. A failure is not reported: the store then frees the lease when its time runs out.
+    /// Releases the term that this thread locked, or, if it locked none, one that another thread locked. A failure is not
+    /// reported: the store then frees the lease when its time runs out.
     void unlock() noexcept { const guard_type released_here{locks_->take()}; }
 
-    /// The guard of what this thread has locked, until it unlocks; empty otherwise.
+    /// The guard of the term that this thread has locked, until it unlocks; empty otherwise.
     [[nodiscard]] const guard_type& guard() const noexcept { return locks_->of_this_thread(); }
 
     /// What the store says about the name now; empty when it is free. Throws store_error when the store fails.
@@ -239,21 +242,21 @@ public:
         ec.clear();
         detail::guarded(ec, [&] { record = store().inspect(name(), ec); });
         if (ec) record.reset();
-        return record;  // moved: to copy it takes memory
+        return record;  // moved, since a copy would allocate memory
     }
 
     /// Runs `work` under the lease: one attempt, then the call, then the release.
     ///
-    /// `work` takes the guard by reference, or nothing. Returns std::optional of what it returns, empty when the lease
-    /// was busy; for void, whether it ran. What `work` throws reaches the caller, after the release. Throws like
-    /// try_acquire(); a release that fails is not reported.
+    /// `work` takes the guard by reference, or nothing. Returns its result in a std::optional, which is empty if the lease
+    /// was busy; for a `work` that returns void, returns whether it ran. An exception of `work` reaches the caller after the
+    /// release. Throws like try_acquire(); a release that fails is not reported.
     template <class Work>
     auto try_run(Work&& work)
     {
         return run_under(try_acquire(), std::forward<Work>(work));
     }
 
-    /// Does not throw of its own; what `work` throws still reaches the caller.
+    /// The same, reported in `ec`: throws nothing itself, but an exception of `work` still reaches the caller.
     template <class Work>
     auto try_run(Work&& work, std::error_code& ec)
     {
@@ -271,7 +274,7 @@ private:
     static constexpr void check_options() noexcept
     {
         static_assert((detail::lease_option<Options> && ...),
-                      "after the name of a lease come, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+                      "the arguments after the name of a lease are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
         static_assert(detail::each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
 
@@ -311,7 +314,7 @@ private:
 
     [[nodiscard]] keeper_type& keeper() const noexcept
     {
-        assert(handle_ && "a lease that was moved from can only be destroyed or assigned to");
+        assert(handle_ && "a moved-from lease can only be destroyed or assigned to");
         return *handle_->keeper;
     }
 
@@ -346,7 +349,7 @@ private:
             return {.guard = {}, .answer = result};
         }
         if (auto term = keeper().grant(result.token, sent)) return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
-        // The answer took longer than the term. Nobody has worked under it: nothing to hand out, nothing to leave behind.
+        // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
         std::error_code ignored;
         detail::guarded(ignored, [&] { static_cast<void>(store().release(name(), owner(), result.token, duration::zero(), ignored)); });
         keeper().attempt_failed();
@@ -375,15 +378,15 @@ private:
         return guard;
     }
 
-    // What is the same in all of one wait.
+    // What stays the same during one wait.
     struct wait_limits {
         time_point deadline;
         const std::stop_token& stop;
         waker& to_wake;
     };
 
-    // First for the guards of this object, in a queue of its own; then, among those who wait for the name, for everybody else's.
-    // `on_busy` is told each busy answer of the store.
+    // Waits first for the guards of this object, in the object's own queue; then, in the queue of the name, for everybody
+    // else's. Calls `on_busy` with each busy answer of the store.
     template <class OnBusy>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
     {
@@ -404,7 +407,7 @@ private:
         return {};
     }
 
-    // Until there is no instant left to sleep to. False: the wait is over.
+    // Repeats until there is no instant left to sleep to. False: the wait is over.
     template <class NextLook>
     bool sleep_until(const wait_limits& limits, NextLook next_look)
     {
@@ -417,7 +420,7 @@ private:
 
     static void ignore_busy(const acquire_result&) noexcept {}
 
-    // The first of this process queues at the store.
+    // The first waiter of this process queues at the store.
     template <class OnBusy>
     attempt_result acquire_loop(const wait_limits& limits, waiting::wait_machine& machine, std::error_code& ec, OnBusy& on_busy)
     {
@@ -447,7 +450,7 @@ private:
     {
         if (!would_deadlock) return;
         detail::raise(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + name() + "': this thread has locked the name already"});
+                                        "leasehold: " + std::string{operation} + " '" + name() + "': this thread has already locked the name"});
     }
 
     template <class Work>
@@ -472,39 +475,39 @@ private:
         }
     }
 
-    // `not_said_by_store`: the failure is our own finding, and what the store said last is about something else.
+    // `not_said_by_store`: the library itself found the failure, so the store's last diagnostics are about something else.
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
     {
         if (!not_said_by_store) detail::raise_store_failure(store(), ec, operation, name());
         store_diagnostics said;
-        said.advice = "it granted the lease, but answered only when the term was over already; the term was released";
+        said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
         detail::raise(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
     }
 
     std::shared_ptr<handle_type> handle_;
-    std::unique_ptr<locks_type> locks_;  // destroyed first: what it keeps is released while the lease still is there
+    std::unique_ptr<locks_type> locks_;  // destroyed first: its guards are released while the lease still exists
 };
 
-/// The policies are those among the options, or the defaults.
+/// Takes the policies from the options, or the defaults.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, Options&&...)
     -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                    detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
-/// The same, with terms in braces.
+/// The same, for terms in braces.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, Options&&...)
     -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                    detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
 
-/// The same, with a clock in braces.
+/// The same, for a clock in braces.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, steady_clock, Options&&...)
     -> basic_lease<Store, steady_clock, detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
 
-/// The common case, as a name for members and parameters.
+/// A lease with default policies, as a type for members and parameters.
 template <lease_store Store>
 using lease = basic_lease<Store>;
 

@@ -27,20 +27,20 @@
 
 namespace leasehold::inline v0 {
 
-/// The right to one name, as basic_lease has it, without heap, exceptions and threads: for microcontrollers.
+/// Acquires one name, like basic_lease, but without heap, exceptions and threads: for microcontrollers.
 ///
 ///     lh::basic_static_lease lease{store, "pump", terms, tick_clock{}, lh::static_owner_id{"control"}};
 ///     lh::plain_error ec;
 ///     if (auto guard = lease.try_acquire(ec)) { ... }
 ///
-/// The same arguments, names and rules, and the same code decides on a term (renewal/term_machine.hpp). What needs a thread
-/// is not here: no waiting, no stop token, no renewal in the background, though guard.renew_if_due(ec) does what the policy says.
-/// What would throw is not here either: each operation reports in an `ec`, a plain_error or a std::error_code.
-/// A name, an owner or terms that can't work are reported by each attempt (errc::invalid_*); where they are constants,
-/// checked_name() and checked_terms() refuse them when compiling.
+/// It has the same arguments, names and rules, and the same code decides on a term (renewal/term_machine.hpp). It has
+/// nothing that needs a thread: no waiting, no stop token, no renewal in the background; but guard.renew_if_due(ec) does
+/// what the policy says. It has nothing that throws either: each operation reports in an `ec`, a plain_error or a
+/// std::error_code. If a name, an owner or terms can't work, each attempt reports it (errc::invalid_*). If they are
+/// constants, checked_name() and checked_terms() refuse them at compile time.
 ///
-/// Thread safety: the lease and its guard belong to one task; each task makes a lease, with an owner of its own, on a store
-/// that all share. Lifetime: the store must outlive the lease, the lease its guard; the texts are copied.
+/// Thread safety: the lease and its guard belong to one task. Each task makes a lease, with an owner of its own, on a store
+/// that all tasks share. Lifetime: the store must outlive the lease, and the lease its guard; the texts are copied.
 template <plain_lease_store Store, lease_clock Clock, class OwnerId, renew_policy RenewPolicy = no_renewal>
     requires requires(const OwnerId& o) { { o.id() } -> std::convertible_to<std::string_view>; }
 class basic_static_lease {
@@ -49,19 +49,19 @@ public:
     using store_type = Store;
     /// The clock.
     using clock_type = Clock;
-    /// Who says what the owner is.
+    /// Names the owner.
     using owner_id_type = OwnerId;
-    /// Who says when to renew.
+    /// Decides when to renew.
     using renew_policy_type = RenewPolicy;
     /// What an attempt returns.
     using guard_type = static_lease_guard<basic_static_lease>;
 
-    /// Does not touch the store. What is wrong with name, owner or terms is reported by each attempt.
+    /// Does not touch the store. If name, owner or terms are wrong, each attempt reports it.
     constexpr basic_static_lease(Store& store, std::string_view name, const lease_terms& terms, Clock clock, const OwnerId& owner,
                                  RenewPolicy policy = RenewPolicy{}) noexcept
         : store_{store}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)}
     {
-        const auto& text = owner.id();  // may be a text made just now, which is to live up to the end of this
+        const auto& text = owner.id();  // may be a temporary, which must live until the end of this constructor
         const std::string_view id = text;
         if (detail::broken_text_rule(name, Store::max_name_bytes) || !name_.assign(name)) defect_ = errc::invalid_name;
         if (detail::broken_text_rule(id, Store::max_owner_bytes) || !owner_.assign(id)) defect_ = errc::invalid_owner;
@@ -71,17 +71,17 @@ public:
     basic_static_lease(const basic_static_lease&) = delete;
     basic_static_lease& operator=(const basic_static_lease&) = delete;
 
-    /// The name that it is a right to.
+    /// The name that it acquires.
     [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
-    /// Who holds, when it holds.
+    /// The owner of its terms.
     [[nodiscard]] constexpr std::string_view owner() const noexcept { return owner_; }
     /// Its durations.
     [[nodiscard]] constexpr const lease_terms& terms() const noexcept { return terms_; }
-    /// Where it lives.
+    /// Where the lease lives.
     [[nodiscard]] constexpr Store& store() const noexcept { return store_; }
 
-    /// One attempt. An empty guard without an error means busy: somebody else holds the lease, or a guard of this object
-    /// does. errc::store_timeout: the store's answer came when the term would have been over.
+    /// Makes one attempt. An empty guard without an error means busy: somebody else holds the lease, or a guard of this
+    /// object does. errc::store_timeout means that the store's answer came when the term would already have been over.
     template <error_report Error>
     [[nodiscard]] guard_type try_acquire(Error& ec) noexcept
     {
@@ -92,14 +92,15 @@ public:
         const acquire_result result = store_.try_acquire(name_, owner_, terms_.ttl, ec);
         if (ec || !result.granted()) return {};
         if (grant(result.token, sent)) return guard_type{*this, result.token};
-        // Nothing to hand out, and nothing to leave behind.
+        // Release the term rather than hand it out.
         plain_error ignored;
         end_term(token_, ignored);
         ec = errc::store_timeout;
         return {};
     }
 
-    /// What the store says about the name now; empty when it is free. With an `ec` for code that is the same for a basic_lease.
+    /// What the store says about the name now; empty when it is free. The form with an `ec` lets code also work with a
+    /// basic_lease.
     [[nodiscard]] auto inspect() const noexcept
         requires requires(const Store& s, std::string_view text) { s.look_up(text); }
     {
@@ -124,15 +125,15 @@ private:
         machine_ = renewal::term_machine{};
         refused_ = false;
         token_ = token;
-        // Counted from the answer, when somebody else would have to wait from the grant: never too short.
+        // Counted from the answer, which is later than the grant, so the name is never closed for too short a time.
         closed_until_ = now + terms_.min_hold;
         machine_.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
         if (now < machine_.deadline()) return true;
-        closed_until_ = now;  // nobody has worked under it, so nobody need be kept out
+        closed_until_ = now;  // nobody has worked under the term, so nobody has to be kept out
         return false;
     }
 
-    // Once zero it stays so: what comes later is too late for the machine.
+    // Once zero, it stays zero: the machine ignores later answers.
     duration remaining() noexcept
     {
         const time_point now = clock_.now();
@@ -140,7 +141,7 @@ private:
         return machine_.deadline() - now;
     }
 
-    // A guard knows its term by the token: once that was lost, the lease may have another.
+    // A guard recognises its term by the token: after a loss, the lease may have another term.
     [[nodiscard]] bool is_newest(fencing_token token) const noexcept { return token == token_; }
 
     template <error_report Error>

@@ -10,7 +10,7 @@
 
 namespace leasehold::inline v0 {
 
-/// Text of at most `MaxBytes` bytes, kept in the object itself: what std::string is where there is a heap.
+/// Text of at most `MaxBytes` bytes, kept in the object itself: a std::string without a heap.
 template <std::size_t MaxBytes>
 class bounded_text {
     static_assert(MaxBytes > 0 && MaxBytes <= std::numeric_limits<std::uint8_t>::max());
@@ -18,7 +18,7 @@ class bounded_text {
 public:
     constexpr bounded_text() noexcept = default;
 
-    /// False where it does not fit; the text is then what it was.
+    /// Assigns `text`. False if it does not fit; the old text is then unchanged.
     constexpr bool assign(std::string_view text) noexcept
     {
         if (text.size() > MaxBytes) return false;
@@ -32,9 +32,9 @@ public:
 
     /// Whether it is empty.
     [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
-    /// Its bytes.
+    /// Its size in bytes.
     [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-    /// The text; valid as long as this object, unchanged.
+    /// The text; valid as long as this object exists and is not changed.
     [[nodiscard]] constexpr std::string_view view() const noexcept { return {bytes_.data(), size_}; }
     /// The same as view().
     [[nodiscard]] constexpr operator std::string_view() const noexcept { return view(); }

@@ -2,8 +2,8 @@
 #ifndef LEASEHOLD_EMBEDDED_HPP
 #define LEASEHOLD_EMBEDDED_HPP
 
-// What needs neither heap nor exceptions nor threads, also on systems whose standard library has no threads. leasehold.hpp
-// has all of it too.
+// Everything that needs no heap, no exceptions and no threads, also for systems whose standard library has no threads.
+// leasehold.hpp includes all of it too.
 #include <leasehold/basic_static_lease.hpp>
 #include <leasehold/bounded_text.hpp>
 #include <leasehold/clock/concept.hpp>

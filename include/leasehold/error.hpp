@@ -16,7 +16,7 @@
 
 namespace leasehold::inline v0 {
 
-/// What can go wrong. That somebody else holds the lease is an answer, not an error, and so is not here.
+/// What can go wrong. Busy (somebody else holds the lease) is not here, since it is an answer, not an error.
 enum class errc {
     invalid_name = 1,   ///< a name that is empty, longer than max_name_bytes, not UTF-8, or has a NUL
     invalid_owner,      ///< an owner that is empty, longer than max_owner_bytes, not UTF-8, or has a NUL
@@ -25,8 +25,8 @@ enum class errc {
     lost,               ///< the term is over although its holder did not release it
     store_unavailable,  ///< the store can't be reached, or refuses the log-in
     store_timeout,      ///< the store did not answer in time; what it did is unknown
-    store_conflict,     ///< the store refused the statement because of concurrent ones, and went on refusing
-    schema_missing,     ///< the table, or a column of it, is not there
+    store_conflict,     ///< the store refused the statement because of concurrent ones, and kept refusing it
+    schema_missing,     ///< the table, or a column of it, does not exist
     store_failure       ///< any other failure of the store
 };
 
@@ -66,29 +66,29 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return {static_cast<int>(code), lease_category()};
 }
 
-/// A store failed. The code says how; sqlstate(), native_error() and server_message() are what the database said.
+/// A store failed. The code says how; sqlstate(), native_error() and server_message() give the database's own details.
 class store_error : public std::system_error {
 public:
-    /// `doing` is what was tried, as in "try_acquire 'nightly'".
+    /// `doing` names the operation that failed, as in "try_acquire 'nightly'".
     store_error(std::error_code code, std::string_view doing, store_diagnostics diagnostics = {})
         : std::system_error{code}, said_{std::make_shared<const said>(code, doing, std::move(diagnostics))}
     {
     }
-    /// Moving is copying, so that what was moved from still has its words.
+    /// Moving copies, so that a moved-from exception still has its message.
     store_error(const store_error&) noexcept = default;
     /// The same.
     store_error& operator=(const store_error&) noexcept = default;
     ~store_error() override = default;
 
-    /// Our own words first, then, in brackets, SQLSTATE, native code and the server's words, on one line: control,
+    /// The library's own words first, then, in brackets, SQLSTATE, native code and the server's words, on one line. Control,
     /// bidirectional and invisible characters are escaped.
     [[nodiscard]] const char* what() const noexcept override { return said_->what.c_str(); }
 
-    /// Five characters, or empty where the store has none.
+    /// Five characters, or empty if the store has none.
     [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
-    /// The database's own number; 0 where it has none.
+    /// The database's own error number; 0 if it has none.
     [[nodiscard]] int native_error() const noexcept { return said_->diagnostics.native_error; }
-    /// What the server or driver said, which may contain what the user sent it; escaped like what().
+    /// The message of the server or driver, which may repeat what was sent to it; escaped like what().
     [[nodiscard]] std::string_view server_message() const noexcept { return said_->diagnostics.server_message; }
 
 private:
@@ -126,7 +126,7 @@ private:
 /// The term is over; its code is errc::lost.
 class lease_lost : public std::system_error {
 public:
-    /// The name is for the message.
+    /// Puts the name into the message.
     explicit lease_lost(std::string_view name)
         : std::system_error{make_error_code(errc::lost), "leasehold: the lease '" + detail::printable(name) + "'"}
     {

@@ -10,22 +10,22 @@
 
 namespace leasehold::inline v0 {
 
-/// Number of one term of one name: larger in every later term, equal across renewals, never reused.
+/// The number of one term of one name: larger in every later term, equal across renewals, never reused.
 ///
-/// Whatever the holder writes to can refuse a late holder by comparing it: `where last_token <= ?`. A default-constructed
-/// token is 0, which no term ever has. The idea and the word are Martin Kleppmann's (How to do distributed locking, 2016);
-/// Chubby called it a sequencer.
+/// A resource that the holder writes to can compare tokens and so refuse a late holder: `where last_token <= ?`. A
+/// default-constructed token is 0, which no term ever has. The idea and the word come from Martin Kleppmann (How to do
+/// distributed locking, 2016); Chubby called it a sequencer.
 class fencing_token {
 public:
     /// 0, which no term ever has.
     constexpr fencing_token() noexcept = default;
-    /// A number as value() gave it.
+    /// A token from a number that value() returned.
     constexpr explicit fencing_token(std::int64_t value) noexcept : value_{value} {}
 
     /// The number, for a statement's parameter.
     [[nodiscard]] constexpr std::int64_t value() const noexcept { return value_; }
 
-    /// The later term has the larger token.
+    /// Orders terms of one name: the later term has the larger token.
     friend constexpr auto operator<=>(fencing_token, fencing_token) noexcept = default;
 
     // A template, so that including this header does not pull in <ostream>.

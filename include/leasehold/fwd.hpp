@@ -27,8 +27,8 @@ struct lease_record;
 struct lease_terms;
 class fencing_token;
 
-// Unconstrained here and constrained where they are defined would be two templates, so the concepts stand in both; a
-// parameter's default needs to be complete only where a lease is made.
+// The concepts stand both here and in the definitions: unconstrained declarations would declare other templates. The type of
+// a default argument needs to be complete only where a lease is made.
 template <lease_store Store, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
 class basic_lease;
 

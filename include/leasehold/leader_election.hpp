@@ -28,25 +28,25 @@
 
 namespace leasehold::inline v0 {
 
-/// What a candidate can be told, and how it paces itself. Hooks run on the thread of run(); one that throws ends run().
+/// The hooks and the pauses of a candidate. Hooks run on the thread of run(); a hook that throws ends run().
 struct leader_election_options {
-    /// Elected; just before the function that leads is called.
+    /// Called when elected, just before the function that leads is called.
     std::function<void(fencing_token)> on_elected{};
-    /// No longer leads; after the release.
+    /// Called when it no longer leads, after the release.
     std::function<void(step_down_reason)> on_stepped_down{};
-    /// Somebody else leads: each new leader once, when an attempt of this candidate meets it, or else within a third of the ttl.
-    /// A short term in between may be missed.
+    /// Called once for each other candidate that leads: when an attempt of this candidate meets it, or else within a third
+    /// of the ttl. A short term in between may be missed.
     std::function<void(const lease_record&)> on_leader_observed{};
-    /// The store failed while campaigning; tried again after a pause.
+    /// Called when the store failed while campaigning; run() tries again after a pause.
     std::function<void(std::error_code)> on_error{};
 
-    /// Pauses after a failed campaign: from this one (1 ms or more), twice as long each time, to retry_max; each is cut by up
-    /// to a half by chance, so that candidates do not come back together.
+    /// The first pause after a failed campaign (1 ms or more). The pause doubles each time, up to retry_max, and each pause
+    /// is shortened by up to a half at random, so that candidates do not all come back at the same time.
     duration retry_min = std::chrono::milliseconds{100};
-    /// See retry_min.
+    /// The longest pause; see retry_min.
     duration retry_max = std::chrono::seconds{5};
-    /// How long to keep out after resigning or returning, so that somebody else gets the turn; counted from the release. By
-    /// default a little longer than the others sleep where the store can't wake them: its longest poll pause and 100 ms.
+    /// How long not to campaign after resigning or returning, so that somebody else gets the turn; counted from the release.
+    /// By default a little longer than the others sleep if the store can't wake them: its longest poll pause plus 100 ms.
     std::optional<duration> cooldown{};
 };
 
@@ -55,18 +55,19 @@ struct leader_election_options {
 ///     lh::leader_election election{lease};
 ///     election.run(stop, [](auto& term) { while (term.held()) ... });
 ///
-/// What a leader may believe is what a lease's guard may: a paused process can wake up after its deadline in the middle of
-/// a write, which only the token stops. An outage of the store that leaves time for a renewal before the deadline costs no
-/// leadership.
-/// Thread safety: run() from one thread at a time; resign() and is_leader() from any. Lifetime: the lease must outlive it.
+/// A leader may rely on no more than a holder of a lease: a paused process can wake up after its deadline in the middle of
+/// a write, and only the token stops that write. An outage of the store that leaves time for a renewal before the deadline
+/// does not end the leadership.
+/// Thread safety: one thread at a time may call run(); any thread may call resign() and is_leader(). Lifetime: the lease
+/// must outlive it.
 template <class Lease>
 class leader_election {
 public:
-    /// What the function that leads is given.
+    /// The argument of the function that leads.
     using term_type = leader_term<Lease>;
 
-    /// Does nothing yet; run() campaigns. Throws std::system_error with errc::invalid_terms, saying which of the options'
-    /// durations can't work.
+    /// Does nothing yet; run() campaigns. Throws std::system_error with errc::invalid_terms, which says which duration in
+    /// the options can't work.
     explicit leader_election(Lease& lease, leader_election_options options = {})
         : lease_{lease}, options_{std::move(options)}, pacing_{checked(pacing_of(options_, lease))}
     {
@@ -74,11 +75,12 @@ public:
     leader_election(const leader_election&) = delete;
     leader_election& operator=(const leader_election&) = delete;
 
-    /// Campaigns until `stop` is asked to stop; calls `lead` with a leader_term& each time it is elected, and releases the
-    /// lease when that returns. `lead` should return soon after term.held() turns false.
+    /// Campaigns until `stop` is asked to stop. Each time it is elected, it calls `lead` with a leader_term&, and releases
+    /// the lease when `lead` returns. `lead` should return soon after term.held() turns false.
     ///
-    /// What `lead` or a hook throws ends run() and reaches the caller, after the release. Failures of the store are
-    /// retried; when there are no threads or memory for watching over a term, throws std::system_error or std::bad_alloc.
+    /// An exception of `lead` or a hook ends run() and reaches the caller after the release. After failures of the store,
+    /// run() tries again. When there are no threads or memory to watch a term, it throws std::system_error or
+    /// std::bad_alloc.
     template <std::invocable<term_type&> Lead>
     void run(const std::stop_token& stop, Lead lead)
     {
@@ -93,10 +95,10 @@ public:
         }
     }
 
-    /// Ends the current term of leadership, if there is one: its held() turns false at once, and the lease is handed over
-    /// when the function that leads returns. run() goes on campaigning, after the cooldown.
+    /// Ends the current term of leadership, if there is one: its held() turns false at once, and the lease is released
+    /// when the function that leads returns. run() campaigns again after the cooldown.
     ///
-    /// Stop callbacks on the term's stop_token() run here, on the calling thread.
+    /// Stop callbacks on the term's stop_token() run on the calling thread.
     void resign()
     {
         std::stop_source step_down{std::nostopstate};
@@ -106,7 +108,7 @@ public:
             resigned_ = true;
             step_down = leading_->step_down_;
         }
-        step_down.request_stop();  // not under the mutex: a callback may ask is_leader(), or wait for somebody who does
+        step_down.request_stop();  // not under the mutex: a callback may call is_leader(), or wait for a thread that does
     }
 
     /// Whether this candidate leads now: reads the clock.
@@ -149,7 +151,7 @@ private:
         }
         else {
             machine.busy();
-            // Another candidate of this process may have stood in line before this one, and been told alone.
+            // Another candidate of this process may be first in the queue, and then only that one got the store's answers.
             look();
         }
     }
@@ -159,7 +161,7 @@ private:
         time_point at;
     };
 
-    // Steps down for a function that threw; must not throw itself, so a hook that does is passed over.
+    // Steps down for a function that threw. Must not throw itself, so it ignores a hook that throws.
     struct step_down_on_throw {
         leader_election& election;
         term_type& term;
@@ -200,7 +202,7 @@ private:
         return {why, at};
     }
 
-    // From here to hide(), resign() and is_leader() see the term.
+    // resign() and is_leader() see the term from now until hide().
     void show(const term_type& term)
     {
         const std::lock_guard lock{mutex_};
@@ -208,7 +210,7 @@ private:
         resigned_ = false;
     }
 
-    // Whether resign() was called meanwhile.
+    // Returns whether resign() was called meanwhile.
     bool hide() noexcept
     {
         const std::lock_guard lock{mutex_};
@@ -237,7 +239,7 @@ private:
         if (hook) hook(args...);
     }
 
-    // What is asked of the lease beyond its public interface: its clock, and to be told of the busy answers that a wait meets.
+    // What the election needs beyond the lease's public interface: its clock, and the busy answers that a wait gets.
     [[nodiscard]] const auto& clock() const noexcept { return lease_.clock(); }
 
     auto wait_for_lease(time_point until, const std::stop_token& stop, std::error_code& ec)

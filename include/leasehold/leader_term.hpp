@@ -15,19 +15,19 @@
 
 namespace leasehold::inline v0 {
 
-/// One term of leadership, as leader_election hands it to the function that leads.
+/// One term of leadership: leader_election passes it to the function that leads.
 ///
-/// Thread safety: held(), remaining(), token(), name(), owner() and stop_token() from any thread, also while another calls
-/// release(); the rest from the thread of the function that leads. Lifetime: the call of that function; what stop_token()
-/// returned may outlive it.
+/// Thread safety: any thread may call held(), remaining(), token(), name(), owner() and stop_token(), also while another
+/// calls release(); only the thread of the function that leads may call the rest. Lifetime: it lives as long as the call of
+/// that function; a token that stop_token() returned may outlive it.
 template <class Lease>
 class leader_term {
 public:
     leader_term(const leader_term&) = delete;
     leader_term& operator=(const leader_term&) = delete;
 
-    /// Whether to go on leading: false once the lease is lost or released, or leadership is to end (stop or resign()). Reads
-    /// the clock.
+    /// Whether to keep leading: false once the lease is lost or released, or once the leadership has to end (stop or
+    /// resign()). Reads the clock.
     [[nodiscard]] bool held() const noexcept
     {
         if (step_down_.stop_requested()) return false;
@@ -35,14 +35,15 @@ public:
         return guard_.held();
     }
 
-    /// Asked to stop whenever leading ends: when the lease is lost, no later than its deadline; by a stop, resign() and
-    /// release(); and, before the lease is handed over, when the function that leads returns or throws.
+    /// A token that is asked to stop whenever the leadership ends: when the lease is lost, no later than its deadline; by a
+    /// stop, by resign() and by release(); and when the function that leads returns or throws, before the lease is released.
     ///
-    /// Its callbacks run on the thread that ends leading: the one that watches the leases (a loss), the one that calls resign()
-    /// or asks run()'s token to stop, or run()'s own. Keep them short; and let no caller of resign() hold a lock that they take.
+    /// Its callbacks run on the thread that ends the leadership: the thread that watches the leases (a loss), the thread
+    /// that calls resign() or asks run()'s token to stop, or the thread of run(). Keep them short, and don't call resign()
+    /// while you hold a lock that they take.
     [[nodiscard]] std::stop_token stop_token() const noexcept { return step_down_.get_token(); }
 
-    /// Time to the deadline of the lease; 0 when it is over or released.
+    /// Time to the deadline of the lease; 0 if the term is over or released.
     [[nodiscard]] duration remaining() const noexcept
     {
         const std::lock_guard lock{mutex_};
@@ -59,22 +60,22 @@ public:
     /// Throws lease_lost unless the lease is held; std::system_error with errc::not_held after release().
     void ensure_held() const { guard_.ensure_held(); }
 
-    /// Extends the lease now, like lease_guard::renew(). False: it is lost. Does I/O.
+    /// Extends the lease now, like lease_guard::renew(). False means that it is lost. Does I/O.
     bool renew() { return guard_.renew(); }
     /// The same, reported in `ec`: does not throw.
     bool renew(std::error_code& ec) noexcept { return guard_.renew(ec); }
-    /// Extends it by another ttl, which it keeps for the renewals to come.
+    /// Extends the lease by a new ttl, which later renewals keep.
     bool renew(duration ttl) { return guard_.renew(ttl); }
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return guard_.renew(ttl, ec); }
 
-    /// Ends leading before the function that leads returns, and hands over: for work that is left to do as nobody's leader.
-    /// Does I/O, and throws, like lease_guard::release().
+    /// Ends the leadership and releases the lease before the function that leads returns, so that the function can do the
+    /// rest of its work without being the leader. Does I/O, and throws, like lease_guard::release().
     release_outcome release() { return end_here().release(); }
     /// The same, reported in `ec`: does not throw.
     release_outcome release(std::error_code& ec) noexcept { return end_here().release(ec); }
 
-    /// The lease's guard, for a fence and other functions that look at guards; empty after release().
+    /// The lease's guard, for a fence and other functions that take guards; empty after release().
     [[nodiscard]] const lease_guard<Lease>& guard() const noexcept { return guard_; }
 
 private:
@@ -87,7 +88,7 @@ private:
     {
     }
 
-    // Helpers are told before anybody else is let in, and under no lock of ours: they may ask held().
+    // Signals helpers before anybody else is let in, and without holding a mutex: they may call held().
     lease_guard<Lease> end_here() noexcept
     {
         lease_guard<Lease> ended;
@@ -100,7 +101,7 @@ private:
         return ended;
     }
 
-    // The term has ended, and its holder did not end it. On the thread of release().
+    // The term has ended without a release. To be called on the thread of release().
     [[nodiscard]] bool over() const noexcept { return !released_ && !guard_.held(); }
 
     struct request_stop {
@@ -109,7 +110,7 @@ private:
     };
 
     const Lease& lease_;
-    mutable std::mutex mutex_;  // between end_here() and those who ask from other threads
+    mutable std::mutex mutex_;  // between end_here() and calls from other threads
     lease_guard<Lease> guard_;
     const fencing_token token_;
     bool released_ = false;

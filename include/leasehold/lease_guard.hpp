@@ -27,7 +27,7 @@ namespace detail {
 template <class Guard>
 class guards_to_release;
 
-// A failure of a store's call, with what the store can say about it.
+// The exception for a failed call of a store, with the store's diagnostics.
 template <lease_store Store>
 [[noreturn]] void raise_store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
 {
@@ -48,33 +48,34 @@ struct lease_parts<basic_lease<Store, Clock, OwnerId, RenewPolicy>> {
 
 /// Holds one term of a lease and releases it in its destructor.
 ///
-/// Movable, not copyable; default-made, moved-from or released it is empty. What it holds can be lost while it lives:
-/// ask held(), which reads a clock and does no I/O, or watch stop_token(). A guard that was lost stands in nobody's way: the
-/// lease can be acquired again, through the same object too.
-/// Thread safety: distinct guards: safe, also of one lease object. One guard: held(), remaining(), token() and stop_token()
-/// from any thread at once; the rest from one thread at a time, and not while the guard is moved, released or destroyed.
+/// Movable, not copyable; a default-constructed, moved-from or released guard is empty. A term can be lost while its guard
+/// lives: call held(), which reads a clock and does no I/O, or watch stop_token(). A lost guard does not block the lease,
+/// which can then be acquired again, also through the same object.
+/// Thread safety: distinct guards are independent, also those of one lease object. Of one guard, several threads may call
+/// held(), remaining(), token() and stop_token() at once, but not while the guard is moved, released or destroyed. Only one
+/// thread at a time may call the other functions.
 /// Lifetime: the store must outlive it; the lease need not.
 template <class Lease>
 class [[nodiscard]] lease_guard {
 public:
-    /// What it is a guard of.
+    /// The type of its lease.
     using lease_type = Lease;
-    /// Where that lives.
+    /// The type of the lease's store.
     using store_type = typename detail::lease_parts<Lease>::store;
 
-    /// Empty.
+    /// An empty guard.
     lease_guard() noexcept = default;
-    /// Takes over what the other held, which is empty then.
+    /// Takes over the other guard's term; the other is then empty.
     lease_guard(lease_guard&& other) noexcept = default;
 
-    /// Releases what it held before, like the destructor.
+    /// Releases its own term, like the destructor, and takes over the other guard's.
     lease_guard& operator=(lease_guard&& other) noexcept
     {
         lease_guard{std::move(other)}.swap(*this);
         return *this;
     }
 
-    /// Releases; a failure is not reported: the store then frees the lease when its time runs out.
+    /// Releases the term. A failure is not reported: the store then frees the lease when its time runs out.
     /// Waits no longer than the store's call timeout.
     ~lease_guard()
     {
@@ -94,13 +95,13 @@ public:
     /// The same as held(): false when the guard is empty, and for ever once the term is lost.
     [[nodiscard]] explicit operator bool() const noexcept { return held(); }
 
-    /// Whether the term goes on for certain: true until the deadline, false for ever once the term is over. Reads the clock.
+    /// Whether the term certainly continues: true until the deadline, false for ever once the term is over. Reads the clock.
     [[nodiscard]] bool held() const noexcept { return remaining() > duration::zero(); }
 
-    /// Time to the deadline; 0 when the term is over, or the guard empty.
+    /// Time to the deadline; 0 if the term is over, or the guard is empty.
     [[nodiscard]] duration remaining() const noexcept { return term_ ? term_->remaining(keeper().clock()) : duration::zero(); }
 
-    /// Whether there is nothing that could be released: never acquired, moved from, or released. A lost guard is not empty.
+    /// Whether the guard has no term: never acquired, moved from, or released. A lost guard is not empty.
     [[nodiscard]] bool empty() const noexcept { return !term_; }
 
     /// The term's fencing token; 0 when the guard is empty.
@@ -114,36 +115,37 @@ public:
     /// Where the lease lives; nullptr when the guard is empty.
     [[nodiscard]] store_type* store() const noexcept { return term_ ? std::addressof(keeper().store()) : nullptr; }
 
-    /// Asked to stop when the term is lost, no later than its deadline; not when it is released while it is held.
+    /// A token that is asked to stop when the term is lost, no later than its deadline, but not when a held term is
+    /// released.
     ///
-    /// Stop callbacks run one after another on a thread of the library, never on the caller of one of its functions: a slow one
-    /// delays the signals for other leases of the store, but no renewal. They may use the guard, and other leases. When the last
-    /// lease of a store is destroyed, its destructor waits for a callback that is running.
-    /// An empty guard, and one whose clock can't be waited on, give a token that can't be stopped. May throw std::bad_alloc.
+    /// Stop callbacks run one after another on a thread of the library, never on a thread that calls its functions. A slow
+    /// callback delays the signals for other leases of the store, but no renewal. Callbacks may use the guard and other
+    /// leases. When the last lease of a store is destroyed, its destructor waits for a callback that is running. The token
+    /// of an empty guard, and of one whose clock can't be waited on, is never asked to stop. May throw std::bad_alloc.
     [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().stop_token(term_) : std::stop_token{}; }
 
-    /// What the last renewal of the term failed with; none when it succeeded, or said that the term is over. So after a loss
-    /// it tells an outage (an error; errc::store_timeout where no answer came before the deadline) from a lease that was
-    /// taken over, removed or not renewed (none).
+    /// The error of the last renewal of the term; none if it succeeded, or if its answer was that the term is over. After a
+    /// loss, an error means an outage (errc::store_timeout if no answer came before the deadline); no error means that the
+    /// lease was taken over, removed or not renewed.
     [[nodiscard]] std::error_code renewal_error() const noexcept { return term_ ? keeper().renewal_error(term_) : std::error_code{}; }
 
-    /// Extends the term now, by the ttl it has. False: the term is lost. Does I/O.
+    /// Extends the term now, by its ttl. False means that the term is lost. Does I/O.
     ///
-    /// Throws store_error when the store fails (the term may go on until its deadline), std::system_error with
+    /// Throws store_error when the store fails (the term may continue until its deadline), and std::system_error with
     /// errc::not_held when the guard is empty.
     bool renew() { return renew_or_throw(std::nullopt); }
     /// The same, reported in `ec`: does not throw.
     bool renew(std::error_code& ec) noexcept { return renew_or_report(std::nullopt, ec); }
 
-    /// Extends the term by another ttl, which it keeps for the renewals to come. A renewal never lets a term end sooner than
-    /// it would have. errc::invalid_terms when the ttl can't work with the lease's safety margin and policy.
+    /// Extends the term by a new ttl, which later renewals keep. A renewal never makes a term end sooner than it would have
+    /// ended. The error is errc::invalid_terms if the ttl can't work with the lease's safety margin and policy.
     bool renew(duration ttl) { return renew_or_throw(ttl); }
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return renew_or_report(ttl, ec); }
 
-    /// Ends the term, here in any case: the guard is empty afterwards. Does I/O.
+    /// Ends the term, in this process in any case: the guard is empty afterwards. Does I/O.
     ///
-    /// Throws store_error when the store fails: it then frees the lease when its time runs out, at the latest; and
+    /// Throws store_error when the store fails; the store then frees the lease when its time runs out, at the latest. Throws
     /// std::system_error with errc::not_held when the guard is empty.
     release_outcome release()
     {
@@ -155,7 +157,8 @@ public:
         return outcome;
     }
 
-    /// The same, reported in `ec`: does not throw. The outcome is `unknown` where the store fails, `lost` where the guard is empty.
+    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, `lost` if the guard is
+    /// empty.
     release_outcome release(std::error_code& ec) noexcept
     {
         ec.clear();

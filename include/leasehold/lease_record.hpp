@@ -9,14 +9,14 @@
 
 namespace leasehold::inline v0 {
 
-/// What the store says about a name that is not free.
+/// What the store knows about a name that is not free.
 ///
 /// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed.
 struct lease_record {
-    std::string name;      ///< of the lease
+    std::string name;      ///< the name of the lease
     std::string owner;     ///< who holds it; may be empty, see above
-    fencing_token token;   ///< of the term
-    duration remaining{};  ///< until the store lets somebody else in, by the store's clock; > 0
+    fencing_token token;   ///< the token of the term
+    duration remaining{};  ///< time until the store lets somebody else in, by the store's clock; > 0
 
     friend bool operator==(const lease_record&, const lease_record&) = default;
 };

@@ -7,9 +7,9 @@
 
 namespace leasehold::inline v0 {
 
-/// Shortest ttl that is accepted: below it no database answers in time.
+/// The shortest ttl that is accepted: no database answers faster.
 inline constexpr duration min_ttl = std::chrono::milliseconds{1};
-/// Longest ttl and min_hold that are accepted: ten years, so that no sum of times overflows.
+/// The longest ttl and min_hold that are accepted: ten years, so that no sum of times overflows.
 inline constexpr duration max_ttl = std::chrono::hours{24 * 3650};
 
 /// The durations of a lease.
@@ -17,16 +17,16 @@ inline constexpr duration max_ttl = std::chrono::hours{24 * 3650};
 ///     constexpr lh::lease_terms terms{.ttl = 30s};
 ///     lh::basic_lease lease{store, "job", lh::checked_terms(terms)};   // wrong terms don't compile
 ///
-/// A new ttl set on an existing object leaves its safety_margin as it was.
+/// Setting a new ttl on an existing object does not change its safety_margin.
 struct lease_terms {
-    /// How long the store keeps the lease for a holder it no longer hears of.
+    /// How long the store keeps the lease for a holder from which it no longer hears.
     duration ttl = std::chrono::seconds{30};
-    /// How much before the store the holder stops believing: covers drift between the two clocks, and the work it
-    /// takes to stop. A tenth of the ttl unless given.
+    /// How long before the store's expiry the holder stops believing. It covers the drift between the two clocks, and the
+    /// time that the work takes to stop. By default a tenth of the ttl.
     duration safety_margin = ttl / 10;
-    /// A release earlier than this after the grant keeps the lease closed to everybody until then: for short jobs
-    /// that must run at most once per interval. May be longer than the ttl. The term of a crashed holder still ends
-    /// with its ttl, so that somebody else can do the work.
+    /// If a release comes earlier than this after the grant, the lease stays closed to everybody until then. This is for
+    /// short jobs that must run at most once per interval. May be longer than the ttl. The term of a crashed holder still
+    /// ends with its ttl, so that somebody else can do the work.
     duration min_hold{};
 
     /// The rule these terms break, in words, or nullptr if they can work.
@@ -53,10 +53,10 @@ constexpr void validate(const lease_terms& terms)
     if (const char* rule = terms.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
 }
 
-/// The same terms; where they break a rule the program does not compile, and the error shows the rule.
+/// Returns the same terms. If they break a rule, the program does not compile, and the error shows the rule.
 ///
-/// Terms that leave safety_margin to its default must be a constexpr variable for g++ 12, which otherwise calls the ttl that
-/// the default is made of uninitialised.
+/// For g++ 12, terms with a default safety_margin must be a constexpr variable: otherwise g++ 12 regards the ttl, from which
+/// the default is computed, as uninitialised.
 consteval lease_terms checked_terms(lease_terms terms)
 {
     validate(terms);

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_LEASEHOLD_HPP
 #define LEASEHOLD_LEASEHOLD_HPP
 
-// All but the databases, which are <leasehold/odbc/odbc_store.hpp>.
+// Everything except the databases, for which include <leasehold/odbc/odbc_store.hpp>.
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/basic_static_lease.hpp>
 #include <leasehold/bounded_text.hpp>

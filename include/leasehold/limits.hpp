@@ -12,9 +12,9 @@
 
 namespace leasehold::inline v0 {
 
-/// Longest name of a lease, in bytes of UTF-8: what every database can have in a unique index.
+/// The longest name of a lease, in bytes of UTF-8: the length that every database allows in a unique index.
 inline constexpr std::size_t max_name_bytes = 190;
-/// Longest owner, in bytes of UTF-8.
+/// The longest owner, in bytes of UTF-8.
 inline constexpr std::size_t max_owner_bytes = 190;
 
 namespace detail {
@@ -33,7 +33,7 @@ constexpr const char* broken_text_rule(std::string_view text, std::size_t max_by
     return nullptr;
 }
 
-// What a store says of a call with texts that can't be a name or an owner; no error where they can.
+// The error of a store's call with texts that can't be a name or an owner; no error if they can.
 inline std::error_code refusal_of(std::string_view name) noexcept
 {
     return broken_text_rule(name, max_name_bytes) ? make_error_code(errc::invalid_name) : std::error_code{};
@@ -48,21 +48,22 @@ static_assert(max_name_bytes == 190 && max_owner_bytes == 190, "the message abov
 
 }  // namespace detail
 
-/// Throws std::system_error with errc::invalid_name, saying why, unless `name` can be the name of a lease.
+/// Throws std::system_error with errc::invalid_name, which says why, unless `name` can be the name of a lease.
 inline void validate_name(std::string_view name)
 {
     if (const char* rule = detail::broken_text_rule(name, max_name_bytes))
         detail::raise_invalid(errc::invalid_name, std::string{"the name "} + rule);
 }
 
-/// Throws std::system_error with errc::invalid_owner, saying why, unless `owner` can be an owner.
+/// Throws std::system_error with errc::invalid_owner, which says why, unless `owner` can be an owner.
 inline void validate_owner(std::string_view owner)
 {
     if (const char* rule = detail::broken_text_rule(owner, max_owner_bytes))
         detail::raise_invalid(errc::invalid_owner, std::string{"the owner "} + rule);
 }
 
-/// The same name; where it can't be the name of a lease the program does not compile. `max_bytes` is for stores with less room.
+/// Returns the same name. If it can't be the name of a lease, the program does not compile. `max_bytes` is for stores with
+/// less room.
 consteval std::string_view checked_name(std::string_view name, std::size_t max_bytes = max_name_bytes)
 {
     if (const char* rule = detail::broken_text_rule(name, max_bytes)) detail::raise_invalid(errc::invalid_name, rule);

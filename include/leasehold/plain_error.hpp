@@ -8,10 +8,10 @@
 
 namespace leasehold::inline v0 {
 
-/// An errc, or none: takes the place of std::error_code where there is no heap.
+/// An errc, or none: takes the place of std::error_code if there is no heap.
 ///
-/// A std::error_code knows its category, categories make texts in std::string, and so each program with one has the heap and
-/// the unwinder linked into it, called or not.
+/// A std::error_code knows its category, and categories make texts in std::string. So every program with one links the heap
+/// and the unwinder, whether it uses them or not.
 class plain_error {
 public:
     constexpr plain_error() noexcept = default;
@@ -22,7 +22,7 @@ public:
     constexpr void clear() noexcept { code_ = errc{}; }
     /// Whether there is an error.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return code_ != errc{}; }
-    /// Without a meaning where there is none.
+    /// The code; has no meaning if there is no error.
     [[nodiscard]] constexpr errc code() const noexcept { return code_; }
 
     friend constexpr bool operator==(plain_error, plain_error) noexcept = default;
@@ -31,7 +31,7 @@ private:
     errc code_{};
 };
 
-/// What an operation that does not throw can report in: plain_error, std::error_code.
+/// A type in which an operation that does not throw can report an error: plain_error, std::error_code.
 template <class E>
 concept error_report = requires(E& ec, const E& reported) {
     ec.clear();

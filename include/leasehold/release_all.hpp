@@ -31,7 +31,7 @@ template <class Range>
 concept range_of_guards = std::ranges::input_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
                           is_lease_guard<std::ranges::range_value_t<Range>>;
 
-// Guards on their way out, of one store at a time.
+// Guards to be released, of one store at a time.
 template <class Guard>
 class guards_to_release {
     using store_type = typename Guard::store_type;
@@ -91,7 +91,7 @@ private:
 
     static store_type& store_of(const leaving& one) noexcept { return one.handle->keeper->store(); }
 
-    // False: to be released by itself.
+    // False: the guard has to be released by itself.
     bool add_to_batch(Guard& guard) noexcept
     {
         if (!leaving_.empty() && std::addressof(store_of(leaving_.front())) != guard.store()) send();
@@ -150,11 +150,11 @@ auto release_range(Guards& guards) noexcept
 
 }  // namespace detail
 
-/// Releases all guards of a range, with few calls where the store is a batching_store; empty guards are left as they are.
+/// Releases all guards of a range, with few calls if the store is a batching_store; does nothing to empty guards.
 ///
 /// Returns how many were released; the other terms were lost. All guards are empty afterwards, and none of their terms is
-/// believed in any more, whatever the store says. After a call that fails the store is asked no more: it frees what is left
-/// when its time runs out. So it takes about one call timeout at most that comes to nothing.
+/// held any more, whatever the store says. After a call that fails, the store is not called again: it frees the remaining
+/// leases when their time runs out. So at most about one call timeout is wasted.
 /// Throws store_error for the first failure.
 template <detail::range_of_guards Guards>
 std::size_t release_all(Guards&& guards)

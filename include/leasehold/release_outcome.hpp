@@ -8,10 +8,10 @@
 
 namespace leasehold::inline v0 {
 
-/// How a term ended that its holder released.
+/// How a release ended its term.
 enum class release_outcome : std::uint8_t {
-    released,  ///< the store held the term for us up to this release: nobody else can have had it meanwhile
-    lost,      ///< it was over before; somebody else may have held it since
+    released,  ///< the term lasted until this release: nobody else can have held the lease meanwhile
+    lost,      ///< the term was over before; somebody else may have held the lease since
     unknown    ///< the store could not be asked; it frees the lease at the latest when the term's time runs out
 };
 

@@ -14,33 +14,33 @@
 
 namespace leasehold::inline v0 {
 
-/// Holds one term of a basic_static_lease and releases it in its destructor: what lease_guard is for a basic_lease.
+/// Holds one term of a basic_static_lease and releases it in its destructor, as lease_guard does for a basic_lease.
 ///
-/// Movable, not copyable; default-made, moved-from or released it is empty. What it holds can be lost while it lives: ask
-/// held(), which reads a clock and takes no lock.
+/// Movable, not copyable; a default-constructed, moved-from or released guard is empty. A term can be lost while its guard
+/// lives: call held(), which reads a clock and takes no lock.
 /// Thread safety: belongs to its lease's task. Lifetime: the lease must outlive it.
 template <class Lease>
 class [[nodiscard]] static_lease_guard {
 public:
-    /// What it is a guard of.
+    /// The type of its lease.
     using lease_type = Lease;
 
-    /// Empty.
+    /// An empty guard.
     constexpr static_lease_guard() noexcept = default;
-    /// Takes over what the other held, which is empty then.
+    /// Takes over the other guard's term; the other is then empty.
     constexpr static_lease_guard(static_lease_guard&& other) noexcept
         : lease_{std::exchange(other.lease_, nullptr)}, token_{std::exchange(other.token_, fencing_token{})}
     {
     }
 
-    /// Releases what it held before, like the destructor.
+    /// Releases its own term, like the destructor, and takes over the other guard's.
     static_lease_guard& operator=(static_lease_guard&& other) noexcept
     {
         static_lease_guard{std::move(other)}.swap(*this);
         return *this;
     }
 
-    /// Releases; a failure is not reported: the store then frees the lease when its time runs out.
+    /// Releases the term. A failure is not reported: the store then frees the lease when its time runs out.
     ~static_lease_guard()
     {
         plain_error ignored;
@@ -58,13 +58,13 @@ public:
     /// The same as held(): false when the guard is empty, and for ever once the term is lost.
     [[nodiscard]] explicit operator bool() const noexcept { return held(); }
 
-    /// Whether the term goes on for certain: true until the deadline, false for ever once the term is over. Reads the clock.
+    /// Whether the term certainly continues: true until the deadline, false for ever once the term is over. Reads the clock.
     [[nodiscard]] bool held() const noexcept { return remaining() > duration::zero(); }
 
-    /// Time to the deadline; 0 when the term is over, or the guard empty.
+    /// Time to the deadline; 0 if the term is over, or the guard is empty.
     [[nodiscard]] duration remaining() const noexcept { return newest() ? lease_->remaining() : duration::zero(); }
 
-    /// Whether there is nothing that could be released: never acquired, moved from, or released. A lost guard is not empty.
+    /// Whether the guard has no term: never acquired, moved from, or released. A lost guard is not empty.
     [[nodiscard]] bool empty() const noexcept { return lease_ == nullptr; }
 
     /// The term's fencing token; 0 when the guard is empty.
@@ -78,7 +78,7 @@ public:
     /// The lease it is a guard of; nullptr when the guard is empty.
     [[nodiscard]] const Lease* lease() const noexcept { return lease_; }
 
-    /// Extends the term now, by the ttl it has. False without an error: the term is lost. errc::not_held when the guard is
+    /// Extends the term now, by its ttl. False without an error means that the term is lost. errc::not_held if the guard is
     /// empty.
     template <error_report Error>
     bool renew(Error& ec) noexcept
@@ -86,15 +86,15 @@ public:
         return renew_by(std::nullopt, ec);
     }
 
-    /// Extends the term by another ttl, which it keeps for the renewals to come. errc::invalid_terms when it can't work
-    /// with the lease's safety margin and policy.
+    /// Extends the term by a new ttl, which later renewals keep. errc::invalid_terms if the ttl can't work with the lease's
+    /// safety margin and policy.
     template <error_report Error>
     bool renew(duration ttl, Error& ec) noexcept
     {
         return renew_by(ttl, ec);
     }
 
-    /// To be called now and then, say once in a task's loop: extends the term when the lease's policy says that it is time.
+    /// Extends the term if the lease's policy says that it is time. Call it regularly, for example once in a task's loop.
     /// Returns held().
     template <error_report Error>
     bool renew_if_due(Error& ec) noexcept
@@ -103,7 +103,7 @@ public:
         return report_not_held(ec);
     }
 
-    /// Ends the term, here in any case: the guard is empty afterwards. The outcome is `unknown` where the store fails.
+    /// Ends the term, on this side in any case: the guard is empty afterwards. The outcome is `unknown` if the store fails.
     template <error_report Error>
     release_outcome release(Error& ec) noexcept
     {
@@ -118,7 +118,7 @@ private:
 
     [[nodiscard]] bool newest() const noexcept { return lease_ && lease_->is_newest(token_); }
 
-    // A lost term is no error.
+    // A lost term is not an error.
     template <error_report Error>
     bool report_not_held(Error& ec) const noexcept
     {

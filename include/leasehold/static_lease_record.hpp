@@ -12,10 +12,10 @@ namespace leasehold::inline v0 {
 /// A lease_record without a heap.
 template <static_text_limits Limits>
 struct static_lease_record {
-    bounded_text<Limits.name_bytes> name;    ///< of the lease
-    bounded_text<Limits.owner_bytes> owner;  ///< empty: released, and kept closed by lease_terms::min_hold
-    fencing_token token;                     ///< of the term
-    duration remaining{};                    ///< until the store lets somebody else in, by the store's clock; > 0
+    bounded_text<Limits.name_bytes> name;    ///< the name of the lease
+    bounded_text<Limits.owner_bytes> owner;  ///< who holds it; empty: released, but lease_terms::min_hold keeps it closed
+    fencing_token token;                     ///< the token of the term
+    duration remaining{};                    ///< time until the store lets somebody else in, by the store's clock; > 0
 
     friend constexpr bool operator==(const static_lease_record&, const static_lease_record&) = default;
 };

@@ -8,7 +8,7 @@
 
 namespace leasehold::inline v0 {
 
-/// How much room a store without a heap has for each text; a template argument, as in static_text_limits{.name_bytes = 15}.
+/// How much room a store without a heap has for each text. A template argument, as in static_text_limits{.name_bytes = 15}.
 struct static_text_limits {
     std::size_t name_bytes = max_name_bytes;    ///< longest name
     std::size_t owner_bytes = max_owner_bytes;  ///< longest owner

@@ -8,11 +8,11 @@ namespace leasehold::inline v0 {
 
 /// The details behind a store's error code.
 struct store_diagnostics {
-    std::string sqlstate;        ///< five characters, or empty where the store has none
-    int native_error = 0;        ///< the database's own number
-    std::string advice;          ///< our words: what went wrong and what to do about it; may be empty
-    /// The server's or driver's words; may repeat what it was sent. odbc_store hides secrets of the connection string in it
-    /// (see there), and escapes control, bidirectional and invisible characters.
+    std::string sqlstate;        ///< five characters, or empty if the store has none
+    int native_error = 0;        ///< the database's own error number
+    std::string advice;          ///< the store's own words: what went wrong and what to do about it; may be empty
+    /// The server's or driver's words, which may repeat what was sent to it. odbc_store hides secrets of the connection
+    /// string in it (see there), and escapes control, bidirectional and invisible characters.
     std::string server_message;
 };
 

@@ -10,9 +10,10 @@ namespace leasehold::inline v0 {
 
 class steady_clock;
 
-/// An instant on a holder's monotonic clock, whichever model of lease_clock that is.
+/// An instant on a holder's monotonic clock, for any model of lease_clock.
 ///
-/// Its own type, so that it can't be mixed up with std::chrono::steady_clock's, which stands still while a host sleeps.
+/// It is a type of its own, so that it can't be confused with a std::chrono::steady_clock::time_point. That clock can stop
+/// while the host is suspended.
 using time_point = std::chrono::time_point<steady_clock, duration>;
 
 }  // namespace leasehold::inline v0

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_VERSION_HPP
 #define LEASEHOLD_VERSION_HPP
 
-// The one place the version stands: CMake and the packages read it from here.
+// The only place that states the version: CMake and the packages read it from here.
 #define LEASEHOLD_VERSION_MAJOR 0
 #define LEASEHOLD_VERSION_MINOR 1
 #define LEASEHOLD_VERSION_PATCH 0

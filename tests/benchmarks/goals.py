@@ -32,7 +32,7 @@ def row(goal, measured, limits, why="", pinned=None, **kind):
     if pinned:
         cells = [(f"{text} ({number(pinned(store))})" if pinned(store) is not None and text != "–" else text, met)
                  for store, (text, met) in zip(STORES, cells)]
-    return [goal] + [text for text, _ in cells] + ["" if all(met for _, met in cells) else why or "not looked into"]
+    return [goal] + [text for text, _ in cells] + ["" if all(met for _, met in cells) else why or "not investigated"]
 
 
 def cost_rows(r):
@@ -49,21 +49,21 @@ def cost_rows(r):
     times = {"PostgreSQL": 2.5, "MariaDB": 1.25}
     for name, subjects in [("flushing", FLUSHING), ("not flushing", NOT_FLUSHING)]:
         by_hand = ", ".join(number(of(subjects, "the same statements by hand, ratio")(store)) for store in STORES)
-        more = (f"Its statements by hand take {by_hand} UPDATEs: a token that is in an index, a session lock; on SQLite, a statement "
-                "that the driver prepares anew. The rest is the bounded time.")
+        more = (f"Its statements by hand take {by_hand} UPDATEs: the token is in an index, and there is a session lock; on SQLite, the "
+                "driver prepares each statement again. The rest is the bounded time.")
         yield row(f"grant + release, {name}: at most 1.10, 1.15, 1.50 of two bare UPDATEs", limits=limits, why=more,
                   **both(subjects, "grant + release, ratio"))
         yield row(f"… faster than the classic flow, {name}: at least 2.5, 1.25 times", faster(subjects), times,
-                  "The round trips that it has more are cheap on one machine.", pinned=faster(subjects, ONE), at_least=True)
-    yield row("the library beside its statements by hand: at most 3 µs a call, not flushing", limits=3, unit=" µs",
+                  "The round trips that it saves are cheap on one machine.", pinned=faster(subjects, ONE), at_least=True)
+    yield row("the library, compared with its statements by hand: at most 3 µs more a call, not flushing", limits=3, unit=" µs",
               **both(NOT_FLUSHING, "library"))
     yield row("a call that returns in time, whatever the driver does: at most 10 µs more, not flushing", limits=10, unit=" µs",
-              why="Another thread makes the call: two switches of threads, see [where the time goes](#where-the-time-goes); with two "
-                  "processors the scheduler decides how dear they are.",
+              why="Another thread makes the call, which takes two switches of threads: see [where the time goes](#where-the-time-goes). With two "
+                  "processors the scheduler decides what they cost.",
               **both(NOT_FLUSHING, "bounded time"))
     unbounded = ", ".join(number(of(NOT_FLUSHING, "the same attempt unbounded, ratio")(store)) for store in STORES)
     yield row("busy attempt: at most 1.30 of a bare SELECT", limits=1.3, **both(NOT_FLUSHING, "busy attempt, ratio"),
-              why=f"Unbounded it takes {unbounded} of a SELECT: it also compares times. The rest is the bounded time.")
+              why=f"Unbounded it takes {unbounded} of a SELECT, since it also compares times. The rest is the bounded time.")
 
 
 def many_rows(r):
@@ -87,14 +87,14 @@ def many_rows(r):
     yield row("… and 20 times less of the server's processor", server_time, {store: 20 for store in NETWORK}, "A batch still changes each row.",
               at_least=True)
     yield row("10,000 held, ttl 30 s: at most 2 % of a core in the process", of("holding, batched, process, percent of a core"), 2,
-              "On SQLite the process is the database, too.", unit=" %")
+              "On SQLite the process is also the database.", unit=" %")
     yield row("… with at most the pool's 4 sessions", of("holding, batched, sessions"), 4, digits=0)
     yield row("100,000 held: at most 1 KiB each", of("held, bytes each"), 1024, unit=" bytes")
-    yield row("… lost for want of a renewal: none", of("held, lost"), 0)
+    yield row("… lost because a renewal came too late: none", of("held, lost"), 0)
     yield row("… all released within 5 s", of("held, release of all, s"), 5, unit=" s")
-    yield row("64 processes on one name: at least 0.50 of the grants a second of one", kept, 0.5, "SQLite has no queue: all ask.", at_least=True)
+    yield row("64 processes on one name: at least 0.50 of the grants a second of one", kept, 0.5, "SQLite has no queue: all processes poll.", at_least=True)
     yield row("… at most 4 statements a grant", lambda store: processes("statements a grant", 64)(store) if store in NETWORK else None, 4,
-              "Grant, release, the wait for a lock and the look after it are four; seldom there is one more.")
+              "Grant, release, the wait for a lock and the attempt after it make four; sometimes there is one more.")
     yield row("grant in a table of 1,000,000 names: at most 1.30 of one of 100", of("grant + release in a table of 1000000 names, ratio to the smallest"),
               1.3, "See [where cost grows](#where-cost-grows).")
     yield row("list by prefix uses the index: at most 3 times the time in a table of 100", in_table("list by prefix"), 3)

@@ -1,4 +1,4 @@
-// expect: after the name of a lease come, in any order
+// expect: the arguments after the name of a lease are, in any order
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

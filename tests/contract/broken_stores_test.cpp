@@ -189,8 +189,7 @@ std::vector<std::string> failures_with(const std::string& defect_name, const std
     return failed;
 }
 
-// All runs, a few at a time: where a defect keeps somebody waiting, a run waits too. The threads stay until the end, since a
-// child does not outlive the thread that started it.
+// All runs, a few at a time: where a defect keeps somebody waiting, a run waits too.
 class catching_runs {
 public:
     catching_runs()

@@ -5,10 +5,14 @@
 
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <fstream>
+#include <functional>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -92,7 +96,98 @@ struct launch {
     ::_exit(127);
 }
 
+// The kernel sends a death signal when the thread that forked ends, not its process. So one thread that never ends does all
+// of it, one after the other.
+class lasting_thread {
+public:
+    static void run(const std::function<void()>& task)
+    {
+        // Never destroyed, since the thread looks at it until the process ends. A child that was forked without it has its own.
+        static lasting_thread* the_one = new lasting_thread;
+        if (the_one->process_ != ::getpid()) the_one = new lasting_thread;
+        the_one->run_there(task);
+    }
+
+private:
+    lasting_thread()
+    {
+        // Signals are for the threads of the test.
+        sigset_t all, before;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before);
+        std::thread{[this] { work(); }}.detach();
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+    void run_there(const std::function<void()>& task)
+    {
+        const std::lock_guard one_at_a_time{callers_};
+        std::unique_lock lock{mutex_};
+        task_ = &task;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return task_ == nullptr; });
+    }
+
+    [[noreturn]] void work()
+    {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            changed_.wait(lock, [this] { return task_ != nullptr; });
+            (*task_)();
+            task_ = nullptr;
+            changed_.notify_all();
+        }
+    }
+
+    const pid_t process_ = ::getpid();
+    std::mutex callers_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    const std::function<void()>* task_ = nullptr;
+};
+
+// Both after the fork: the child's number, or -1; and why the program does not run, or 0.
+struct launched {
+    pid_t pid = -1;
+    int fork_error = 0;
+    int exec_error = 0;
+};
+
+launched launch_from_lasting_thread(const launch& plan, int report)
+{
+    launched result;
+    lasting_thread::run([&] {
+        result.pid = ::fork();
+        if (result.pid == 0) run_child(plan);
+        if (result.pid < 0) {
+            result.fork_error = errno;
+            return;
+        }
+        // Ours would keep the pipe open. What is forked meanwhile would do so too: so nothing is, before its end is read.
+        ::close(plan.report);
+        ssize_t size = 0;
+        do size = ::read(report, &result.exec_error, sizeof result.exec_error);
+        while (size < 0 && errno == EINTR);
+    });
+    return result;
+}
+
 }  // namespace
+
+pid_t forked(void (*in_child)(const void*) noexcept, const void* argument)
+{
+    pid_t child = -1;
+    int error = 0;
+    lasting_thread::run([&] {
+        child = ::fork();
+        error = errno;
+        if (child != 0) return;
+        in_child(argument);
+        ::_exit(0);
+    });
+    if (child < 0) fail(error, "fork");
+    return child;
+}
 
 child_process::child_process(const std::vector<std::string>& command, const process_options& options)
 {
@@ -138,26 +233,21 @@ child_process::child_process(const std::vector<std::string>& command, const proc
     plan.output = out[1];
     plan.report = report[1];
 
-    pid_ = ::fork();
-    if (pid_ == 0) run_child(plan);
-    const int fork_error = errno;
-    for (int* descriptor : {&report[1], &in[0], &out[1]}) close_if_open(*descriptor);
+    const launched result = launch_from_lasting_thread(plan, report[0]);
+    pid_ = result.pid;
+    if (pid_ > 0) report[1] = -1;  // closed by now
     if (pid_ < 0) {
         close_all();
-        fail(fork_error, "fork");
+        fail(result.fork_error, "fork");
     }
-    int exec_error = 0;
-    ssize_t size = 0;
-    do size = ::read(report[0], &exec_error, sizeof exec_error);
-    while (size < 0 && errno == EINTR);
-    close_if_open(report[0]);
+    for (int* descriptor : {&report[0], &in[0], &out[1]}) close_if_open(*descriptor);
     input_ = std::exchange(in[1], -1);
     output_ = std::exchange(out[0], -1);
-    if (size > 0) {
+    if (result.exec_error != 0) {
         kill();
         close_if_open(input_);
         close_if_open(output_);
-        fail(exec_error, "running " + command.at(0));
+        fail(result.exec_error, "running " + command.at(0));
     }
 }
 

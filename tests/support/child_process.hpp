@@ -34,13 +34,13 @@ struct process_options {
     std::string user{};                                ///< run as this user, when we are root
     bool capture = false;                 ///< standard input and output are ours: write(), read_line(), read_all()
     std::filesystem::path output_file{};  ///< standard output and error are appended to it
-    int death_signal = SIGKILL;           ///< what it gets when the thread that started it ends
+    int death_signal = SIGKILL;           ///< what it gets when this process ends
 };
 
 /// A program that runs beside the test and never outlives it.
 ///
-/// The destructor kills and reaps it. Should the test crash, the kernel sends `death_signal`; it does so when the starting
-/// thread ends, so start processes from a thread that stays.
+/// The destructor kills and reaps it. Should the test crash, the kernel sends `death_signal`. Any thread may start it, and end
+/// before it does.
 /// Thread safety: as one object of a container; signal() and pid() may be called while another thread waits or reads.
 class child_process {
 public:
@@ -79,6 +79,11 @@ private:
     std::string buffer_;
     std::optional<exit_status> status_;
 };
+
+/// fork(), whose child runs `in_child` and then ends with status 0. The child has this thread alone: `in_child` may do no more than
+/// a signal handler. It is reaped with waitpid(). No start of a child_process is under way meanwhile, whose pipes it would keep open.
+/// Throws std::system_error.
+[[nodiscard]] pid_t forked(void (*in_child)(const void*) noexcept, const void* argument);
 
 /// `root` and all its descendants, parents first.
 [[nodiscard]] std::vector<pid_t> process_tree(pid_t root);

@@ -32,6 +32,23 @@ void signal_all(const std::vector<pid_t>& processes, int number) noexcept
     for (const pid_t process : processes) ::kill(process, number);
 }
 
+struct guarded {
+    std::array<int, 2> pipe;
+    const pid_t* processes;
+    std::size_t count;
+};
+
+void guard(const void* argument) noexcept
+{
+    const guarded& what = *static_cast<const guarded*>(argument);
+    ::close(what.pipe[1]);
+    char thawed = 0;
+    ssize_t size = 0;
+    do size = ::read(what.pipe[0], &thawed, 1);
+    while (size < 0 && errno == EINTR);
+    for (std::size_t i = 0; size == 0 && i < what.count; ++i) ::kill(what.processes[i], SIGKILL);
+}
+
 std::string contents(const std::filesystem::path& path)
 {
     std::ifstream file{path};
@@ -143,16 +160,8 @@ void database_server::freeze()
     // What waits in buffers would be written by both: ThreadSanitizer's _exit flushes.
     std::cout.flush();
     std::fflush(nullptr);
-    guardian_ = ::fork();
-    if (guardian_ == 0) {
-        ::close(pipe[1]);
-        char thawed = 0;
-        ssize_t size = 0;
-        do size = ::read(pipe[0], &thawed, 1);
-        while (size < 0 && errno == EINTR);
-        if (size == 0) signal_all(frozen_, SIGKILL);
-        ::_exit(0);
-    }
+    const guarded what{pipe, frozen_.data(), frozen_.size()};
+    guardian_ = forked(&guard, &what);
     ::close(pipe[0]);
     guardian_pipe_ = pipe[1];
     // Twice: a session may have been born in between. The parent is stopped first, so the second look sees all.

@@ -16,7 +16,7 @@ namespace leasehold_test {
 ///
 /// It has the database `leasehold`, owned by the user `leasehold` with a password, who is not an administrator.
 /// What a test does to the server is done to its process and all that descend from it, by number.
-/// Start it from a thread that stays (see child_process); it takes about half a second.
+/// It takes about half a second to start.
 class database_server {
 public:
     static constexpr const char* user = "leasehold";

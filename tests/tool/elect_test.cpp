@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(the_next_has_its_turn_when_a_command_ends_of_its_own_acc
     b.signal(SIGTERM);
     a.wait(10s);
     b.wait(10s);
-    BOOST_TEST(errors().find("leasehold: the command has ended with status 3; 'job' is free for the next\n") !=
+    BOOST_TEST(errors().find("leasehold: the command has ended with status 3; 'job' is free for the next host\n") !=
                std::string::npos);
 }
 

@@ -106,9 +106,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_checks_and_says_so, tool_fixture)
 {
     const auto result = run_words("doctor");
     BOOST_TEST(result.status.success());
-    for (const char* words :
-         {"ok    connects, and the table is there", "ok    a lease can be acquired, renewed and released", "ok    SQLite 3",
-          "a round trip takes", "who waits polls", "for processes of one host"})
+    for (const char* words : {"ok    connects, and the table exists", "ok    a lease can be acquired, renewed and released",
+                              "ok    SQLite 3", "a round trip takes", "waiters poll", "for processes on one host"})
         BOOST_TEST(result.out.find(words) != std::string::npos, "missing: " << words);
     odbc_connection own{sqlite_connection_string(path("version.db"))};
     const std::string version = own.execute("select sqlite_version()");
@@ -139,26 +138,26 @@ BOOST_FIXTURE_TEST_CASE(wrong_command_lines_are_64_and_say_what_is_right, tool_f
         {"help lsit", "did you mean list?"},
         {"relaese job --force", "did you mean release?"},
         {"ls", "did you mean list?"},
-        {"--store x list", "a subcommand comes first, then its options"},
+        {"--store x list", "the subcommand comes first, then its options"},
         {"list --jsno", "there is no option --jsno: did you mean --json? See leasehold list --help"},
         {"run --nowiat job -- true", "there is no option --nowiat: did you mean --nowait?"},
-        {"show -odd", "put -- before what begins with -"},
+        {"show -odd", "put -- before it"},
         {"show -- -odd -odd", "'-odd' was not expected"},
         {"init more", "'more' was not expected"},
         {"version more", "'more' was not expected"},
         {"purge", "--unused-for is required"},
         {"purge --unused-for 59s --yes", "--unused-for must be at least 1m"},
-        {"purge --unused-for 1h", "say --yes"},
+        {"purge --unused-for 1h", "add --yes"},
         {"run", "see leasehold run --help"},
-        {"run job", "the command is missing; it comes last, after --"},
+        {"run job", "the command is missing; put it last, after --"},
         {"run job --", "the command is missing"},
         {"run job echo", "put -- before the command, as in: leasehold run job -- echo; see leasehold run --help"},
         {"run job ls -l --nowait", "as in: leasehold run job -- ls -l --nowait;"},
         {"run ls -l", "put -- before the command, as in: leasehold run NAME -- COMMAND ARGUMENT..."},
-        {"run job --ttl 5 -- true", "--ttl: '5' is no duration: the unit is missing"},
-        {"run job --wait 1x -- true", "--wait: '1x' is no duration: there is no such unit"},
+        {"run job --ttl 5 -- true", "--ttl: '5' is not a duration: the unit is missing"},
+        {"run job --wait 1x -- true", "--wait: '1x' is not a duration: there is no such unit"},
         {"run job --wait 1s --nowait -- true", "excludes"},
-        {"run job --kill-after 20s -- true", "say --ttl 48s or longer"},
+        {"run job --kill-after 20s -- true", "use --ttl 48s or longer"},
         {"run job --margin 1s --kill-after 2s -- true", "--margin 1s is shorter than --kill-after 2s"},
         {"run job -E 300 -- true", "300"},
         {"elect job --restart sometimes -- true", "see leasehold elect --help"},

@@ -165,7 +165,7 @@ BOOST_FIXTURE_TEST_CASE(a_lease_that_turns_out_to_be_lost_at_the_release_is_76_t
     BOOST_TEST(run({"release", "job", "--force"}).status.success());
     tool.write("go\n");
     BOOST_TEST(tool.wait(20s).code == 76);
-    BOOST_TEST(errors() == "leasehold: 'job' was taken away or ran out before the command ended, with status 3\n");
+    BOOST_TEST(errors() == "leasehold: 'job' was taken away or ran out before the command ended with status 3\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_lease_taken_away_ends_the_command_s_whole_group_with_sigterm_at_the_next_renewal, tool_fixture)
@@ -181,7 +181,7 @@ BOOST_FIXTURE_TEST_CASE(a_lease_taken_away_ends_the_command_s_whole_group_with_s
     BOOST_TEST(!alive(child));
     BOOST_TEST(!alive(grandchild));
     BOOST_TEST(errors() ==
-               "leasehold: the lease 'job' is lost: it ran out, or was taken away; the command is told to end\n");
+               "leasehold: the lease 'job' is lost: it ran out or was taken away; the command is asked to end\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_command_that_ignores_sigterm_gets_sigkill, tool_fixture)
@@ -274,7 +274,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_command_leaves_running_is_left_and_told_of, tool_
     const pid_t left = std::stoi(result.out);
     BOOST_TEST(result.status.success());
     BOOST_TEST(alive(left));
-    BOOST_TEST(result.err == "leasehold: the command has left processes running, which go on without the lease 'job'\n");
+    BOOST_TEST(result.err == "leasehold: the command has left processes running, which continue without the lease 'job'\n");
     ::kill(left, SIGKILL);
 }
 

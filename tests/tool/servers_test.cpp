@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(doctor_names_the_database_and_how_waiting_works, S
     BOOST_TEST(result.status.code == 1, result.out);
     const bool is_postgresql = std::is_same_v<Server, postgresql_server>;
     BOOST_TEST(result.out.find(is_postgresql ? "ok    PostgreSQL " : "ok    MariaDB ") != std::string::npos, result.out);
-    BOOST_TEST(result.out.find("woken by the release") != std::string::npos, result.out);
+    BOOST_TEST(result.out.find("a release wakes the waiters") != std::string::npos, result.out);
     BOOST_TEST(result.out.find("the database's clock ") != std::string::npos, result.out);
     const std::size_t mend = result.out.find("mend  ");
     BOOST_TEST(result.out.find(is_postgresql ? "mend  fsync is off" : "mend  innodb_flush_log_at_trx_commit is 0") == mend,
@@ -132,14 +132,15 @@ BOOST_AUTO_TEST_CASE(doctor_says_so_where_leases_do_not_exclude)
 {
     scene<postgresql_server> s;
     BOOST_REQUIRE(s.tool.run({"init", "--table", "forgetful"}).status.success());
-    s.server().execute_sql("create function ends_now() returns trigger language plpgsql as"
-                           " $$ begin new.expires_at := clock_timestamp(); return new; end $$;"
-                           " create trigger ends_now before insert or update on forgetful for each row execute function ends_now()");
+    s.server().execute_sql(
+        "create function ends_now() returns trigger language plpgsql as"
+        " $$ begin new.expires_at := clock_timestamp(); return new; end $$;"
+        " create trigger ends_now before insert or update on forgetful for each row execute function ends_now()");
     const auto result = s.tool.run({"doctor", "--table", "forgetful"});
     BOOST_TEST(result.status.code == 69, result.out);
     for (const char* words : {"mend  a second owner was granted the lease while the first one held it",
                               "mend  a lease that is held can't be renewed", "mend  a lease that is held can't be released",
-                              "is there a trigger on the table"})
+                              "does a trigger on the table"})
         BOOST_TEST(result.out.find(words) != std::string::npos, "missing: " << words << " in " << result.out);
     BOOST_TEST(result.out.find("ok    a lease can be") == std::string::npos, result.out);
 }

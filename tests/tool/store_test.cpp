@@ -128,7 +128,7 @@ BOOST_FIXTURE_TEST_CASE(a_host_s_store_that_others_can_write_is_refused, nameles
         std::filesystem::permissions(store_file(), perms::owner_read | perms::owner_write | others);
         const auto refused = run_words("list");
         BOOST_TEST(refused.status.code == 64);
-        BOOST_TEST(refused.err.find("can be written by others than its owner, and is not used: chmod go-w it") !=
+        BOOST_TEST(refused.err.find("is not used, because users other than its owner can write to it: chmod go-w it") !=
                        std::string::npos,
                    refused.err);
     }

@@ -17,11 +17,11 @@ class waker;
 /// |---|---|---|
 /// | c.now() | lh::time_point | never goes back; runs at nearly the rate of the store's clock, also while the process or the host sleeps; callable from any thread; must not throw |
 ///
-/// Copies show the same time. Where clocks of one type can show different times, `==` must tell them apart: leases whose
-/// clocks are equal share the threads that renew and watch them. A clock with data and without `==` costs every lease
+/// Copies show the same time. If clocks of one type can show different times, `==` must tell them apart: leases whose
+/// clocks are equal share the threads that renew and watch them. If a clock has data but no `==`, every lease needs
 /// threads of its own.
 ///
-/// Minimal model, for leases with no_renewal, whose loss is not signalled: held() and remaining() only:
+/// Minimal model, for leases with no_renewal, whose loss is not signalled but only seen by held() and remaining():
 ///
 ///     struct tick_clock {
 ///         lh::time_point now() const noexcept { return lh::time_point{std::chrono::milliseconds{ticks()}}; }
@@ -31,14 +31,14 @@ concept lease_clock = std::copy_constructible<C> && requires(const C& c) {
     { c.now() } -> std::same_as<time_point>;
 };
 
-/// A clock that can be waited on, which background renewal, the signal of a loss, and waiting for a busy lease need; a clock
-/// without it goes with no_renewal only.
+/// A clock that can be waited on. Background renewal, the signal of a loss, and waiting for a busy lease need one; any other
+/// clock works only with no_renewal.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
 /// | c.wait_until(w, t) | bool | returns true when `w` was woken (and takes the wake); false when now() >= t, or earlier for no reason; time_point::max() is never; does not sleep through a wake that came just before |
 ///
-/// `w` is a waker&, whose wait_for() does the sleeping; a clock that runs like the system's one needs a line:
+/// `w` is a waker&, whose wait_for() sleeps. A clock that runs like the system's clock needs only one line:
 ///
 ///     bool wait_until(lh::waker& w, lh::time_point t) const { return w.wait_for(t - now()); }
 template <class C>

@@ -23,7 +23,7 @@ namespace leasehold::inline v0 {
 /// Thread safety: all functions from any thread.
 class manual_clock {
 public:
-    /// A time of its own, an hour after the epoch.
+    /// Starts a time of its own, an hour after the epoch.
     manual_clock() : shared_{std::make_shared<shared>()} {}
 
     /// See lease_clock.
@@ -33,13 +33,14 @@ public:
         return shared_->now;
     }
 
-    /// Moves the time on, all at once, and returns when what that made due has been done: losses signalled, renewals sent and
-    /// answered, waiters told.
+    /// Moves the time forward in one jump, and returns when everything that became due has been done: losses signalled,
+    /// renewals sent and answered, waiters woken.
     ///
-    /// Done means that every thread that ever waited on this clock waits again, for something still to come, or is gone. One
-    /// that takes longer than `patience` of real time, in a store's call that hangs, say, is not waited for again until it comes
-    /// back. A leap over a deadline is what a process sees that was paused: to have a lease renewed, advance in steps shorter
-    /// than its renewals. Throws std::invalid_argument when `by` is negative, or too much for a time_point.
+    /// This means that every thread that ever waited on this clock waits again, for something in the future, or is gone. If
+    /// a thread takes longer than `patience` of real time, for example in a store's call that hangs, advance() does not wait
+    /// for it again until it comes back. A jump over a deadline is what a paused process sees: if the lease must be renewed,
+    /// advance in steps shorter than its renewals. Throws std::invalid_argument if `by` is negative, or too large for a
+    /// time_point.
     void advance(duration by)
     {
         if (by < duration::zero())
@@ -50,7 +51,7 @@ public:
         shared_->now += by;
         for (const sleeper& s : shared_->sleepers)
             if (s.asleep && s.until <= shared_->now) s.wakes->wake();
-        // In slices: nobody tells when a sleeper goes away.
+        // Wait in slices, since nothing signals that a sleeper has gone away.
         const auto give_up = std::chrono::steady_clock::now() + patience;
         while (!shared_->settled() && std::chrono::steady_clock::now() < give_up)
             shared_->changed.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds{1});
@@ -80,7 +81,7 @@ public:
 
     friend bool operator==(const manual_clock& a, const manual_clock& b) noexcept { return a.shared_ == b.shared_; }
 
-    /// Longest real time that advance() waits for those it has woken.
+    /// The longest real time that advance() waits for the threads that it has woken.
     static constexpr duration patience = std::chrono::milliseconds{500};
 
 private:
@@ -89,7 +90,7 @@ private:
         std::weak_ptr<const void> lifetime;
         std::thread::id thread{};
         time_point until{};
-        std::uint64_t wakes_seen = 0;  // when it fell asleep; more since then mean that it is about to get up
+        std::uint64_t wakes_seen = 0;  // when it fell asleep; if there are more now, it is about to run
         bool asleep = false;
         bool given_up = false;  // took too long once, and has not come back since
     };
@@ -97,8 +98,8 @@ private:
     struct shared {
         std::mutex mutex;
         std::condition_variable changed;
-        time_point now{std::chrono::hours{1}};  // not the epoch, so that a default-made time_point is never "now"
-        std::vector<sleeper> sleepers;          // all who ever waited and are alive, awake or not
+        time_point now{std::chrono::hours{1}};  // not the epoch, so that a default-constructed time_point is never "now"
+        std::vector<sleeper> sleepers;          // all that ever waited and still exist, awake or not
 
         sleeper& entry_of(waker& w)
         {

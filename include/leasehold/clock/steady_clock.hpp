@@ -14,23 +14,23 @@
 
 namespace leasehold::inline v0 {
 
-/// The system's monotonic clock, the one that goes on while the host is suspended. The default.
+/// The system's monotonic clock that keeps counting while the host is suspended. The default.
 ///
-/// On Linux that is CLOCK_BOOTTIME: std::chrono::steady_clock stands still in a suspend while the store's clock goes on,
-/// so a holder that wakes up would go on believing. Elsewhere, and on a Linux that refuses CLOCK_BOOTTIME when it is read
-/// first, it is std::chrono::steady_clock.
+/// On Linux that is CLOCK_BOOTTIME. std::chrono::steady_clock would stop during a suspend while the store's clock keeps
+/// counting, so a holder that wakes up would believe for too long. Elsewhere, and on a Linux that refuses CLOCK_BOOTTIME at
+/// the first reading, it is std::chrono::steady_clock.
 class steady_clock {
 public:
     /// See lease_clock.
     [[nodiscard]] time_point now() const noexcept
     {
 #if defined(__linux__)
-        // Decided once: the two clocks may be hours apart, and a change between them would end terms or revive them.
+        // Decide once: the two clocks may be hours apart, and a change between them would end terms or revive them.
         static const bool counts_suspends = read_boot_time().tv_sec >= 0;
         if (counts_suspends)
             if (const std::timespec t = read_boot_time(); t.tv_sec >= 0)
                 return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec}};
-        // A clock that fails later must not stand still either: nothing would ever end.
+        // If the clock fails later, the time must still advance, or no term would ever end.
 #endif
         return time_point{std::chrono::duration_cast<duration>(std::chrono::steady_clock::now().time_since_epoch())};
     }
@@ -42,20 +42,20 @@ public:
             w.wait();
             return true;
         }
-        // Sleeps stand still in a suspend even where now() does not, so that a long one is cut: the sleeper is late by
-        // one slice at most after the host has woken.
+        // A sleep stops during a suspend even if now() does not. So a long sleep is cut into slices: after the host has
+        // woken, the sleeper is late by one slice at most.
         const time_point from = now();
         return w.wait_for(t > from ? std::min<duration>(t - from, longest_sleep) : duration::zero());
     }
 
     friend bool operator==(const steady_clock&, const steady_clock&) noexcept { return true; }
 
-    /// Longest sleep in one piece.
+    /// The longest sleep in one piece.
     static constexpr duration longest_sleep = std::chrono::milliseconds{500};
 
 #if defined(__linux__)
 private:
-    // Negative seconds where the kernel, a sandbox or an emulator refuses.
+    // Returns negative seconds if the kernel, a sandbox or an emulator refuses.
     static std::timespec read_boot_time() noexcept
     {
         std::timespec t{};

@@ -13,19 +13,19 @@
 
 namespace leasehold::inline v0 {
 
-/// What one thread sleeps on and others wake: a wake is kept until it is taken, so it can't be missed.
+/// One thread sleeps on it, and others wake that thread. A wake is kept until a wait takes it, so it can't be missed.
 ///
-/// Thread safety: wake() from any thread; the waits from one thread at a time. Lifetime: it must outlive both.
+/// Thread safety: any thread may call wake(); one thread at a time may wait. Lifetime: it must outlive all these calls.
 class waker {
 public:
     waker() = default;
     waker(const waker&) = delete;
     waker& operator=(const waker&) = delete;
 
-    /// Makes the wait that is under way return, or the next one. Several wakes before a wait are one.
+    /// Makes the current wait return, or else the next one. Several wakes before a wait count as one.
     void wake() noexcept
     {
-        // Notified under the lock: the sleeper may destroy this object as soon as it has seen the wake.
+        // Notify under the lock: the sleeper may destroy this object as soon as it has seen the wake.
         const std::lock_guard lock{mutex_};
         woken_ = true;
         ++wakes_;
@@ -40,10 +40,10 @@ public:
         woken_ = false;
     }
 
-    /// Sleeps until woken, at most this long; true when it took a wake.
+    /// Sleeps until woken, at most this long; true if it took a wake.
     bool wait_for(duration at_most)
     {
-        // An hour at a time keeps the sum below from overflowing; waits may end early anyhow.
+        // At most an hour at a time, so that the sum below does not overflow; a wait may end early in any case.
         const duration slice = std::min<duration>(at_most, std::chrono::hours{1});
         std::unique_lock lock{mutex_};
         if (slice > duration::zero())
@@ -67,7 +67,7 @@ public:
         return woken_;
     }
 
-    /// Expires when the waker is destroyed: for clocks that remember who waits. May throw std::bad_alloc.
+    /// Expires when the waker is destroyed: for clocks that remember their waiting threads. May throw std::bad_alloc.
     [[nodiscard]] std::weak_ptr<const void> lifetime()
     {
         const std::lock_guard lock{mutex_};

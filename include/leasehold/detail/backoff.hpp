@@ -9,11 +9,11 @@
 
 namespace leasehold::inline v0::detail {
 
-// Pauses between tries: from the shortest, twice as long each time, to the longest; each is cut by up to a half by chance, so
-// that those who began together do not come back together.
+// Pauses between attempts. They double from the shortest to the longest. Each is shortened by up to a half at random, so
+// that callers that began at the same time do not all come back at the same time.
 class backoff {
 public:
-    // `seed` makes the chance: a different one for each who tries.
+    // `seed` makes the pauses random: use a different one for each caller.
     constexpr backoff(duration shortest, duration longest, std::uint64_t seed) noexcept
         : shortest_{shortest}, longest_{longest}, pause_{std::min(shortest, longest)}, random_{seed | 1U}
     {
@@ -29,7 +29,7 @@ public:
         return pause - pause / 2 / 1024 * static_cast<int>(random_ & 1023U);
     }
 
-    // From the shortest again.
+    // Starts again with the shortest pause.
     constexpr void reset() noexcept { pause_ = std::min(shortest_, longest_); }
 
 private:

@@ -16,25 +16,26 @@
 #include <cstdint>
 #include <string_view>
 
-// What a candidate decides: pure functions of what happened and what time it is, without I/O, threads or a clock.
+// What a candidate decides: pure functions of past events and the time, without I/O, threads or a clock.
 namespace leasehold::inline v0::detail {
 
 struct election_pacing {
     duration retry_min{};
     duration retry_max{};
     duration cooldown{};
-    duration look_every = duration::max();  // at the store, for who leads; max: never
+    duration look_every = duration::max();  // how often to ask the store who leads; max: never
 };
 
-// How long to stay out where nothing else was said: another candidate sleeps up to the store's longest pause where nobody wakes
-// it, and needs some time for its attempt then.
+// The default cooldown. If nobody wakes another candidate, it sleeps up to the store's longest pause, and then needs some
+// time for its attempt.
 constexpr duration cooldown_for(const poll_pauses& others) noexcept
 {
     constexpr duration for_an_attempt = std::chrono::milliseconds{100};
     return std::min<duration>(others.longest, std::chrono::hours{1}) + for_an_attempt;
 }
 
-// The rule that these break, in words, or nullptr. Less than a millisecond would be a busy loop while the store is down.
+// The rule that this pacing breaks, in words, or nullptr. Less than a millisecond would be a busy loop while the store is
+// down.
 constexpr const char* broken_rule(const election_pacing& pacing) noexcept
 {
     if (pacing.retry_min < std::chrono::milliseconds{1}) return "leader_election_options: retry_min must be at least 1 ms";
@@ -56,7 +57,7 @@ struct election_step {
 
 class election_machine {
 public:
-    // `seed` makes the chance of the pauses: different for each candidate.
+    // `seed` makes the pauses random: use a different one for each candidate.
     election_machine(const election_pacing& pacing, std::uint64_t seed) noexcept
         : pacing_{pacing}, retry_{pacing.retry_min, pacing.retry_max, seed}
     {
@@ -92,12 +93,12 @@ public:
         retry_.reset();
     }
 
-    // `now`: when the lease was released, or over.
+    // `now`: when the lease was released, or ended.
     void stepped_down(time_point now, step_down_reason why) noexcept
     {
         assert(leading_);
         leading_ = false;
-        // Who gave it up means somebody else to have it; whoever lost it campaigns at once.
+        // A candidate that gave up the lease leaves it to others for a while; one that lost it campaigns at once.
         const bool gave_up = why == step_down_reason::returned || why == step_down_reason::resigned;
         out_until_ = gave_up ? after(now, pacing_.cooldown) : now;
     }
@@ -114,7 +115,7 @@ private:
     bool leading_ = false;
 };
 
-// What was true when the function that leads had ended, before the release.
+// The state when the function that leads had ended, before the release.
 struct end_of_leading {
     bool threw = false;
     bool lease_over = false;      // without a release
@@ -131,16 +132,17 @@ constexpr step_down_reason reason_of(const end_of_leading& end) noexcept
     return end.stopping ? step_down_reason::stopped : step_down_reason::returned;
 }
 
-// Which leaders a candidate has been told of: each once.
+// The leaders that a candidate has reported, each only once.
 class leader_sightings {
 public:
-    // Whether a busy answer, which has the holder's token or 0, may be about a leader not told of yet: then the store is asked.
+    // Whether a busy answer, which has the holder's token or 0, may be about a leader that was not reported yet. If so, the
+    // caller asks the store.
     [[nodiscard]] bool may_be_news(fencing_token of_holder) const noexcept
     {
         return of_holder == fencing_token{} || of_holder != last_;
     }
 
-    // Whether to tell of this holder; true once for each of its terms. `self` is no news to itself.
+    // Whether to report this holder; true once for each of its terms. Never true for `self`.
     bool is_news(const lease_record& holder, std::string_view self) noexcept
     {
         if (holder.token == last_) return false;

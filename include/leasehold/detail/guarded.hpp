@@ -9,8 +9,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// Runs `f`, which reports in `ec`; an exception from it becomes an error code too. For the forms that do not throw, and
-// for the library's own threads, which have nobody to throw to.
+// Runs `f`, which reports errors in `ec`, and turns its exceptions into error codes too. For the forms that do not throw,
+// and for the library's own threads, in which nothing catches exceptions.
 template <class Function>
 void guarded([[maybe_unused]] std::error_code& ec, Function&& f) noexcept
 {

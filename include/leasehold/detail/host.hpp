@@ -19,7 +19,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// Empty where the host has no name or the platform no way to ask.
+// Empty if the host has no name, or if the platform has no call for it.
 inline std::string host_name()
 {
 #if defined(_WIN32)
@@ -59,7 +59,7 @@ inline std::string random_hex()
     return text;
 }
 
-// What people may read of a host's name: ASCII, without blanks.
+// The readable part of a host's name: ASCII without blanks.
 inline std::string host_prefix()
 {
     std::string host = host_name();
@@ -68,8 +68,8 @@ inline std::string host_prefix()
     return host;
 }
 
-// An owner that no other object has, in this process, a child of fork(), or on another host: whatever people are to read in
-// front, cut so that the whole fits an owner, and 128 random bits behind.
+// An owner that no other object has, in this process, in a child of fork(), or on another host. It begins with `readable`,
+// cut so that the whole fits into an owner, and ends with 128 random bits.
 inline std::string unique_owner(std::string_view readable)
 {
     const std::string unique = random_hex();

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <type_traits>
 
-// What follows the name in the making of a lease, in any order: the concepts tell it apart.
+// The constructor arguments of a lease after its name, in any order: the concepts tell them apart.
 namespace leasehold::inline v0::detail {
 
 template <class T>
@@ -27,11 +27,11 @@ concept bare_ttl = is_chrono_duration<T> && std::convertible_to<T, duration>;
 template <class T>
 concept durations_of_lease = std::same_as<T, lease_terms> || bare_ttl<T>;
 
-// How many things of a lease `T` could be. More than one would be a guess.
+// How many roles in a lease `T` could have. More than one is ambiguous.
 template <class T>
 inline constexpr int roles_of = int{durations_of_lease<T>} + int{lease_clock<T>} + int{owner_id<T>} + int{renew_policy<T>};
 
-// What a lease can be made of.
+// A type that can be an argument of a lease's constructor.
 template <class T>
 concept lease_option = roles_of<std::remove_cvref_t<T>> == 1;
 
@@ -63,7 +63,7 @@ template <class Role, class Default, class First, class... Rest>
 struct option_type<Role, Default, First, Rest...>
     : std::conditional<Role::template has<First>, First, typename option_type<Role, Default, Rest...>::type> {};
 
-// The type that stands in this role, or the default.
+// The option type that has this role, or the default.
 template <class Role, class Default, class... Options>
 using option_t = typename option_type<Role, Default, std::remove_cvref_t<Options>...>::type;
 
@@ -71,12 +71,12 @@ template <class... Options>
 inline constexpr bool each_once = count_of<role_of_durations, Options...> <= 1 && count_of<role_of_clock, Options...> <= 1 &&
                                   count_of<role_of_owner_id, Options...> <= 1 && count_of<role_of_renew_policy, Options...> <= 1;
 
-// The option that stands in this role, or a default-made one.
+// The option that has this role, or a default-constructed one.
 template <class Role, class Wanted, class... Options>
 Wanted pick(const Options&... options)
 {
     if constexpr (count_of<Role, Options...> == 0) {
-        static_assert(std::default_initializable<Wanted>, "give the lease an object of each policy that cannot be made by default");
+        static_assert(std::default_initializable<Wanted>, "give the lease an object of each policy that can't be default-constructed");
         return Wanted{};
     }
     else {

@@ -12,8 +12,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// What a terminal or a log acts on instead of showing it, or shows as nothing: controls (C0, DEL, C1), line and paragraph
-// separators, bidirectional marks, and Unicode's default-ignorable characters.
+// A character that a terminal or a log obeys instead of showing, or that is invisible: controls (C0, DEL, C1), line and
+// paragraph separators, bidirectional marks, and Unicode's default-ignorable characters.
 constexpr bool is_hidden(char32_t c) noexcept
 {
     struct range {
@@ -25,7 +25,7 @@ constexpr bool is_hidden(char32_t c) noexcept
         range{0x200B, 0x200F},   range{0x2028, 0x202E},   range{0x2060, 0x206F},   range{0x3164, 0x3164},
         range{0xFE00, 0xFE0F},   range{0xFEFF, 0xFEFF},   range{0xFFA0, 0xFFA0},   range{0xFFF0, 0xFFFB},
         range{0x1BCA0, 0x1BCA3}, range{0x1D173, 0x1D17A}, range{0xE0000, 0xE0FFF}};
-    if ((c & 0xFFFEU) == 0xFFFEU) return true;  // no characters
+    if ((c & 0xFFFEU) == 0xFFFEU) return true;  // noncharacters
     return std::any_of(hidden.begin(), hidden.end(), [c](const range& each) { return each.first <= c && c <= each.last; });
 }
 
@@ -37,8 +37,8 @@ inline void append_hexadecimal(std::string& to, char32_t value, int least_digits
     to.append(digits.data() + begin, digits.size() - begin);
 }
 
-// The text on one line, as UTF-8, with nothing in it that is hidden: \n, \r, \t, \u{202e} for other hidden characters, \xff
-// for bytes that are not UTF-8. A backslash stays as it is, so what is printable already is not changed.
+// The text on one line, as UTF-8, without hidden characters: it shows \n, \r, \t, \u{202e} for other hidden characters, and
+// \xff for bytes that are not UTF-8. A backslash is not changed, so printable text stays the same.
 inline std::string printable(std::string_view text)
 {
     std::string result;

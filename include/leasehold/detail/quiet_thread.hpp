@@ -12,8 +12,9 @@
 
 namespace leasehold::inline v0::detail {
 
-// Starts every thread of the library, so that none takes a signal that was sent to the program: its handlers are for its own
-// threads. Signals that a thread causes itself stay as they are, for crash handlers, sandboxes and profilers.
+// Starts every thread of the library. The thread blocks the signals that are sent to the program, since their handlers are
+// for the program's own threads. It does not block signals that it causes itself, for crash handlers, sandboxes and
+// profilers.
 template <class Function>
 std::thread quiet_thread(Function&& function)
 {

@@ -19,8 +19,8 @@ struct lock_target {
     friend bool operator==(const lock_target&, const lock_target&) = default;
 };
 
-// A name that a thread has locked. All of a process are linked, so that a thread that would wait for itself is told; and one in
-// std::lock() of two leases of one name, which would go from one to the other for ever.
+// A name that a thread has locked. All such names of a process are linked, to detect a thread that would wait for itself,
+// and a thread in std::lock() of two leases of one name, which would try one and the other for ever.
 class locked_name {
 public:
     locked_name(const lock_target& of, const void* thread) : of_{of}, thread_{thread}
@@ -35,7 +35,7 @@ public:
 
     [[nodiscard]] const void* thread() const noexcept { return thread_; }
 
-    // The lease by which this thread holds the target, if it does: told by its locks.
+    // The lease by which this thread holds the target, or nullptr; identified by its locks.
     static const void* holder_of(const lock_target& target, const void* thread)
     {
         registry& all = instance();
@@ -46,8 +46,8 @@ public:
         return found == all.names.end() ? nullptr : (*found)->owner();
     }
 
-    // Whether this thread, which tries the target by `tried`, goes from one lease of the name to another and back, each of which
-    // is in the way of the other.
+    // Whether this thread, which tries the target by `tried`, alternates between two leases of the name, each of which
+    // blocks the other.
     static bool goes_in_circles(const lock_target& target, const void* thread, const void* tried)
     {
         struct conflict {
@@ -66,7 +66,7 @@ public:
     }
 
 protected:
-    // To be called by the destructor of what is derived, before the guard goes.
+    // To be called by the destructor of the derived class, before the guard is destroyed.
     void unlink() noexcept
     {
         registry& all = instance();
@@ -85,7 +85,7 @@ private:
 
     static registry& instance()
     {
-        // Never destroyed: leases in static objects may outlive any order of destruction.
+        // Never destroyed, since leases in static objects may be destroyed later.
         static registry& all = *new registry;
         return all;
     }
@@ -98,8 +98,8 @@ private:
     std::list<locked_name*>::iterator position_;
 };
 
-// The guards that the lock() of one lease keeps, one for each thread: a thread whose lock was lost, and is locked by another one
-// since, unlocks its own.
+// The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has
+// locked the lease since, each thread unlocks its own guard.
 template <class Guard, class Threads>
 class thread_locks {
 public:
@@ -111,7 +111,7 @@ public:
 
     [[nodiscard]] bool goes_in_circles() const { return locked_name::goes_in_circles(of_, Threads::this_thread(), this); }
 
-    // May throw std::bad_alloc: `guard` is released then. What this thread had here before, and lost, is released too.
+    // May throw std::bad_alloc; `guard` is then released. Also releases a lost guard that this thread still had here.
     void keep(Guard guard)
     {
         Guard lost;
@@ -123,7 +123,8 @@ public:
         entries_.emplace_front(of_, this, std::move(guard));
     }
 
-    // Of this thread; of another one where it has none, since a lock may be handed from thread to thread. Empty where nobody has.
+    // Takes the guard of this thread, or else of another thread, since a lock may be passed from thread to thread. Empty if
+    // no thread has one.
     Guard take() noexcept
     {
         Guard taken;
@@ -137,7 +138,7 @@ public:
         return taken;
     }
 
-    // Empty where this thread has none. It stays where it is until this thread takes it, or the lease is destroyed.
+    // Empty if this thread has none. The reference is valid until this thread takes the guard, or the lease is destroyed.
     [[nodiscard]] const Guard& of_this_thread() const noexcept
     {
         static const Guard none;

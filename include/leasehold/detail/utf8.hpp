@@ -7,7 +7,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// Length of the valid UTF-8 sequence at the front of `text`, or 0 (RFC 3629: no overlong forms, no surrogates).
+// The length of the valid UTF-8 sequence at the front of `text`, or 0 (RFC 3629: no overlong forms, no surrogates).
 constexpr std::size_t utf8_sequence_length(std::string_view text) noexcept
 {
     const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };

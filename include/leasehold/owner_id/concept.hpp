@@ -7,15 +7,15 @@
 
 namespace leasehold::inline v0 {
 
-/// Says who holds.
+/// Names the owner.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
 /// | o.id() | convertible to std::string | non-empty UTF-8 up to max_owner_bytes (190) without NUL; called once, by the constructor of basic_lease, which refuses anything else with errc::invalid_owner; may throw |
 ///
-/// Two lease objects with the same text are the same owner to a store: it grants a new term to either while the other holds, so
-/// they do not exclude each other. Let the text be unique to one basic_lease object, as that of every model here is but
-/// fixed_owner_id and static_owner_id, which say what sharing one costs.
+/// For a store, two lease objects with the same text are the same owner: it grants a new term to either while the other
+/// holds, so they do not exclude each other. Make the text unique to one basic_lease object. All models here do so except
+/// fixed_owner_id and static_owner_id, whose comments say what sharing an owner costs.
 ///
 /// Minimal model:
 ///

@@ -9,17 +9,18 @@
 
 namespace leasehold::inline v0 {
 
-/// The owner is the text it is given: the one way to share an owner, on purpose.
+/// The owner is the given text, so that an owner can be shared on purpose.
 ///
-/// What it is for: a restarted process with the text of the one before it (a pod's name, a configured node) need not wait for
-/// the end of that one's term. It is granted a new term at once, with a new token, so that a fence tells the two apart.
-/// Its price: lease objects with one text do not exclude each other. Whoever attempts last is granted the name, and the other's
-/// term ends without a release: held() stays true there until its next renewal is refused or its deadline comes, so that both
-/// may believe for that long, and only the token keeps the older one from what is written to. Therefore the text must belong to
-/// one lease object at a time. All other owner ids of the library are unique to the object.
+/// Its purpose: a restarted process that uses the text of its predecessor (a pod's name, a configured node) need not wait
+/// for the end of the predecessor's term. It is granted a new term at once, with a new token, so that a fence tells the two
+/// apart. Its price: lease objects with one text do not exclude each other. The last attempt is granted the name, and the
+/// other object's term ends without a release. There held() stays true until its next renewal is refused or its deadline
+/// comes. Both may believe for that long, and only the token keeps the older one from writing. Therefore the text must
+/// belong to one lease object at a time. static_owner_id shares an owner too; all other owner ids of the library are unique
+/// to the object.
 class fixed_owner_id {
 public:
-    /// The owner; basic_lease checks it.
+    /// Takes the owner, which basic_lease checks.
     explicit fixed_owner_id(std::string owner) noexcept : owner_{std::move(owner)} {}
 
     /// See owner_id.

@@ -12,11 +12,11 @@
 
 namespace leasehold::inline v0 {
 
-/// Host, process and the thread that constructs the lease, for people who look for the process in a list, and 128 random
+/// Host, process and the thread that constructs the lease, so that people can find the process in a list, and 128 random
 /// bits, new at each call: "db1:4711:139872/8f0c...".
 ///
-/// Any two lease objects exclude each other, also on one thread, and where process ids come round again or are always 1.
-/// May throw what std::random_device throws where there is no source of random numbers.
+/// Any two lease objects exclude each other, also on one thread, and also if process ids are reused or are always 1.
+/// May throw what std::random_device throws if there is no source of random numbers.
 struct host_process_thread_owner_id {
     /// See owner_id.
     [[nodiscard]] std::string id() const
@@ -24,7 +24,7 @@ struct host_process_thread_owner_id {
         const std::size_t thread = std::hash<std::thread::id>{}(std::this_thread::get_id());
         const std::string where = ":" + std::to_string(detail::process_id()) + ":" + std::to_string(thread);
         const std::string host = detail::host_prefix();
-        // A long name of a host is cut, not what follows it.
+        // If the host's name is too long, cut the name, not the part after it.
         return detail::unique_owner((host.empty() ? "localhost" : host.substr(0, room_for_host)) + where);
     }
 

@@ -9,10 +9,10 @@
 
 namespace leasehold::inline v0 {
 
-/// The host's name, "localhost" where it has none, and 128 random bits, new at each call: "db1/8f0c...".
+/// The host's name, or "localhost" if it has none, and 128 random bits, new at each call: "db1/8f0c...".
 ///
-/// Any two lease objects exclude each other, also on one host. For an owner that a host's processes share see fixed_owner_id.
-/// May throw what std::random_device throws where there is no source of random numbers.
+/// Any two lease objects exclude each other, also on one host. For an owner that the processes of a host share, see
+/// fixed_owner_id. May throw what std::random_device throws if there is no source of random numbers.
 struct hostname_owner_id {
     /// See owner_id.
     [[nodiscard]] std::string id() const

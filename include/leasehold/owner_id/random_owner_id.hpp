@@ -9,10 +9,10 @@
 
 namespace leasehold::inline v0 {
 
-/// 128 random bits, new at each call, so unique to each basic_lease object; behind the host's name, where it has one, for
-/// people: "db1/8f0c...". The default.
+/// 128 random bits, new at each call, and so unique to each basic_lease object. They follow the host's name, if it has one,
+/// which is for people to read: "db1/8f0c...". The default.
 ///
-/// May throw what std::random_device throws where there is no source of random numbers.
+/// May throw what std::random_device throws if there is no source of random numbers.
 struct random_owner_id {
     /// See owner_id.
     [[nodiscard]] std::string id() const { return detail::unique_owner(detail::host_prefix()); }

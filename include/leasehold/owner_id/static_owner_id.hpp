@@ -6,13 +6,13 @@
 
 namespace leasehold::inline v0 {
 
-/// The owner is the text it is given, which is not copied: a literal, as a rule. For any lease; a fixed_owner_id without a heap.
+/// The owner is the given text, which is not copied: usually a literal. For any lease; a fixed_owner_id without a heap.
 ///
-/// Its price is that one's: lease objects with one text do not exclude each other. So give each task a text of its own, the
-/// same after each start: a task that was restarted is then granted a new term, with a new token, at once.
+/// It has the same price: lease objects with one text do not exclude each other. So give each task a text of its own that
+/// stays the same after a restart: a restarted task is then granted a new term, with a new token, at once.
 class static_owner_id {
 public:
-    /// The owner; it must outlive the object.
+    /// Takes the owner, which must outlive the object.
     constexpr explicit static_owner_id(const char* owner) noexcept : owner_{owner} {}
 
     /// See owner_id.

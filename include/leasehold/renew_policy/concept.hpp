@@ -10,14 +10,14 @@
 
 namespace leasehold::inline v0 {
 
-/// What a renew policy decides from. All times are the holder's monotonic ones.
+/// The input of a renew policy. All times are by the holder's monotonic clock.
 struct renewal_state {
-    duration granted{};    ///< how old the term was when it was last granted or extended (start of that attempt); 0 for the grant
-    duration ttl{};        ///< how long the store keeps it from there
+    duration granted{};    ///< age of the term when it was last granted or extended (start of that attempt); 0 for the grant
+    duration ttl{};        ///< how long the store keeps the term from then on
     unsigned attempt = 0;  ///< renewals that have failed since then without an answer
 };
 
-/// Says when to renew.
+/// Decides when to renew.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
@@ -29,19 +29,19 @@ struct renewal_state {
 ///         std::optional<lh::duration> next(lh::renewal_state s) const noexcept { return s.ttl / 2; }
 ///     };
 ///
-/// An instant at or after the deadline is as good as none: by then the term is over.
+/// An instant at or after the deadline has the same effect as none: by then the term is over.
 template <class P>
 concept renew_policy = std::copy_constructible<P> && requires(const P& p, renewal_state state) {
     { p.next(state) } -> std::same_as<std::optional<duration>>;
 };
 
-/// A policy that says of itself, by `static constexpr bool never_renews = true`, that next() never gives an instant.
+/// A policy whose next() never returns an instant, and which says so by `static constexpr bool never_renews = true`.
 template <class P>
 concept never_renewing_policy = renew_policy<P> && requires { requires P::never_renews; };
 
-/// Whether leases on this clock can have this policy: renewals in the background, and a loss that is signalled, need a clock
-/// that can be waited on (waitable_clock); a lease on any other has no_renewal, is renewed by guard.renew() alone, and its guard
-/// gives a stop token that can't be stopped.
+/// Whether leases on this clock can have this policy. Renewals in the background, and the signal of a loss, need a clock
+/// that can be waited on (waitable_clock). A lease on any other clock must have no_renewal: only guard.renew() renews it,
+/// and the stop token of its guard is never asked to stop.
 template <class P, class Clock>
 concept renew_policy_on_clock = renew_policy<P> && lease_clock<Clock> && (waitable_clock<Clock> || never_renewing_policy<P>);
 

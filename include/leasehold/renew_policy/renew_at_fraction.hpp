@@ -11,14 +11,14 @@
 
 namespace leasehold::inline v0 {
 
-/// Renews in the background when a fraction of the ttl has gone; the default, with a third.
+/// Renews in the background when a fraction of the ttl has passed; the default policy, with a third.
 ///
-/// A renewal that fails without an answer is tried again: after ttl/60, then twice as long each time, up to ttl/12, each
-/// pause cut by up to a half at random, so that many holders don't come back at once. With a third and the default margin
-/// that is 8 tries or more before the deadline.
+/// A renewal that fails without an answer is tried again after ttl/60. The pause doubles each time, up to ttl/12, and each
+/// pause is shortened by up to a half at random, so that many holders don't all come back at once. With a third and the
+/// default margin that makes 8 attempts or more before the deadline.
 class renew_at_fraction {
 public:
-    /// With a third.
+    /// Renews at a third of the ttl.
     constexpr renew_at_fraction() noexcept = default;
 
     /// Throws std::system_error with errc::invalid_terms unless 0 < numerator < denominator <= max_denominator.
@@ -31,7 +31,7 @@ public:
     /// See renew_policy.
     [[nodiscard]] constexpr std::optional<duration> next(renewal_state state) const noexcept
     {
-        // Divided first: a ttl of years times the numerator would overflow.
+        // Divide first: a ttl of years times the numerator would overflow.
         duration due = state.ttl / denominator_ * numerator_;
         duration pause = state.ttl / 60;
         for (unsigned failed = 1; failed <= std::min(state.attempt, max_counted_attempts); ++failed) {
@@ -41,14 +41,15 @@ public:
         return due;
     }
 
-    /// Largest denominator.
+    /// The largest denominator.
     static constexpr std::int64_t max_denominator = 1000;
 
 private:
     // More failures than this lie beyond any deadline.
     static constexpr unsigned max_counted_attempts = 64;
 
-    // A hash (Sebastiano Vigna's splitmix64), not a generator: the policy stays a pure function, which a simulation can replay.
+    // A hash (Sebastiano Vigna's splitmix64) and not a generator, so that the policy stays a pure function, which a
+    // simulation can replay.
     static constexpr int random_1024(duration granted, unsigned attempt) noexcept
     {
         std::uint64_t x = static_cast<std::uint64_t>(granted.count()) + attempt * 0x9E3779B97F4A7C15ULL;

@@ -10,12 +10,12 @@
 
 namespace leasehold::inline v0 {
 
-/// Renews like renew_at_fraction, but not any more once the term is older than `max`: a cap for work that hangs.
+/// Renews like renew_at_fraction, but no longer once the term is older than `max`: a limit for work that hangs.
 ///
 /// The term then runs to its deadline, at most one ttl after the last renewal, and its loss is signalled there.
 class renew_for {
 public:
-    /// Throws std::system_error with errc::invalid_terms when `max` is negative.
+    /// Throws std::system_error with errc::invalid_terms if `max` is negative.
     constexpr explicit renew_for(duration max, renew_at_fraction when = {}) : max_{max}, when_{when}
     {
         if (max < duration::zero()) detail::raise_invalid(errc::invalid_terms, "renew_for needs a duration that is not negative");

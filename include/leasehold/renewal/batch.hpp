@@ -19,14 +19,14 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// Renewals on their way together.
+/// Renewals that are sent in one call.
 struct renewal_batch {
     std::vector<term_renewal> renewals;
     std::vector<batch_answer> answers;
     std::vector<sent_renewal> sent;
     std::vector<watched_term*> of;
 
-    /// May throw std::bad_alloc; the rest doesn't then.
+    /// Makes room for `most` renewals, so that adding them does not throw. May throw std::bad_alloc.
     explicit renewal_batch(std::size_t most)
     {
         renewals.reserve(most);
@@ -36,8 +36,8 @@ struct renewal_batch {
     }
 };
 
-/// Sends the renewals of terms of one store in one call. Each term's time counts from before the call; each takes its own
-/// answer, or goes on trying inside its time where there is none. Does I/O.
+/// Sends the renewals of terms of one store in one call. Each term's time counts from before the call. Each term gets its
+/// own answer; without an answer it keeps trying within its time. Does I/O.
 template <batching_store Store, lease_clock Clock>
 void renew_as_batch(Store& store, const Clock& clock, std::span<const std::shared_ptr<watched_term>> terms)
 {

@@ -14,8 +14,8 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// A binary heap of terms by their next instant, each at most once; a term knows its place, so that it can be moved or
-/// taken out without a search. All operations O(log n); allocates only when it grows. Not thread-safe.
+/// A binary heap of terms by their next instant, each at most once. A term knows its place, so it can be moved or removed
+/// without a search. All operations take O(log n); it allocates only when it grows. Not thread-safe.
 class deadline_heap {
 public:
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
@@ -27,7 +27,7 @@ public:
         if (terms > heap_.capacity()) heap_.reserve(std::max(terms, 2 * heap_.capacity()));
     }
 
-    /// Queues `term` for `at`, or moves it there. From `early_from` on each_early() has it.
+    /// Queues `term` for `at`, or moves it there. From `early_from` on, each_early() returns it.
     void put(std::shared_ptr<watched_term> term, time_point at, time_point early_from = time_point::max())
     {
         if (term->heap_index_ == watched_term::not_queued) {
@@ -43,15 +43,16 @@ public:
 
     std::shared_ptr<watched_term> take_first() { return take(0); }
 
-    /// How much sooner than its instant the first could have gone; zero where it couldn't.
+    /// How much earlier than its instant the first term could have gone; zero if it couldn't.
     [[nodiscard]] duration first_lead() const noexcept
     {
         if (heap_.empty() || heap_.front().term->early_from_ >= heap_.front().at) return duration::zero();
         return heap_.front().at - heap_.front().term->early_from_;
     }
 
-    /// Calls take(term) for up to `most` terms with an instant up to `until` that may go early since `now` or before; they stay
-    /// where they are, and come no more until they are put again. Looks at what lies before `until` only: O(that).
+    /// Calls take(term) for up to `most` terms with an instant up to `until` that may go early since `now` or before. The
+    /// terms stay in the heap, but are not taken again until they are put again. Looks only at terms before `until`, and is
+    /// linear in them.
     template <class Take>
     void each_early(time_point now, time_point until, std::size_t most, Take take)
     {
@@ -76,7 +77,7 @@ private:
         std::shared_ptr<watched_term> term;
     };
 
-    // The part of a heap up to some instant is a tree that begins at its top: this walks it in preorder.
+    // The part of a heap up to some instant is a tree with the same root: this walks it in preorder.
     template <class Within>
     std::size_t next_of_top(std::size_t i, Within within) const
     {

@@ -25,21 +25,22 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// The threads behind all guards of one store: a watchdog, which decides and never waits; a signaller, which runs stop callbacks;
-/// and workers, which do the renewals; of a batching_store those together that are due together, or soon (see gathering.hpp).
+/// The threads behind all guards of one store: a watchdog, which decides and never waits; a signaller, which runs stop
+/// callbacks; and workers, which send the renewals. For a batching_store they send renewals that are due at the same time,
+/// or soon, together (see gathering.hpp).
 ///
-/// A loss is found out by the watchdog alone, so that it is known on time also while every worker hangs in a call. Stop callbacks
-/// run one after another on the signaller and nowhere else: one that is slow delays those after it, and no renewal.
-/// Thread safety: all functions from any thread. Lifetime: destroyed by the last lease that uses it; waits then for
-/// renewals under way, which the store bounds by its call timeout, and for stop callbacks.
+/// Only the watchdog detects losses, so they are known on time even while every worker hangs in a call. Stop callbacks
+/// run one after another on the signaller and nowhere else: a slow callback delays the callbacks after it, but no renewal.
+/// Thread safety: any thread may call any function. Lifetime: the last lease that uses it destroys it, and then waits for
+/// current renewals, which the store bounds by its call timeout, and for stop callbacks.
 template <waitable_clock Clock>
 class engine {
 public:
-    /// Most threads that renew; each further one starts when those before are kept waiting. Two can hang for one lease, in the
-    /// renewal of a term that was lost and in that of the next.
+    /// The largest number of workers. Another worker starts when jobs have to wait. Two workers can hang for one lease: one
+    /// in the renewal of a lost term, the other in that of the next term.
     static constexpr std::size_t workers_max = 3;
 
-    /// Starts the watchdog, the signaller and one worker. Throws std::system_error when there is no thread to be had.
+    /// Starts the watchdog, the signaller and one worker. Throws std::system_error if a thread can't be started.
     explicit engine(Clock clock) : shared_{std::make_shared<shared>(std::move(clock))}
     {
         shared_->start(threads_);
@@ -67,12 +68,12 @@ public:
         --shared_->enrolled;
     }
 
-    /// Has term->step() called at `at` or earlier; and term->step_early(), when others renew between `early_from` and `at`. To be
-    /// called under the lock that these take.
+    /// Makes the engine call term->step() at `at` or earlier, and term->step_early() if others renew between `early_from`
+    /// and `at`. To be called under the lock that these functions take.
     void schedule(std::shared_ptr<watched_term> term, time_point at, time_point early_from = time_point::max()) noexcept
     {
-        // A wake that comes too early costs little: step() looks at the clock and schedules the next. So a lease that is
-        // taken and released in a loop touches the shared queue once in a while only.
+        // A wake that comes too early costs little: step() reads the clock and schedules the next wake. So a lease that is
+        // acquired and released in a loop seldom touches the shared queue.
         if (at == time_point::max() || term->wakes_at() <= at) return;
         bool first = false;
         {
@@ -83,7 +84,7 @@ public:
         if (first) shared_->watchdog.to_wake.wake();
     }
 
-    /// Has term->signal() called, soon.
+    /// Makes the engine call term->signal() soon.
     void signal(std::shared_ptr<watched_term> term) noexcept
     {
         {
@@ -96,7 +97,7 @@ public:
 private:
     using background = threading<Clock>;
 
-    // One of the threads. It sleeps on the clock, so that a clock that is turned by hand knows when it has nothing more to do.
+    // One of the threads. It sleeps on the clock, so that a manual clock knows when the thread has nothing more to do.
     struct sleeper {
         typename background::thread thread;
         waker to_wake;
@@ -105,7 +106,7 @@ private:
 
     struct shared;
 
-    // Stops and joins what it has started, also when its owner's constructor fails half way.
+    // Stops and joins the threads that it has started, even if its owner's constructor fails half way.
     struct threads {
         threads() = default;
         threads(const threads&) = delete;
@@ -131,8 +132,7 @@ private:
         std::shared_ptr<shared> runs;
     };
 
-    // Apart from the engine, so that an engine destroyed by one of its own threads (in a stop callback) leaves them
-    // something to finish on.
+    // A separate object, which outlives an engine that one of its own threads destroys (in a stop callback).
     struct shared : std::enable_shared_from_this<shared> {
         explicit shared(Clock c) : clock{std::move(c)} {}
 
@@ -148,7 +148,7 @@ private:
         template <class Loop>
         void run(sleeper& on, Loop loop)
         {
-            clock.wait_until(on.to_wake, clock.now());  // doesn't wait: makes the thread known to a manual clock
+            clock.wait_until(on.to_wake, clock.now());  // doesn't wait, but makes the thread known to a manual clock
             on.thread = background::start([s = this->shared_from_this(), loop] { loop(*s); });
         }
 
@@ -192,7 +192,7 @@ private:
             }
         }
 
-        // What has been staged since workers were told: they wait for all that is due, to send it together.
+        // The jobs staged since workers were last told. The workers wait for all that is due, to send it together.
         struct gathering {
             std::size_t terms = 0;
             std::size_t most = 1;
@@ -216,7 +216,7 @@ private:
             ++gathered.terms;
         }
 
-        // Those that are due soon go along.
+        // Adds the terms that are due soon.
         void gather_early(gathering& gathered)
         {
             std::error_code without;
@@ -261,7 +261,7 @@ private:
                 if (room < batch_limit) {
                     room = batch_limit;
                     lock.unlock();
-                    std::error_code without;  // then in smaller batches, or one by one
+                    std::error_code without;  // without memory: in smaller batches, or one by one
                     detail::guarded(without, [&] { together.reserve(most_together(company::many, room)); });
                     lock.lock();
                     continue;
@@ -269,7 +269,7 @@ private:
                 std::shared_ptr<watched_term> first = jobs.pop();
                 --published;
                 fill_batch(*first, together);
-                // This one may hang in its call. What is left must not wait for it.
+                // This worker may hang in its call. The remaining jobs must not wait for it.
                 if (published != 0 && !jobs.empty()) call_worker();
                 lock.unlock();
                 renew(std::move(first), together);
@@ -277,7 +277,7 @@ private:
             }
         }
 
-        // Those that come next for the same store, as far as they may go together; one place is kept for `first`.
+        // Takes the next jobs of the same store, as far as they may go together; one place is kept for `first`.
         void fill_batch(const watched_term& first, std::vector<std::shared_ptr<watched_term>>& others)
         {
             const void* const kind = first.batch_kind();
@@ -293,7 +293,7 @@ private:
         {
             if (others.empty()) return first->renew();
             others.push_back(std::move(first));
-            std::error_code without;  // memory: nothing has been sent then
+            std::error_code without;  // without memory, nothing has been sent
             detail::guarded(without, [&] { others.back()->renew_together(others); });
             if (without)
                 for (const auto& each : others) each->renew();
@@ -308,7 +308,7 @@ private:
                     std::shared_ptr<watched_term> lost = signals.pop();
                     lock.unlock();
                     lost->signal();
-                    lost.reset();  // perhaps the last of the lease
+                    lost.reset();  // may destroy the lease's last shared state, so not under the lock
                     lock.lock();
                 }
                 else if (stopping) {
@@ -322,7 +322,8 @@ private:
             }
         }
 
-        // Under the mutex. One that is called is not idle any more, or it would be called twice and another one not at all.
+        // To be called under the mutex. A worker that was called is no longer idle; otherwise it could be called twice, and
+        // another one not at all.
         void call_worker() noexcept
         {
             for (sleeper& worker : workers) {
@@ -332,7 +333,7 @@ private:
                 return;
             }
             if (worker_count == workers_max || stopping) return;
-            // With one worker at work, to have no second is slower but no failure.
+            // If one worker runs, the lack of a second is slower, but not a failure.
             std::error_code ignored;
             detail::guarded(ignored, [this] { add_worker(); });
         }
@@ -351,8 +352,8 @@ private:
         deadline_heap queue;
         job_queue jobs;
         signal_queue signals;
-        std::size_t published = 0;    // how many jobs the workers may take; the rest is still being gathered
-        std::size_t batch_limit = 1;  // of the store, as it said last
+        std::size_t published = 0;    // how many jobs the workers may take; the others are still being gathered
+        std::size_t batch_limit = 1;  // the store's last batch_size()
         std::size_t enrolled = 0;
         std::size_t worker_count = 0;
         std::array<sleeper, workers_max> workers;

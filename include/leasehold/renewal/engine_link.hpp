@@ -13,7 +13,7 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// A term's way to the engine that watches it. Not thread-safe.
+/// A term's link to the engine that watches it. Not thread-safe.
 template <lease_clock Clock>
 class engine_link {
 public:
@@ -39,7 +39,7 @@ public:
         if (engine_) engine_->signal(std::move(term));
     }
 
-    /// May wait for the engine's threads, when this was the last link.
+    /// May wait for the engine's threads, if this was the last link.
     void disconnect(const watched_term& term) noexcept
     {
         if (!engine_) return;
@@ -51,8 +51,8 @@ private:
     std::shared_ptr<engine<Clock>> engine_;
 };
 
-/// On a clock that can't be waited on nothing happens in the background: held() and remaining() read the clock, no loss is
-/// signalled.
+/// On a clock that can't be waited on, nothing happens in the background: held() and remaining() read the clock, but no loss
+/// is signalled.
 template <lease_clock Clock>
     requires(!waitable_clock<Clock>)
 class engine_link<Clock> {

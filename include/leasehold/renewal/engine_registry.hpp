@@ -13,8 +13,8 @@ namespace leasehold::inline v0::renewal {
 
 /// The engine that serves this store's leases on this clock: the running one, or a new one.
 ///
-/// Kept apart from stores, so that a user's store needs to know nothing of threads. It lives as long as a lease uses it.
-/// May throw std::bad_alloc, and std::system_error when there is no thread to be had.
+/// It is separate from stores, so that a user's store needs to know nothing of threads. It lives as long as a lease uses it.
+/// May throw std::bad_alloc, and std::system_error if a thread can't be started.
 template <waitable_clock Clock>
 std::shared_ptr<engine<Clock>> engine_for(const void* store, const Clock& clock)
 {
@@ -27,7 +27,7 @@ std::shared_ptr<engine<Clock>> engine_for(const void* store, const Clock& clock)
         std::mutex mutex;
         std::vector<entry> entries;
     };
-    // Never destroyed: leases in static objects may outlive any order of destruction.
+    // Never destroyed, since leases in static objects may be destroyed later.
     static registry& known = *new registry;
 
     const std::lock_guard lock{known.mutex};

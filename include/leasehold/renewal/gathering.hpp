@@ -8,26 +8,27 @@
 #include <cstddef>
 #include <cstdint>
 
-// Which renewals go to a batching_store together: pure functions, no terms and no threads.
+// Decides which renewals go to a batching_store together: pure functions, without terms and threads.
 namespace leasehold::inline v0::renewal {
 
-/// Most renewals in one call, whatever the store says: an answer is to come while others are still in time.
+/// The largest number of renewals in one call, whatever the store says: the answer must come while other terms are still in
+/// time.
 inline constexpr std::size_t max_batch = 1000;
 
-/// How much company a renewal is sent in. More is cheaper, but one call that hangs, or one row that somebody has locked, takes
-/// all of them with it.
+/// How many other renewals may share a renewal's call. More is cheaper, but one call that hangs, or one locked row, affects
+/// all of them.
 enum class company : std::uint8_t { none, some, many };
 
-/// Of a term that has `left` until its deadline, and had `planned` left when its first renewal was due. A call in company takes
-/// half of the time left at most (see time_in_company), so what comes back from it without an answer has less company next, and
-/// then none.
+/// The company for a term that has `left` until its deadline, and had `planned` left when its first renewal was due. A
+/// shared call takes at most half of the time left (see time_in_company). So a renewal that comes back from it without an
+/// answer shares its next call with fewer others, and the one after with none.
 constexpr company company_of(duration left, duration planned) noexcept
 {
     if (left >= planned / 4 * 3) return company::many;
     return left >= planned / 8 * 3 ? company::some : company::none;
 }
 
-/// How many renewals one call may have, where the store takes `limit`.
+/// How many renewals one call may have if the store takes `limit`.
 constexpr std::size_t most_together(company with, std::size_t limit) noexcept
 {
     const std::size_t many = std::min(limit, max_batch);
@@ -35,14 +36,15 @@ constexpr std::size_t most_together(company with, std::size_t limit) noexcept
     return with == company::some ? std::max<std::size_t>(many / 16, 1) : 1;
 }
 
-/// How long a call may take whose terms have at least `left` until their deadlines.
+/// How long a call may take if its terms have at least `left` until their deadlines.
 constexpr duration time_in_company(duration left) noexcept { return left / 2; }
 
-/// How much sooner than planned a renewal may go, to go along with others. `pause` lies between what happened last and the
-/// renewal. At most an eighth more renewals come of it, and only until the terms have found each other: what has gone together
-/// once is due together ever after.
+/// How much earlier than planned a renewal may go, to share a call with others. `pause` is the time between the last event
+/// and the renewal. This causes at most an eighth more renewals, and only at first: terms that have shared a call once are
+/// due together from then on.
 constexpr duration lead_of_first(duration pause) noexcept { return pause / 8; }
-/// The same for a renewal that is tried again. The pauses before are made different on purpose, for stores that can't batch.
+/// The same for a renewal that is tried again. The pauses before such renewals differ on purpose, for stores that can't
+/// batch.
 constexpr duration lead_of_retry(duration pause) noexcept { return pause / 2; }
 
 }  // namespace leasehold::inline v0::renewal

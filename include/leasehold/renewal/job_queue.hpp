@@ -13,7 +13,7 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// Terms whose renewal is to be sent, the earliest deadline first, each at most once. Not thread-safe.
+/// Terms whose renewal has to be sent, the earliest deadline first, each at most once. Not thread-safe.
 class job_queue {
 public:
     [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }

@@ -9,7 +9,7 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// Losses that are to be signalled: first in, first out, each at most once; linked through the terms, so that it never
+/// Losses that have to be signalled: first in, first out, each at most once. It links the terms themselves, so it never
 /// allocates. Not thread-safe.
 class signal_queue {
 public:
@@ -31,7 +31,7 @@ public:
         return term;
     }
 
-    // One by one: a chain of shared_ptr that is dropped whole recurses once per link.
+    // Release the terms one by one: destroying a whole chain of shared_ptr would recurse once per link.
     ~signal_queue()
     {
         while (!empty()) pop();

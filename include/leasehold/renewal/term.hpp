@@ -16,16 +16,16 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// One term, from its grant to its end: what its guard, the watchdog and a renewal under way share.
+/// One term, from its grant to its end: the state that its guard, the watchdog and a current renewal share.
 ///
-/// It belongs to its guard. The lease knows it while it is the newest; when it has been lost it is history, and nothing that
-/// is still to come of it, such as the answer to a renewal that hangs, touches a later term.
-/// Guarded by the mutex of its term_keeper, but that `deadline` and a constant `token` are read without.
+/// It belongs to its guard. The lease refers to it while it is the newest term. After a loss, nothing that still arrives for
+/// it, such as the answer to a renewal that hangs, can affect a later term. The mutex of its term_keeper guards it, except
+/// `deadline` and the constant `token`, which are read without the mutex.
 struct term {
     static constexpr time_point over = time_point::min();
 
-    /// Time to the deadline by `clock`; no lock, no I/O. Once it has been zero it stays so: a holder that was told of the
-    /// loss must not be told otherwise by a renewal whose answer was judged in time and published late.
+    /// Time to the deadline by `clock`; no lock, no I/O. Once it has been zero, it stays zero: a holder that has seen the
+    /// loss must not believe again because of a renewal whose answer was in time but published late.
     template <lease_clock Clock>
     [[nodiscard]] duration remaining(const Clock& clock) noexcept
     {
@@ -37,14 +37,14 @@ struct term {
         return until - now;
     }
 
-    /// What the last renewal failed with. A renewal that hangs at the deadline is a failure too: the term is lost to an outage.
+    /// The error of the last renewal. A renewal that hangs at the deadline is a failure too: the term is lost in an outage.
     [[nodiscard]] std::error_code renewal_error(time_point now) const noexcept
     {
         const bool unanswered = in_flight || machine.renewing();
         return !last_error && unanswered && now >= machine.deadline() ? make_error_code(errc::store_timeout) : last_error;
     }
 
-    /// As newly made, so that the next grant needs no memory. Nobody else may know the object.
+    /// Makes it like new, so that the next grant needs no memory. Nobody else may refer to the object.
     void reset() noexcept
     {
         deadline.store(over, std::memory_order_relaxed);
@@ -64,8 +64,8 @@ struct term {
     std::error_code last_error;
     time_point keep_closed_until{};
     std::optional<std::stop_source> stop;  // made when somebody asks for a token
-    bool loss_told = false;                // or is about to be: it is among its keeper's lost terms
-    std::shared_ptr<term> next_lost;       // links those
+    bool loss_told = false;                // or about to be signalled: the term is among its keeper's lost terms
+    std::shared_ptr<term> next_lost;       // links the keeper's lost terms
 };
 
 }  // namespace leasehold::inline v0::renewal

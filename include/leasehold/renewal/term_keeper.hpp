@@ -35,9 +35,9 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// Keeps the terms of one basic_lease: carries out what their term_machine decides, and lets one attempt at a time through.
+/// Keeps the terms of one basic_lease: does what their term_machine decides, and lets one attempt at a time through.
 ///
-/// Thread safety: all functions from any thread.
+/// Thread safety: any thread may call any function.
 template <lease_store Store, lease_clock Clock, renew_policy Policy>
 class term_keeper final : public watched_term, public std::enable_shared_from_this<term_keeper<Store, Clock, Policy>> {
 public:
@@ -54,7 +54,7 @@ public:
     [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
     [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
 
-    /// Finds the threads that will watch, before anything is acquired that they would have to watch.
+    /// Attaches to the threads that watch terms. To be called before anything is acquired.
     /// May throw std::bad_alloc or std::system_error.
     void attach_engine()
     {
@@ -62,8 +62,9 @@ public:
         if (!engine_.connected()) engine_.connect(std::addressof(store_), clock_);
     }
 
-    /// Begins an attempt, which grant() or attempt_failed() ends. False: another one is under way, or a guard of this object
-    /// holds. May throw std::bad_alloc, and has begun nothing then: what a grant needs is there before the store is asked.
+    /// Begins an attempt, which grant() or attempt_failed() ends. False: another attempt is under way, or a guard of this
+    /// object holds. Allocates everything that a grant needs, before the store is asked. May throw std::bad_alloc; then no
+    /// attempt begins.
     [[nodiscard]] bool begin_attempt()
     {
         const std::lock_guard lock{mutex_};
@@ -81,7 +82,8 @@ public:
         end_attempt();
     }
 
-    /// The attempt, sent at `sent`, was granted. Null when the deadline has passed already; the attempt still goes on then.
+    /// The attempt, sent at `sent`, was granted. Null if the deadline has already passed; the attempt then has not ended
+    /// yet.
     [[nodiscard]] term_ptr grant(fencing_token token, time_point sent) noexcept
     {
         const std::lock_guard lock{mutex_};
@@ -94,7 +96,7 @@ public:
             granted.reset();
             return nullptr;
         }
-        // Counted from the answer, when somebody else would have to wait from the grant: never too short.
+        // Counted from the answer, which is later than the grant, so the name is never closed for too short a time.
         granted.keep_closed_until = now + terms_.min_hold;
         granted.deadline.store(granted.machine.deadline(), std::memory_order_release);
         newest_ = std::move(spare_);
@@ -103,7 +105,7 @@ public:
         return newest_;
     }
 
-    /// Ends the term here, whatever the store answers, and in the store. Does I/O.
+    /// Ends the term in this process, whatever the store answers, and in the store. Does I/O.
     release_outcome end(const term_ptr& ended, std::error_code& ec) noexcept
     {
         const std::optional<term_release> what = end_here(ended);
@@ -115,8 +117,8 @@ public:
         return outcome;
     }
 
-    /// The part of end() before the call: what to release; nothing where the store has said that the term is over.
-    /// What it names stays there as long as this object does.
+    /// The part of end() before the call. Returns what to release, or nothing if the store has said that the term is over.
+    /// The texts in the result live as long as this object.
     std::optional<term_release> end_here(const term_ptr& ended) noexcept
     {
         const std::lock_guard lock{mutex_};
@@ -129,10 +131,10 @@ public:
     /// The part of end() after the call.
     void has_ended(const term_ptr& ended, release_outcome outcome) noexcept
     {
-        // Before the lease is open to threads that share it: they may take it, and destroy the store next.
+        // Do this before the lease is open to threads that share it: they may acquire it, and then destroy the store.
         waiting::released(store_, name_);
         const std::lock_guard lock{mutex_};
-        // Its holder ended it, but whoever has its stop token went on believing in a term that had been lost.
+        // The holder ended the term, but it had been lost before, and those with its stop token do not know that yet.
         const bool overrun = ended->machine.phase() == term_phase::lost;
         if (outcome == release_outcome::lost || (outcome == release_outcome::unknown && overrun)) tell_loss(ended);
         if (newest_ != ended) return;
@@ -141,13 +143,13 @@ public:
         own_queue_.open();
     }
 
-    /// Why the term could not go on with this ttl, or nullptr.
+    /// The rule that this ttl breaks, or nullptr.
     [[nodiscard]] const char* broken_rule(duration ttl) const
     {
         return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
     }
 
-    /// Extends now, by `ttl` or by the ttl the term has. False without an error: the term is over. Does I/O.
+    /// Extends the term now, by `ttl` or by its own ttl. False without an error: the term is over. Does I/O.
     bool extend(const term_ptr& extended, std::optional<duration> ttl, std::error_code& ec) noexcept
     {
         ec.clear();
@@ -160,13 +162,13 @@ public:
         return send_renewal(lock, extended, ttl, ec);
     }
 
-    /// Stopped when the term is lost. May throw std::bad_alloc.
+    /// A token that is asked to stop when the term is lost. May throw std::bad_alloc.
     [[nodiscard]] std::stop_token stop_token(const term_ptr& of)
     {
         const std::lock_guard lock{mutex_};
         if (!engine_link<Clock>::watches) return {};
         if (of->machine.phase() == term_phase::lost || clock_.now() >= of->machine.deadline()) {
-            // Nobody can have a callback on this one, so none runs here. The others are told in the background.
+            // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
             std::stop_source stopped;
             stopped.request_stop();
             return stopped.get_token();
@@ -175,14 +177,14 @@ public:
         return of->stop->get_token();
     }
 
-    /// What the last renewal failed with, or none.
+    /// The error of the last renewal, or none.
     [[nodiscard]] std::error_code renewal_error(const term_ptr& of) const noexcept
     {
         const std::lock_guard lock{mutex_};
         return of->renewal_error(clock_.now());
     }
 
-    /// Nothing runs in the background any more when this returns. No term may be held.
+    /// Ends everything that runs in the background. No term may be held.
     void retire() noexcept
     {
         engine_link<Clock> link;
@@ -193,7 +195,7 @@ public:
         link.disconnect(*this);
     }
 
-    /// Where threads that share the lease wait for one another. See wait_until_open().
+    /// A place in the queue of the threads that share the lease. See wait_until_open().
     class own_place {
     public:
         own_place(term_keeper& of, waker& to_wake) noexcept : keeper_{of}, place_{to_wake}
@@ -209,7 +211,7 @@ public:
             keeper_.own_queue_.leave(place_);
         }
 
-        /// When to look again, unless woken before; nothing: it is this one's turn, and no guard of the lease holds.
+        /// When to check again, unless woken before. Nothing: it is this thread's turn, and no guard of the lease holds.
         [[nodiscard]] std::optional<time_point> closed_until() noexcept
         {
             const std::lock_guard lock{keeper_.mutex_};
@@ -256,7 +258,7 @@ public:
         while (term_ptr told = std::exchange(lost_, nullptr)) {
             lost_ = std::move(told->next_lost);
             std::stop_source source = *told->stop;
-            lock.unlock();  // its callbacks may ask the guard
+            lock.unlock();  // its callbacks may use the guard
             source.request_stop();
             lock.lock();
         }
@@ -301,11 +303,11 @@ public:
     }
 
 private:
-    // All of these under the mutex.
+    // All functions below are called under the mutex.
 
     [[nodiscard]] bool holds() const noexcept { return newest_ && newest_->remaining(clock_) > duration::zero(); }
 
-    // The watchdog may not have come round to it yet.
+    // The watchdog may not have seen the loss yet.
     void forget_lost() noexcept
     {
         if (!newest_) return;
@@ -334,8 +336,8 @@ private:
         return true;
     }
 
-    // What the engine was asked to renew; nothing where that is over, or has to wait: another renewal of the term may hang, and a
-    // worker that waited for it would be one less for others.
+    // The term that the engine was asked to renew. Nothing if it is over, or if another renewal of it may hang: a worker
+    // that waited for that one could not serve others.
     [[nodiscard]] term_ptr renewal_due() noexcept
     {
         if (!newest_ || newest_->machine.phase() != term_phase::held || !newest_->machine.renewing()) return nullptr;
@@ -345,7 +347,7 @@ private:
         return nullptr;
     }
 
-    // `ttl`: the holder renews; nothing: the term's own, and by the engine too.
+    // `ttl`: given by the holder; nothing: the term's own ttl, for the holder's or the engine's renewal.
     bool send_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& renewed, std::optional<duration> ttl, std::error_code& ec) noexcept
     {
         sent_renewal out;
@@ -391,7 +393,7 @@ private:
         return !ec;
     }
 
-    // False: too late. Somebody who read the clock may have been told of the loss already.
+    // False: too late. A caller of held() may already have seen the loss.
     bool publish(const sent_renewal& out, time_point now) noexcept
     {
         term& extended = *out.of;
@@ -420,7 +422,7 @@ private:
         own_queue_.open();
     }
 
-    // Stop callbacks run on the engine's thread for them and nowhere else: whoever finds out may hold a lock that they take.
+    // Stop callbacks run only on the engine's signaller: the thread that finds the loss may hold a lock that they take.
     void tell_loss(const term_ptr& lost) noexcept
     {
         if (!lost->stop || lost->stop->stop_requested() || lost->loss_told) return;
@@ -447,7 +449,7 @@ private:
     engine_link<Clock> engine_;
 };
 
-/// What a lease and its guards share. The last of them ends what runs in the background for it.
+/// The state that a lease and its guards share. The last of them ends what runs in the background for the lease.
 template <lease_store Store, lease_clock Clock, renew_policy Policy>
 struct keeper_handle {
     explicit keeper_handle(std::shared_ptr<term_keeper<Store, Clock, Policy>> kept) noexcept : keeper{std::move(kept)} {}

@@ -22,7 +22,7 @@ enum class term_phase : std::uint8_t {
 enum class term_action : std::uint8_t {
     sleep,       ///< nothing until `at`
     renew,       ///< send a renewal now, and come back at `at`
-    signal_loss  ///< tell the holder now; nothing follows
+    signal_loss  ///< signal the loss to the holder now; nothing follows
 };
 
 /// What to do about a term, and when to ask again.
@@ -31,14 +31,14 @@ struct term_step {
     time_point at = time_point::max();
 };
 
-/// The life of a term as its holder may see it: a pure function of what happened and what time it is.
+/// The life of a term as its holder may see it: a pure function of past events and the time.
 ///
-/// No I/O, no threads, no clock of its own: whoever drives it says what happened, with the instants of the holder's
-/// monotonic clock. The rule that keeps two holders apart is extend_from(): time counts from before an attempt was sent,
-/// so that the holder stops believing before the store, which began to count later, lets anybody else in.
+/// No I/O, no threads, no clock of its own: its caller reports what happened, with instants of the holder's monotonic clock.
+/// The rule that keeps two holders apart is extend_from(): time counts from before an attempt was sent. So the holder stops
+/// believing before the store, which began to count later, lets anybody else in.
 class term_machine {
 public:
-    /// A grant whose attempt was sent at `sent`. `policy` says when to renew first.
+    /// Starts a term that was granted to an attempt sent at `sent`. `policy` says when to renew first.
     template <renew_policy Policy>
     void granted(time_point sent, duration ttl, duration margin, const Policy& policy)
     {
@@ -60,7 +60,7 @@ public:
         return {term_action::renew, deadline_};
     }
 
-    /// Whether a renewal may be sent now because others are, and then as if step() had asked for it.
+    /// Whether a renewal may be sent now because others are. If true, the effect is as if step() had asked for the renewal.
     [[nodiscard]] bool step_early(time_point now) noexcept
     {
         if (phase_ != term_phase::held || now < early_from() || now >= deadline_) return false;
@@ -68,7 +68,7 @@ public:
         return true;
     }
 
-    /// From when on step_early() may be true; max: not before the next change.
+    /// The instant from which step_early() may be true; max: not before the next change.
     [[nodiscard]] time_point early_from() const noexcept
     {
         if (phase_ != term_phase::held || renewing_ || renew_at_ == time_point::max()) return time_point::max();
@@ -76,7 +76,7 @@ public:
         return renew_at_ - (attempt_ == 0 ? lead_of_first(pause) : lead_of_retry(pause));
     }
 
-    /// How much company a renewal that is sent now may have.
+    /// How many other renewals may share the call of a renewal that is sent now.
     [[nodiscard]] company may_go_with(time_point now) const noexcept { return company_of(deadline_ - now, planned_left_); }
 
     /// Whether the deadline passed just now: the part of step() that needs no engine. True once per term.
@@ -87,7 +87,7 @@ public:
         return true;
     }
 
-    /// The store has extended the term; the attempt was sent at `sent`. False when that came too late to count.
+    /// The store has extended the term; the attempt was sent at `sent`. False if the answer came too late to count.
     template <renew_policy Policy>
     bool renewed(time_point sent, time_point now, duration ttl, const Policy& policy)
     {
@@ -96,7 +96,8 @@ public:
         assert(sent >= extended_ && sent <= now);
         const time_point before = deadline_;
         extend_from(sent, ttl, policy);
-        // A shorter ttl can be over before a slow answer comes. But no store lets a renewal shorten a term, so the old end holds.
+        // A shorter ttl can be over before a slow answer comes. But a renewal never shortens a term, so the old end still
+        // applies.
         if (deadline_ <= now) deadline_ = before;
         assert(deadline_ > now);
         return true;
@@ -109,12 +110,12 @@ public:
         renewing_ = false;
         ++attempt_;
         plan(policy);
-        // A policy that doesn't look at the attempt would have a store that fails at once asked without a pause.
+        // Otherwise a policy that ignores the number of attempts would ask a store that fails at once again without a pause.
         renew_at_ = std::max(renew_at_, now + ttl_ / shortest_pause_divisor);
         planned_ = now;
     }
 
-    /// The store says that the term is over. True when the holder has yet to be told.
+    /// The store says that the term is over. True if the loss still has to be signalled to the holder.
     bool refused() noexcept
     {
         renewing_ = false;
@@ -123,11 +124,11 @@ public:
         return news;
     }
 
-    /// The holder ends the term itself; nothing is signalled from here on.
+    /// The holder ends the term itself; nothing is signalled from now on.
     void ended() noexcept { phase_ = term_phase::none; }
 
     [[nodiscard]] term_phase phase() const noexcept { return phase_; }
-    /// Between a step() that asked for a renewal and what became of it.
+    /// Whether a step() has asked for a renewal whose result is not known yet.
     [[nodiscard]] bool renewing() const noexcept { return renewing_; }
     /// When step() has something to do next.
     [[nodiscard]] time_point wakes_at() const noexcept
@@ -137,10 +138,10 @@ public:
     }
     [[nodiscard]] duration ttl() const noexcept { return ttl_; }
 
-    /// Up to when the holder may believe; meaningful only while held.
+    /// The instant up to which the holder may believe; meaningful only while held.
     [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
-    /// Between two tries lies at least this part of the ttl.
+    /// The pause between two attempts is at least this part of the ttl.
     static constexpr int shortest_pause_divisor = 128;
 
 private:
@@ -161,8 +162,8 @@ private:
     {
         renew_at_ = time_point::max();
         const auto after = policy.next(renewal_state{.granted = extended_ - begun_, .ttl = ttl_, .attempt = attempt_});
-        // A policy of the user's may return anything; what doesn't fit into the term is no renewal at all.
-        // At once means after the shortest pause, or a store that answers quickly would be asked without one.
+        // A user's policy may return anything; an instant outside the term means no renewal at all. "At once" means after
+        // the shortest pause, so that a store that answers quickly is not asked without a pause.
         if (after && *after < ttl_) renew_at_ = extended_ + std::max(*after, ttl_ / shortest_pause_divisor);
     }
 
@@ -175,7 +176,7 @@ private:
     time_point extended_{};
     time_point deadline_{};
     time_point renew_at_ = time_point::max();  // max: no more
-    time_point planned_{};                     // when renew_at_ was
+    time_point planned_{};                     // when renew_at_ was planned
     duration planned_left_{};                  // from the first renew_at_ to the deadline
 };
 

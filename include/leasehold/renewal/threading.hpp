@@ -10,8 +10,8 @@
 
 namespace leasehold::inline v0::renewal {
 
-/// What runs and waits in the background of leases on this clock: threads. A simulator, whose clock is not time, specialises
-/// it with something of its own, so that the same engine runs there.
+/// The threads and synchronisation of the background work of leases on this clock. A simulator, whose clock is not real
+/// time, specialises it with its own types, so that the same engine runs there.
 template <class Clock>
 struct threading {
     using thread = std::thread;
@@ -23,7 +23,7 @@ struct threading {
         return detail::quiet_thread(std::forward<Function>(function));
     }
 
-    /// Of the calling thread; no other that lives has it.
+    /// Identifies the calling thread, different from that of any other living thread.
     [[nodiscard]] static const void* this_thread() noexcept
     {
         static thread_local const char here = 0;

@@ -18,14 +18,14 @@ namespace leasehold::inline v0::renewal {
 
 struct term;
 
-/// A renewal on its way to the store.
+/// A renewal that was sent to the store.
 struct sent_renewal {
     time_point sent{};
     duration ttl{};
     std::shared_ptr<term> of;
 };
 
-/// What an engine knows of a lease's terms: which store, clock and policy they have is no affair of the engine's.
+/// The engine's interface to a lease's terms, which hides their store, clock and policy.
 class watched_term {
 public:
     watched_term() = default;
@@ -33,7 +33,7 @@ public:
     watched_term& operator=(const watched_term&) = delete;
     virtual ~watched_term() = default;
 
-    /// Decides, and schedules its own next step; never does I/O, or calls code of the user's. True when a renewal is to be sent.
+    /// Decides, and schedules its own next step. Never does I/O or calls the user's code. True if a renewal has to be sent.
     virtual bool step() = 0;
 
     /// Runs the stop callbacks of losses that engine::signal() was called for.
@@ -44,29 +44,30 @@ public:
 
     /// For terms whose store takes many renewals in one call; the defaults are for all others.
     ///
-    /// Terms go together whose kind is the same, and not null.
+    /// Terms of the same kind, which is not null, can share a call.
     [[nodiscard]] virtual const void* batch_kind() const noexcept { return nullptr; }
     /// How many renewals the store takes in one call.
     [[nodiscard]] virtual std::size_t batch_size() const noexcept { return 1; }
-    /// As step(), for a renewal that others could take along although it isn't due yet; changes nothing where it is false.
+    /// Like step(), for a renewal that could share a call with others although it isn't due yet. Changes nothing if it is
+    /// false.
     virtual bool step_early() { return false; }
-    /// Sends the renewals of all these, of its own kind and itself among them, in one call. Does I/O.
+    /// Sends the renewals of all these terms in one call; they are of its own kind and include itself. Does I/O.
     virtual void renew_together(std::span<const std::shared_ptr<watched_term>> terms)
     {
         for (const auto& each : terms) each->renew();
     }
-    /// The part of renew() before the call: what to send, and how long the term has got left; nothing: it isn't to be renewed.
-    /// What it names stays there as long as the term does.
+    /// The part of renew() before the call: what to send, and how much time the term has left. Nothing: don't renew it.
+    /// The texts live as long as the term.
     virtual std::optional<duration> begin_renewal(time_point, term_renewal&, sent_renewal&) { return std::nullopt; }
-    /// The part of renew() after the call; due for whatever has begun.
+    /// The part of renew() after the call; must follow each renewal that has begun.
     virtual void end_renewal(const sent_renewal&, batch_answer, std::error_code) {}
 
     /// When the engine will call step() next, as far as is known without its mutex.
     [[nodiscard]] time_point wakes_at() const noexcept { return wakes_at_.load(std::memory_order_relaxed); }
 
-    /// In how much company the renewal that was asked for last may be sent.
+    /// How many other renewals may share the call of the renewal that was requested last.
     [[nodiscard]] company may_go_with() const noexcept { return may_go_with_.load(std::memory_order_relaxed); }
-    /// The deadline of the term that it is for.
+    /// The deadline of the term that the renewal is for.
     [[nodiscard]] time_point renew_before() const noexcept { return renew_before_.load(std::memory_order_relaxed); }
 
 protected:
@@ -83,7 +84,7 @@ private:
 
     static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
 
-    // All guarded by the engine's mutex, but that the atomics are read without it.
+    // The engine's mutex guards all of these; only the atomics are read without it.
     std::size_t heap_index_ = not_queued;
     std::atomic<time_point> wakes_at_{time_point::max()};
     time_point early_from_ = time_point::max();

@@ -6,12 +6,12 @@
 
 namespace leasehold::inline v0 {
 
-/// What keeps tasks, cores or interrupts apart: the standard's BasicLockable, made without arguments.
+/// A mutex that keeps tasks, cores or interrupts apart: the standard's BasicLockable, constructible without arguments.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | m.lock() | void | returns when nobody else who uses `m` is between its lock() and unlock(); must not throw |
-/// | m.unlock() | void | lets the next in; what was written before is seen by who locks after; must not throw |
+/// | m.lock() | void | returns when no other user of `m` is between its lock() and unlock(); must not throw |
+/// | m.unlock() | void | lets the next user in, who sees everything that was written before; must not throw |
 ///
 /// Minimal model, for tasks and interrupts of one Cortex-M core:
 ///
@@ -28,7 +28,7 @@ concept basic_lockable = std::default_initializable<M> && requires(M& m) {
 
 namespace detail {
 
-// <mutex> has one of these, and is not there on every system without threads.
+// <mutex> has such a class, but not every system without threads has <mutex>.
 template <basic_lockable Mutex>
 class locked {
 public:

@@ -29,34 +29,34 @@
 
 namespace leasehold::inline v0 {
 
-/// Leases in a table of fixed size: for tasks, cores or threads that share it, without heap, exceptions or threads library.
+/// Leases in a table of fixed size, for tasks, cores or threads that share it, without heap, exceptions or threads library.
 ///
-/// At most `N` names are held, or kept closed, at a time; one more is errc::store_failure, the only failure there is. A name
-/// whose time is over takes no room: tokens are counted for all names together, so that none need be remembered.
-/// A name or owner longer than `Limits` is errc::invalid_name or errc::invalid_owner.
+/// At most `N` names can be held, or kept closed, at a time. One more is errc::store_failure, the only failure of this
+/// store. A name whose time is over takes no room: tokens are counted for all names together, so the store need not remember
+/// old names. A name or owner longer than `Limits` is errc::invalid_name or errc::invalid_owner.
 ///
-/// What reports in an `ec` takes a plain_error or a std::error_code. inspect() and list() are for programs with a heap, and
-/// cost the others nothing; look_up() and for_each() are the same without.
+/// Functions that report in an `ec` take a plain_error or a std::error_code. inspect() and list() are for programs with a
+/// heap, and cost other programs nothing; look_up() and for_each() do the same without a heap.
 ///
-/// Thread safety: all functions from wherever `Mutex` keeps apart. It is held for one look through the table.
-/// constinit, where Clock and Mutex are.
+/// Thread safety: all contexts that `Mutex` keeps apart may call all functions. The mutex is held for one pass through the
+/// table. The store can be constinit if Clock and Mutex can.
 template <std::size_t N, lease_clock Clock, basic_lockable Mutex = spin_mutex, static_text_limits Limits = static_text_limits{}>
 class basic_static_memory_store {
-    static_assert(N > 0, "a store for no lease at all");
+    static_assert(N > 0, "a store needs room for at least one name");
     static_assert(Limits.valid(), "names and owners have 1 to 190 bytes");
 
 public:
     /// How many names it has room for.
     static constexpr std::size_t capacity = N;
-    /// Longest name it has room for.
+    /// The longest name that it has room for.
     static constexpr std::size_t max_name_bytes = Limits.name_bytes;
-    /// Longest owner it has room for.
+    /// The longest owner that it has room for.
     static constexpr std::size_t max_owner_bytes = Limits.owner_bytes;
     /// What inspect() returns.
     using record_type = static_lease_record<Limits>;
 
     constexpr basic_static_memory_store() : basic_static_memory_store{Clock{}} {}
-    /// On this clock, which judges when terms are over.
+    /// Uses this clock, which decides when terms are over.
     constexpr explicit basic_static_memory_store(Clock clock) : clock_{std::move(clock)} {}
     basic_static_memory_store(const basic_static_memory_store&) = delete;
     basic_static_memory_store& operator=(const basic_static_memory_store&) = delete;
@@ -108,12 +108,12 @@ public:
         const time_point now = clock_.now();
         entry* e = term(name, owner, token, now);
         if (!e) return false;
-        e->owner.clear();  // nobody is the same owner now, who would be granted it in spite of keep_closed
+        e->owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of keep_closed
         e->ends = now + keep_closed;
         return true;
     }
 
-    /// What is held under this name; empty when it is free.
+    /// The record of this name; empty when it is free.
     [[nodiscard]] std::optional<record_type> look_up(std::string_view name) const
     {
         const detail::locked lock{mutex_};
@@ -122,7 +122,8 @@ public:
         return e ? std::optional{record_of(*e, now)} : std::nullopt;
     }
 
-    /// Calls `f` with a record_type of each name that is held. Each is a moment of its own; `f` may use the store.
+    /// Calls `f` with a record_type of each name that is held. Each record is read at a time of its own; `f` may use the
+    /// store.
     template <class Function>
     void for_each(Function f) const
     {
@@ -137,8 +138,8 @@ public:
         }
     }
 
-    /// Ends whatever term the name has; its token stays used. True when there was one. The holder learns of it at its
-    /// next renewal.
+    /// Ends the term that the name has, if any; its token is not used again. True if there was a term. Its holder learns of
+    /// this at its next renewal.
     template <error_report Error>
     bool force_release(std::string_view name, Error& ec)
     {
@@ -170,7 +171,7 @@ public:
         return record ? std::optional{with_heap(*record)} : std::nullopt;
     }
 
-    /// What is held now, by name; of the names that begin with `prefix`. Uses the heap; may throw std::bad_alloc.
+    /// The records of all held names that begin with `prefix`, sorted by name. Uses the heap; may throw std::bad_alloc.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix = {}) const
     {
         std::vector<lease_record> records;
@@ -191,11 +192,11 @@ public:
     /// The same, of all names.
     [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) const { return list({}, ec); }
 
-    /// An attempt costs little, so a waiter that nobody wakes may ask often.
+    /// Short pauses: an attempt costs little, so a waiter that nobody wakes may poll often.
     [[nodiscard]] poll_pauses pauses() const noexcept { return {std::chrono::milliseconds{1}, std::chrono::milliseconds{20}}; }
 
 private:
-    // Of no name once its time is over. All zeros at first, so that a static store takes no room in flash.
+    // An entry whose time is over belongs to no name. All zeros at first, so that a static store takes no room in flash.
     struct entry {
         bounded_text<Limits.name_bytes> name;
         bounded_text<Limits.owner_bytes> owner;
@@ -205,7 +206,7 @@ private:
         [[nodiscard]] bool held(time_point now) const noexcept { return token != 0 && ends > now; }
     };
 
-    // The entry that is held under this name, else a free one, else nullptr.
+    // The entry of this name if it is held, else a free entry, else nullptr.
     entry* place_for(std::string_view name, time_point now) const
     {
         entry* free = nullptr;

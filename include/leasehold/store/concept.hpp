@@ -43,45 +43,45 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(status);
 }
 
-/// A store's answer to an attempt. When an error is reported it means nothing.
+/// A store's answer to an attempt. It has no meaning if an error is reported.
 struct acquire_result {
     /// The answer.
     acquire_status status = acquire_status::busy;
-    fencing_token token{};  ///< granted: of the caller's term; busy: of the holder's, or 0 where it isn't known
-    duration remaining{};   ///< busy: until the holder's time runs out by the store's clock; 0 where it isn't known
-    /// Busy, to a waiter with a queue ticket: how long it may sleep unless it is woken; 0: nobody will wake it, so that it polls.
+    fencing_token token{};  ///< granted: the token of the caller's term; busy: the holder's token, or 0 if it isn't known
+    duration remaining{};   ///< busy: time until the holder's term ends by the store's clock; 0 if it isn't known
+    /// Busy, to a waiter with a queue ticket: how long it may sleep unless it is woken; 0: nobody will wake it, so it polls.
     duration retry_after{};
 
     /// Whether the lease was granted.
     [[nodiscard]] constexpr bool granted() const noexcept { return status == acquire_status::granted; }
 };
 
-/// One of many renewals: what renew() takes.
+/// One of many renewals: the arguments of renew().
 struct term_renewal {
-    std::string_view name;   ///< of the lease
+    std::string_view name;   ///< the name of the lease
     std::string_view owner;  ///< who holds it
-    fencing_token token{};   ///< of the term
+    fencing_token token{};   ///< the token of the term
     duration ttl{};          ///< see renew()
 };
 
-/// One of many releases: what release() takes.
+/// One of many releases: the arguments of release().
 struct term_release {
-    std::string_view name;   ///< of the lease
+    std::string_view name;   ///< the name of the lease
     std::string_view owner;  ///< who holds it
-    fencing_token token{};   ///< of the term
+    fencing_token token{};   ///< the token of the term
     duration keep_closed{};  ///< see release()
 };
 
-/// What renew() or release() would have returned for one of many, where that is known.
+/// The result of renew() or release() for one item of a batch, if it is known.
 enum class batch_answer : std::uint8_t {
-    unknown,  ///< it may have been carried out or not, or may still be
+    unknown,  ///< it may have been carried out or not, or may still be carried out
     yes,      ///< true
     no        ///< false: the term is over
 };
 
 namespace detail {
 
-// One concept per operation, so that a compiler names the one that is missing.
+// One concept per operation, so that the compiler names the operation that is missing.
 template <class S>
 concept store_can_try_acquire = requires(S& s, std::string_view name, std::string_view owner, duration ttl, std::error_code& ec) {
     { s.try_acquire(name, owner, ttl, ec) } -> std::same_as<acquire_result>;
@@ -123,41 +123,43 @@ concept store_can_release_many =
 
 }  // namespace detail
 
-/// Where leases live; it alone decides who holds.
+/// The place where leases live. It alone decides who holds.
 ///
-/// `s` is an object of the store; `name`, `owner` are std::string_view, already validated (non-empty UTF-8 up to 190 bytes,
-/// no NUL); `token` a fencing_token; `ttl`, `keep_closed` durations; `ec` a std::error_code&.
+/// `s` is an object of the store; `name` and `owner` are std::string_views, already validated (non-empty UTF-8 up to 190
+/// bytes, no NUL); `token` is a fencing_token; `ttl` and `keep_closed` are durations; `ec` is a std::error_code&.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.try_acquire(name, owner, ttl, ec) | acquire_result | in one atomic step, judged by the store's clock: held, unexpired, by another owner, or kept closed: busy, and writes nothing; else, also to the owner of an unexpired term: a new term for `owner` with a token larger than every earlier one of that name, which ends `ttl` from now, or when that owner's unexpired term would have if that is later |
-/// | s.renew(name, owner, token, ttl, ec) | bool | true: that very term was unexpired and now ends `ttl` from now, or when it would have if that is later; false: it is over. Never creates or revives a term |
-/// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, the same owner included, can acquire the name for `keep_closed` (0: free at once); false: it was over already |
-/// | s.inspect(name, ec) | std::optional<lease_record> | what is held now; empty when free |
+/// | s.try_acquire(name, owner, ttl, ec) | acquire_result | decides in one atomic step, by the store's clock. If another owner has an unexpired term, or the name is kept closed: busy, and writes nothing. Otherwise, also if `owner` itself has an unexpired term: grants `owner` a new term with a token larger than every earlier one of that name. The term ends `ttl` from now, or when that owner's unexpired term would have ended if that is later |
+/// | s.renew(name, owner, token, ttl, ec) | bool | true: that very term was unexpired and now ends `ttl` from now, or when it would have ended if that is later; false: it is over. Never creates or revives a term |
+/// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, not even the same owner, can acquire the name for `keep_closed` (0: free at once); false: it was already over |
+/// | s.inspect(name, ec) | std::optional<lease_record> | the current record; empty when the name is free |
 ///
-/// No two grants share a token, so nothing that was sent for an earlier term and comes late (a frozen server, a lost reply) can
-/// touch a later one of the same owner. Never shorter, because a renewal that was late may be carried out after its successor.
-/// A store over a network may find out that an attempt was granted when its caller has been told of a timeout. It may end that
-/// term, so that the name is not held by nobody; but not where the attempt has taken over an unexpired term of its own owner, whose holder may
-/// still believe in it.
-/// Errors: each clears `ec` on success and sets it on failure, best to an errc; what it returns then has no meaning. A failure
-/// is never reported as busy or false. None throws for a failure of the store (std::bad_alloc is the exception).
+/// No two grants share a token, so a late statement for an earlier term (a frozen server, a lost reply) can't touch a later
+/// term of the same owner. try_acquire and renew never shorten a term, because a late renewal may be carried out after its
+/// successor. A store over a network may find out that an attempt was granted after its caller has got a timeout. It may end
+/// that term, so that the name is not held by nobody. But if the attempt took over an unexpired term of its own owner, it
+/// must not end the new term, because the owner may still believe in its own.
+/// Errors: each operation clears `ec` on success and sets it on failure, preferably to an errc; its result then has no
+/// meaning. A failure is never reported as busy or false. No operation throws for a failure of the store, but it may throw
+/// std::bad_alloc.
 /// Thread safety: all four may be called at once from any number of threads.
-/// Time: each should return within a bound of the store's own (its call timeout); guards' destructors wait that long at most.
-/// A store whose clock is coarser than a duration rounds up: a term may last a little longer than asked, never less.
+/// Time: each should return within a bound of the store's own (its call timeout); destructors of guards wait that long at
+/// most. A store whose clock is coarser than a duration rounds up: a term may last a little longer than requested, never
+/// less.
 ///
-/// The minimal model is examples/own_store.cpp; tests/contract is what a model must pass.
+/// The minimal model is examples/own_store.cpp. A model must pass tests/contract.
 template <class S>
 concept lease_store = detail::store_can_try_acquire<S> && detail::store_can_renew<S> && detail::store_can_release<S> &&
                       detail::store_can_inspect<S>;
 
-/// How long a waiter sleeps between two attempts where nobody wakes it: from the shortest, growing, to the longest.
+/// How long a waiter sleeps between two attempts if nobody wakes it: the pauses grow from the shortest to the longest.
 struct poll_pauses {
     duration shortest = std::chrono::milliseconds{10};  ///< the first pause
-    duration longest = std::chrono::milliseconds{500};  ///< the last, and all after it
+    duration longest = std::chrono::milliseconds{500};  ///< the longest pause, and all after it
 };
 
-/// A store that knows how often it may be asked by a waiter; without it the defaults of poll_pauses hold.
+/// A store that defines how often a waiter may ask it. For other stores the defaults of poll_pauses apply.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
@@ -186,43 +188,43 @@ using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, 
 /// |---|---|---|
 /// | s.enqueue(name, w) | an object `ticket` | a waiter's place in the queue for `name`, until `ticket` is destroyed. From the first attempt with it on, the store wakes `w` (a waker&) when `name` may have become free. A hint: it may wake for no reason, or not at all. Does no I/O; reports no errors; may throw std::bad_alloc |
 /// | ticket.name() | std::string_view | the name it is for; what it refers to lives as long as the ticket |
-/// | s.try_acquire(ticket, owner, ttl, ec) | acquire_result | what try_acquire(name, owner, ttl, ec) does, but by a waiter: the store may let those go first who have waited longer. A busy answer has `retry_after`. It may come without a look at the row, and is then without the holder's token and time |
+/// | s.try_acquire(ticket, owner, ttl, ec) | acquire_result | the same as try_acquire(name, owner, ttl, ec), but by a waiter: the store may prefer those that have waited longer. A busy answer has `retry_after`. It may come without a look at the row, and then has neither token nor remaining time |
 ///
-/// A name that became free before the first busy answer is not missed: the store looks, or wakes. `retry_after` is no longer than
-/// the holder's time, where that is known.
-/// A release that keeps the name closed should wake too: it may open before the time that waiters were told.
-/// A ticket is used by one thread at a time. It need be neither movable nor copyable; its destructor takes at most 30 ms; `w`
-/// outlives it. No more than one ticket for a name is alive in a process at a time, unless two decorators wrap one store.
+/// A name that becomes free before the first busy answer is not missed: the store looks, or wakes. `retry_after` is no longer than
+/// the holder's time, if that is known. A release that keeps the name closed should wake waiters too: the name may open before
+/// the time that they were told. One thread at a time uses a ticket. It need be neither movable nor copyable; its destructor
+/// takes at most 30 ms; `w` outlives it. At most one ticket for a name exists in a process at a time, unless two decorators
+/// wrap one store.
 template <class S>
 concept notifying_store = lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {
     requires queue_ticket<std::remove_reference_t<decltype(ticket)>>;
     { s.try_acquire(ticket, owner, ttl, ec) } -> std::same_as<acquire_result>;
 };
 
-/// A store to which many renewals or releases in one call cost much less than as many calls.
+/// A store for which many renewals or releases in one call cost much less than as many calls.
 ///
-/// `renewals` is a std::span<const term_renewal>, `releases` a std::span<const term_release>; `answers` a
-/// std::span<batch_answer> of the same length, all `unknown` when the call is made; `within` a duration.
+/// `renewals` is a std::span<const term_renewal>, `releases` is a std::span<const term_release>; `answers` is a
+/// std::span<batch_answer> of the same length, all `unknown` when the call is made; `within` is a duration.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.batch_size() | std::size_t | how many are worth one call, as far as is known now; up to 1: one by one is as good. Must not throw or wait |
-/// | s.renew_many(renewals, answers, within, ec) | void | to each what renew() does to it, in any order, and notes in answers[i] what renew() would have returned for renewals[i]. Returns within the store's own bound, and within `within` where that is sooner |
+/// | s.batch_size() | std::size_t | how many to send in one call, as far as is known now; 0 or 1: batches have no advantage. Must not throw or wait |
+/// | s.renew_many(renewals, answers, within, ec) | void | does for each item what renew() does, in any order, and writes to answers[i] the result of renew() for renewals[i]. Returns within the store's own bound, and within `within` if that is sooner |
 /// | s.release_many(releases, answers, ec) | void | the same with release() |
 ///
-/// Each item is judged by itself: that the term of one is over changes nothing for the others, and the same item twice is as
-/// two calls. Longer lists than batch_size() are carried out all the same.
-/// Errors: `ec` is cleared when every item has an answer, and set when one is left `unknown`; what has been answered by then
-/// counts all the same. The rest as for lease_store.
+/// Each item is independent: if the term of one is over, this changes nothing for the others, and the same item twice is
+/// like two calls. Lists longer than batch_size() are carried out, too.
+/// Errors: `ec` is cleared if every item has an answer, and set if one stays `unknown`; the answers that were given are
+/// valid even then. Everything else is as for lease_store.
 template <class S>
 concept batching_store = lease_store<S> && detail::store_can_tell_batch_size<S> && detail::store_can_renew_many<S> &&
                          detail::store_can_release_many<S>;
 
-/// A store that can say more about its last failure.
+/// A store that has details about its last failure.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.diagnostics() | store_diagnostics | details of the last call that failed on the calling thread; does not throw but for std::bad_alloc |
+/// | s.diagnostics() | store_diagnostics | details of the last call that failed on the calling thread; throws nothing but std::bad_alloc |
 template <class S>
 concept diagnosing_store = lease_store<S> && requires(const S& s) {
     { s.diagnostics() } -> std::convertible_to<store_diagnostics>;

@@ -23,18 +23,20 @@ enum class store_fault : std::uint8_t {
     lose_reply     ///< the store carries it out; the caller gets errc::store_timeout
 };
 
-/// A store whose calls fail as a plan says, for testing what your own code does in an outage.
+/// A store whose calls fail according to a plan, to test what your own code does in an outage.
 ///
 ///     lh::faulty_store flaky{store, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
 ///
-/// The plan is asked before each call, on the thread that makes it; it may block, for a store that hangs. It must not throw.
-/// Never a batching_store: each renewal and each release is a call, with its own fate.
-/// Thread safety: as the store's, given a plan that can be asked from several threads. Lifetime: the store must outlive it.
+/// The plan is called before each call of the store, on the same thread. It may block, to imitate a store that hangs. It
+/// must not throw. This is never a batching_store: each renewal and each release is a separate call, which can fail by
+/// itself.
+/// Thread safety: like the store's, if the plan can be called from several threads.
+/// Lifetime: the store must outlive it.
 template <lease_store Store, class Plan>
     requires std::is_invocable_r_v<store_fault, Plan&, const store_call&>
 class faulty_store {
 public:
-    /// Asks `plan` before each call of `store`.
+    /// Calls `plan` before each call of `store`.
     faulty_store(Store& store, Plan plan) : store_{store}, plan_{std::move(plan)} {}
 
     /// See lease_store.
@@ -69,7 +71,7 @@ public:
         return planned({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); });
     }
 
-    /// What it decorates.
+    /// The store that it decorates.
     [[nodiscard]] Store& underlying() const noexcept { return store_; }
 
     /// See polled_store.

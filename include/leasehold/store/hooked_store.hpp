@@ -20,23 +20,23 @@ namespace leasehold::inline v0 {
 
 /// A finished call: how it went and how long it took, on std::chrono::steady_clock.
 struct store_call_report {
-    std::error_code error;  ///< what it failed with; none: it did not
-    bool positive = false;  ///< granted, renewed, released, or held (inspect); meaningless where error is set
+    std::error_code error;  ///< the error, if it failed
+    bool positive = false;  ///< granted, renewed, released, or held (inspect); meaningless if error is set
     duration took{};        ///< from call to return
-    std::size_t together = 1;  ///< how many were made in one call, which took all of them this long
+    std::size_t together = 1;  ///< how many operations shared one call; `took` is the time of all of them
 };
 
-/// A store that tells a hook of every call, for logs and metrics.
+/// A store that reports every call to a hook, for logs and metrics.
 ///
 ///     lh::hooked_store logged{store, [](const lh::store_call& call, const lh::store_call_report& report) { ... }};
 ///
-/// The hook is called after each operation on the thread that made it, also the library's own, so from several at once; it
-/// must not throw. Thread safety: as the store's, given a hook that can be called from several threads.
-/// Lifetime: the store must outlive it.
+/// The hook is called after each operation, on the same thread. That can be one of the library's own threads, so several
+/// threads may call the hook at once. It must not throw. Thread safety: like the store's, if the hook can be called from
+/// several threads. Lifetime: the store must outlive it.
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
 class hooked_store {
 public:
-    /// Tells `hook` of each call of `store`.
+    /// Reports each call of `store` to `hook`.
     hooked_store(Store& store, Hook hook) : store_{store}, hook_{std::move(hook)} {}
 
     /// See lease_store.
@@ -81,7 +81,7 @@ public:
         return store_.batch_size();
     }
 
-    /// See batching_store; the hook is told of each renewal.
+    /// See batching_store; the hook gets each renewal.
     void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
         requires batching_store<Store>
     {
@@ -90,7 +90,7 @@ public:
         report_each(store_operation::renew, renewals, &term_renewal::ttl, answers, ec, begun);
     }
 
-    /// See batching_store; the hook is told of each release.
+    /// See batching_store; the hook gets each release.
     void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
         requires batching_store<Store>
     {
@@ -99,7 +99,7 @@ public:
         report_each(store_operation::release, releases, &term_release::keep_closed, answers, ec, begun);
     }
 
-    /// What it decorates.
+    /// The store that it decorates.
     [[nodiscard]] Store& underlying() const noexcept { return store_; }
 
     /// See polled_store.
@@ -148,7 +148,7 @@ private:
         return result;
     }
 
-    // What has no answer failed with what the call failed with.
+    // An item without an answer failed with the error of the call.
     template <class Item>
     void report_each(store_operation what, std::span<const Item> items, duration Item::*time, std::span<const batch_answer> answers,
                      std::error_code ec, moment begun)

@@ -29,19 +29,19 @@ namespace leasehold::inline v0 {
 
 /// Leases of one process, in memory: a real store, for threads that share it, and for tests.
 ///
-/// Never fails, but for std::bad_alloc at a name's first term. Remembers every name it has granted, for the tokens' sake.
-/// Thread safety: all functions from any thread; names are spread over `shards` mutexes, held for a look-up each.
+/// Never fails, except with std::bad_alloc at a name's first term. Remembers every name that it has granted, because of the
+/// tokens. Thread safety: any thread may call any function; names are spread over `shards` mutexes, each held for a look-up.
 template <lease_clock Clock>
 class basic_memory_store {
     struct shard;
 
 public:
-    /// Into how many mutexes the names are spread.
+    /// The number of mutexes over which the names are spread.
     static constexpr std::size_t shards = 64;
 
-    /// On a clock made by default.
+    /// Uses a default-constructed clock.
     basic_memory_store() : basic_memory_store{Clock{}} {}
-    /// On this clock, which judges when terms are over.
+    /// Uses this clock, which decides when terms are over.
     explicit basic_memory_store(Clock clock) : clock_{std::move(clock)} {}
     basic_memory_store(const basic_memory_store&) = delete;
     basic_memory_store& operator=(const basic_memory_store&) = delete;
@@ -76,11 +76,11 @@ public:
     {
         bool woken = false;
         const bool ended = change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
-            e.owner.clear();  // nobody is the same owner now, who would be granted it in spite of keep_closed
+            e.owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of keep_closed
             e.ends = now + keep_closed;
             woken = s.released(name);
         });
-        // Who was woken often waits for this very processor: let it go first.
+        // The woken thread often waits for this very processor: let it run first.
         if (woken) std::this_thread::yield();
         return ended;
     }
@@ -98,7 +98,7 @@ public:
         return record_of(*found, now);
     }
 
-    /// What is held now, by name; of the names that begin with `prefix`. May throw std::bad_alloc.
+    /// The records of all held names that begin with `prefix`, sorted by name. May throw std::bad_alloc.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix = {}) const
     {
         std::vector<lease_record> records;
@@ -124,8 +124,8 @@ public:
     /// The same, of all names.
     [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) const noexcept { return list({}, ec); }
 
-    /// Ends whatever term the name has; its token stays used. True when there was one. The holder learns of it at its
-    /// next renewal. Throws std::system_error with errc::invalid_name.
+    /// Ends the term that the name has, if any; its token is not used again. True if there was a term. Its holder learns of
+    /// this at its next renewal. Throws std::system_error with errc::invalid_name.
     bool force_release(std::string_view name)
     {
         validate_name(name);
@@ -163,7 +163,7 @@ public:
         {
             const std::lock_guard lock{shard_.mutex};
             std::erase(shard_.tickets, this);
-            // It may have been woken and not have taken the lease: then it is the next one's turn.
+            // This waiter may have been woken without taking the lease: then it is the next waiter's turn.
             const auto found = shard_.entries.find(key{name_});
             if (found == shard_.entries.end() || found->second.owner.empty()) shard_.released(name_);
         }
@@ -206,7 +206,7 @@ private:
         time_point ends = time_point::min();
     };
 
-    // A name and its hash, which tells the shard and then finds the entry.
+    // A name and its hash, which selects the shard and then finds the entry.
     struct key {
         explicit key(std::string_view name) noexcept : text{name}, hash{std::hash<std::string_view>{}(name)} {}
 
@@ -214,7 +214,7 @@ private:
         std::size_t hash;
     };
 
-    // As it is kept: hashed once.
+    // A key as it is stored, hashed only once.
     struct kept_key {
         explicit kept_key(const key& of) : text{of.text}, hash{of.hash} {}
 
@@ -234,14 +234,14 @@ private:
 
     using entry_map = std::unordered_map<kept_key, entry, key_hash, key_equal>;
 
-    // A cache line each, so that neighbours don't slow each other down.
+    // Each shard has a cache line of its own, so that neighbours don't slow each other down.
     struct alignas(64) shard {
         std::mutex mutex;
         entry_map entries;
         std::vector<queue_ticket*> tickets;
 
-        // Wakes all: what those who stay behind were told of the end is no longer true. As a rule there is one, the first of the
-        // waiters of this store. Under the mutex, so that a ticket is not destroyed meanwhile.
+        // Wakes all tickets: the end of the term that they were told is no longer true. As a rule there is only one, that of
+        // the first waiter of this store. Call it under the mutex, so that no ticket is destroyed meanwhile.
         bool released(std::string_view name) noexcept
         {
             bool woken = false;
@@ -283,7 +283,7 @@ private:
     waiting::local_queue waiters_;
 };
 
-/// On the system's clock.
+/// A memory store on the system's clock.
 using memory_store = basic_memory_store<steady_clock>;
 
 }  // namespace leasehold::inline v0

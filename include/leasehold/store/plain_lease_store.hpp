@@ -13,12 +13,12 @@
 
 namespace leasehold::inline v0 {
 
-/// A store for leases without a heap: three of the operations of lease_store, by its rules, with a plain_error.
+/// A store for leases without a heap: three of the operations of lease_store, with the same rules, but with a plain_error.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
 /// | s.try_acquire(name, owner, ttl, ec), s.renew(name, owner, token, ttl, ec), s.release(name, owner, token, keep_closed, ec) | as in lease_store | as in lease_store, with `ec` a plain_error&; must not throw |
-/// | S::max_name_bytes, S::max_owner_bytes | std::size_t | the longest texts it takes |
+/// | S::max_name_bytes, S::max_owner_bytes | std::size_t | the longest texts that it accepts |
 template <class S>
 concept plain_lease_store = requires(S& s, std::string_view text, fencing_token token, duration time, plain_error& ec) {
     { s.try_acquire(text, text, time, ec) } -> std::same_as<acquire_result>;

@@ -18,33 +18,36 @@
 
 namespace leasehold::inline v0 {
 
-/// Several stores, each name in exactly one of them: for more leases than one database carries.
+/// Several stores, with each name in exactly one of them: for more leases than one database carries.
 ///
 ///     lh::sharded_store<lh::odbc_store> leases{{{"eu-1", first}, {"eu-2", second}}};
 ///     lh::basic_lease lease{leases.shard_of("shard-7"), "shard-7"};
 ///
-/// A name's shard is found by rendezvous hashing (Thaler and Ravishankar, 1996): the one whose id and the name have the largest
-/// hash together. So the databases need not know of each other, and one more shard takes its share of the names from all
-/// alike. All processes must name the same ids; their order doesn't matter.
+/// A name's shard is found by rendezvous hashing (Thaler and Ravishankar, 1996): it is the shard whose id gives the largest
+/// hash together with the name. So the databases need not know of each other, and a new shard takes its share of the names
+/// equally from all others. All processes must name the same ids; their order doesn't matter.
 ///
-/// **To change the set of ids, stop every process that uses the old one first, and wait for the longest ttl:** two processes
-/// with different sets would look for one lease in two databases, and both would hold it. What a name's token was stays behind
-/// in the old shard: tokens begin anew for the names that move.
+/// **To change the set of ids, first stop every process that uses the old set, and wait for the longest ttl:** two processes
+/// with different sets would look for one lease in two databases, and both would hold it. A name's token stays behind in the
+/// old shard, so names that move start with new tokens.
 ///
-/// It is a store itself. A lease made on `shard_of(name)`, as above, does better than one on the whole: renewals go in batches
-/// where the shard can do that, waiters are woken, and a database that hangs holds up its own leases' renewals only.
-/// Thread safety: as the shards'. Lifetime: the shards must outlive it.
+/// It is a store itself. But a lease made on `shard_of(name)`, as above, is better than one on the whole: renewals go in
+/// batches if the shard can do that, waiters are woken, and a database that hangs delays only the renewals of its own
+/// leases.
+/// Thread safety: like the shards'.
+/// Lifetime: the shards must outlive it.
 template <lease_store Store>
 class sharded_store {
 public:
-    /// One of the stores, and what it is called wherever it is used; a host's name or address may change, so don't take that.
+    /// One of the stores, and an id that is the same in every process. Don't use a host's name or address as the id: it may
+    /// change.
     struct shard {
-        std::string id;  ///< what it is called
+        std::string id;  ///< its name in every process
         Store& store;    ///< the store itself
     };
 
-    /// Throws std::system_error with std::errc::invalid_argument unless there is at least one, and every id is there once and
-    /// not empty; may throw std::bad_alloc.
+    /// Throws std::system_error with std::errc::invalid_argument unless there is at least one shard and all ids are
+    /// different and not empty; may throw std::bad_alloc.
     explicit sharded_store(std::vector<shard> shards) : shards_{std::move(shards)}
     {
         const auto refuse = [](const char* why) {
@@ -86,8 +89,8 @@ public:
     /// See lease_store.
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const { return shard_of(name).inspect(name, ec); }
 
-    /// What is held now in all of them, by name; of the names that begin with `prefix`. On an error, nothing: a list that lacked
-    /// a shard's leases would look like one without them.
+    /// The records of all held names that begin with `prefix` in all shards, sorted by name. Empty after an error, since a
+    /// list without the leases of one shard would look complete.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec) const
         requires requires(Store& s) { s.list(prefix, ec); }
     {
@@ -122,7 +125,7 @@ public:
         return shards_.front().store.pauses();
     }
 
-    /// See waiting::queueing_store: names of all shards meet in that of the first, where they are told apart.
+    /// See waiting::queueing_store: the names of all shards use the queue of the first shard, which tells them apart.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept
         requires waiting::queueing_store<Store>
     {

@@ -8,27 +8,28 @@
 
 namespace leasehold::inline v0 {
 
-/// Keeps cores apart, and threads, with nothing but an atomic flag.
+/// Keeps cores and threads apart with nothing but an atomic flag.
 ///
-/// Who waits for it keeps a core busy. Not between tasks of different priority, or a task and an interrupt, on one core: the
-/// higher one would wait for ever for a lower one that it does not let run. Those need a critical section.
+/// Waiting for it keeps a core busy. Do not use it between tasks of different priority, or a task and an interrupt, on one
+/// core: the one with the higher priority would wait for ever for the other, which it does not let run. Those need a
+/// critical section.
 class spin_mutex {
 public:
     constexpr spin_mutex() noexcept = default;
     spin_mutex(const spin_mutex&) = delete;
     spin_mutex& operator=(const spin_mutex&) = delete;
 
-    /// Spins until it has it.
+    /// Spins until it has the mutex.
     void lock() noexcept
     {
-        // Waits by reading, which leaves the cache line where it is.
+        // Wait by reading, which does not move the cache line.
         while (locked_.test_and_set(std::memory_order_acquire))
             while (locked_.test(std::memory_order_relaxed)) {}
     }
 
-    /// One attempt.
+    /// Makes one attempt.
     [[nodiscard]] bool try_lock() noexcept { return !locked_.test_and_set(std::memory_order_acquire); }
-    /// Gives it back.
+    /// Unlocks it.
     void unlock() noexcept { locked_.clear(std::memory_order_release); }
 
 private:

@@ -9,8 +9,8 @@
 
 namespace leasehold::inline v0 {
 
-/// basic_static_memory_store on the system's clock. That is apart, since where there are no threads this header has no use:
-/// steady_clock can be waited on.
+/// basic_static_memory_store on the system's clock. It has a header of its own, because steady_clock can be waited on, which
+/// needs threads.
 template <std::size_t N, lease_clock Clock = steady_clock, basic_lockable Mutex = spin_mutex,
           static_text_limits Limits = static_text_limits{}>
 using static_memory_store = basic_static_memory_store<N, Clock, Mutex, Limits>;

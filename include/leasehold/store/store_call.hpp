@@ -13,13 +13,13 @@ namespace leasehold::inline v0 {
 /// The four operations of a store.
 enum class store_operation : std::uint8_t { try_acquire, renew, release, inspect };
 
-/// One call of a store's operation, as the decorators show it. The texts live as long as the call.
+/// One call of a store's operation, as the decorators report it. The texts live as long as the call.
 struct store_call {
-    store_operation operation{};  ///< which
-    std::string_view name;        ///< of the lease
+    store_operation operation{};  ///< which operation
+    std::string_view name;        ///< the name of the lease
     std::string_view owner{};     ///< empty for inspect
     fencing_token token{};        ///< 0 for try_acquire and inspect
-    duration time{};              ///< ttl, or how long release keeps it closed; 0 for inspect
+    duration time{};              ///< ttl, or how long release keeps the name closed; 0 for inspect
 };
 
 }  // namespace leasehold::inline v0

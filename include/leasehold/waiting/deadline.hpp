@@ -13,14 +13,15 @@
 
 namespace leasehold::inline v0::waiting {
 
-/// Times beyond this are for ever: what is left of the range keeps sums from overflowing.
+/// Longer waits count as endless: the rest of the range keeps sums from overflowing.
 inline constexpr duration longest_wait = std::chrono::hours{24 * 365 * 100};
 
-/// In nanoseconds, rounded up. What lies beyond 291 years is duration::max() or duration::min(), and NaN is duration::min().
+/// In nanoseconds, rounded up. Values beyond 291 years become duration::max() or duration::min(); NaN becomes
+/// duration::min().
 template <class Rep, class Period>
 duration saturated(std::chrono::duration<Rep, Period> d) noexcept
 {
-    // Compared as floating point, in which nothing overflows. The limit leaves room for its rounding.
+    // Compare as floating point, which does not overflow. The limit leaves room for its rounding.
     constexpr std::chrono::duration<double> limit{9.2e9};
     const std::chrono::duration<double> seconds{d};
     if (!(seconds > -limit)) return duration::min();
@@ -31,7 +32,7 @@ duration saturated(std::chrono::duration<Rep, Period> d) noexcept
         return duration{static_cast<duration::rep>(std::ceil(std::chrono::duration<double, duration::period>{d}.count()))};
 }
 
-/// The instant `at_most` from now, rounded up; now for zero, less, and NaN; time_point::max() for what is as good as for ever.
+/// The instant `at_most` from now, rounded up; now for zero, less, and NaN; time_point::max() for an endless wait.
 template <lease_clock Clock, class Rep, class Period>
 time_point deadline_after(const Clock& clock, std::chrono::duration<Rep, Period> at_most)
 {
@@ -42,8 +43,8 @@ time_point deadline_after(const Clock& clock, std::chrono::duration<Rep, Period>
     return now + wait;
 }
 
-/// The same for an instant on the lease's own clock, which is taken as it is, or on any other clock, whose distance from that
-/// clock's now counts. An instant long past is now, however far its clock's epoch is from there.
+/// The same for an instant on the lease's own clock, which is taken as it is, or on any other clock, for which the distance
+/// from that clock's now counts. An instant long past becomes now, no matter how far away its clock's epoch is.
 template <lease_clock Clock, class Other, class Dur>
 time_point deadline_at(const Clock& clock, std::chrono::time_point<Other, Dur> until)
 {
@@ -53,7 +54,7 @@ time_point deadline_at(const Clock& clock, std::chrono::time_point<Other, Dur> u
     } else {
         const duration now = saturated(Other::now().time_since_epoch());
         if (then <= now) return clock.now();
-        // Positive by now, so that only a `now` before the epoch can make the difference too large.
+        // `then` is positive here, so only a `now` before the epoch can make the difference too large.
         if (now < duration::zero() && then > duration::max() + now) return time_point::max();
         return deadline_after(clock, then - now);
     }

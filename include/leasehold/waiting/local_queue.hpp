@@ -17,8 +17,8 @@
 
 namespace leasehold::inline v0::waiting {
 
-/// Which of a queue's names somebody waits for. Stores that share the process-wide queue are told apart by address and type:
-/// a wrapper may lie at the address of what it wraps.
+/// The name in a queue that somebody waits for. Stores that share the process-wide queue are told apart by address and type,
+/// since a wrapper may lie at the address of the store that it wraps.
 struct queue_key {
     const void* store = nullptr;
     const void* type = nullptr;
@@ -29,14 +29,15 @@ struct queue_key {
 
 /// The waiters of one process for the names of a store, first come, first served.
 ///
-/// Only the first waiter for a name asks the store: however many threads wait, the store sees one. A waiter is linked into the
-/// queue where it stands, so that waiting allocates nothing here.
-/// Thread safety: all functions from any thread. Lifetime: must outlive its waiters.
+/// Only the first waiter for a name asks the store: no matter how many threads wait, the store sees one. A waiter's own
+/// object is linked into the queue, so that waiting allocates nothing here.
+/// Thread safety: all functions from any thread.
+/// Lifetime: must outlive its waiters.
 class local_queue {
     struct bucket;
 
 public:
-    /// A place in the queue until it is destroyed. The waker, and what the key names, must outlive it.
+    /// A place in the queue until it is destroyed. The waker, and the store and name of the key, must outlive it.
     class place : public waiter {
     public:
         place(local_queue& queue, const queue_key& key, waker& to_wake) noexcept
@@ -60,7 +61,7 @@ public:
             }
         }
 
-        /// Whether it is this one's turn to ask the store.
+        /// Whether it is this waiter's turn to ask the store.
         [[nodiscard]] bool first() const noexcept
         {
             const std::lock_guard lock{bucket_.mutex};
@@ -80,7 +81,7 @@ public:
     local_queue(const local_queue&) = delete;
     local_queue& operator=(const local_queue&) = delete;
 
-    /// A lease was released: wakes the first waiter for it. Costs one atomic read where nobody waits.
+    /// Wakes the first waiter for a lease that was released. Costs one atomic read if nobody waits.
     void released(const queue_key& key) noexcept
     {
         // Sequentially consistent with the waiter's own attempt: one of the two sees the other.
@@ -90,7 +91,7 @@ public:
         if (place* const first = of.first_of(key)) first->wake();
     }
 
-    /// How many threads wait, for whatever lease.
+    /// How many threads wait, for any lease.
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.load(); }
 
 private:
@@ -112,17 +113,17 @@ private:
     std::atomic<std::size_t> waiting_ = 0;
 };
 
-/// A store that has a queue for its waiters, so that all of a process meet in it, whatever library they were compiled into;
-/// decorators hand on that of the store they wrap.
+/// A store that has a queue for its waiters, so that all waiters of a process use the same queue, whichever library they
+/// were compiled into. Decorators return the queue of the store that they wrap.
 template <class S>
 concept queueing_store = lease_store<S> && requires(S& s) {
     { s.local_waiters() } noexcept -> std::same_as<local_queue&>;
 };
 
-/// The queue for waiters of all other stores; of one per shared library where symbols are hidden.
+/// The queue for waiters of all other stores; one per shared library if symbols are hidden.
 inline local_queue& process_queue() noexcept
 {
-    // Never destroyed: leases in static objects may outlive any order of destruction.
+    // Never destroyed, since leases in static objects may be destroyed later.
     static local_queue& queue = *new local_queue;
     return queue;
 }
@@ -146,7 +147,7 @@ queue_key key_of(Store& store, std::string_view name) noexcept
         return {std::addressof(store), &this_type, name};
 }
 
-/// A lease of this store was released in this process.
+/// Wakes waiters after a lease of this store was released in this process.
 template <lease_store Store>
 void released(Store& store, std::string_view name) noexcept
 {

@@ -10,8 +10,8 @@
 
 namespace leasehold::inline v0::waiting {
 
-/// The threads that wait for a lease through one object, first come, first served. The first goes on to wait for others, through
-/// the queue of the name, only while no guard of the object holds: so that guard is in nobody else's way there.
+/// The threads that wait for a lease through one object, first come, first served. The first thread moves on to the queue of
+/// the name only while no guard of the object holds. So this object's own guard never blocks other waiters there.
 ///
 /// Not thread-safe. Lifetime: must outlive its places.
 class own_queue {
@@ -23,7 +23,7 @@ public:
 
     private:
         friend own_queue;
-        bool found_closed_ = false;  // and sleeps until open(); whoever waits for the store is not woken by it
+        bool found_closed_ = false;  // it sleeps until open(), which does not wake those that wait for the store
     };
 
     void join(place& added) noexcept { places_.push_back(added); }
@@ -35,7 +35,8 @@ public:
         if (was_first && places_.front()) places_.front()->wake();
     }
 
-    /// Whether it is the first, and the lease isn't `closed` by a guard or an attempt of its own. Where it is closed, open() wakes it.
+    /// Whether it is the first, and the lease isn't `closed` by a guard or an attempt of its own. If it is closed, open()
+    /// wakes it.
     [[nodiscard]] bool may_go(place& asking, bool closed) noexcept
     {
         if (places_.front() != &asking) return false;
@@ -52,7 +53,7 @@ public:
         first->wake();
     }
 
-    /// How many threads of the process wait for a lease, whichever it is.
+    /// How many threads of the process wait for any lease.
     [[nodiscard]] static std::size_t threads_waiting() noexcept { return threads_waiting_.load(); }
 
 private:

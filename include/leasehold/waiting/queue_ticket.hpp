@@ -45,8 +45,8 @@ poll_pauses pauses_of(const Store& store) noexcept
         return {};
 }
 
-/// Different for waiters that begin at different times, or have different owners. Made of nothing else, so that a simulation
-/// can replay it.
+/// Different for waiters that begin at different times, or have different owners. It depends on nothing else, so that a
+/// simulation can replay it.
 inline std::uint64_t random_seed(std::string_view owner, time_point now) noexcept
 {
     const auto begun = static_cast<std::uint64_t>(now.time_since_epoch().count());

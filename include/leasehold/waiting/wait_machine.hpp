@@ -25,14 +25,14 @@ struct wait_step {
     time_point at{};
 };
 
-/// What a waiter does next: a pure function of what happened and what time it is, without I/O, threads or a clock.
+/// Decides what a waiter does next: a pure function of past events and the time, without I/O, threads or a clock.
 ///
-/// It sleeps as long as the store tells it to, or until woken. Only where nobody can wake it, it asks again and again until the
-/// lease's end, with pauses that double from the shortest to the longest, each cut by up to a half by chance, so that waiters
-/// spread.
+/// The waiter sleeps as long as the store tells it to, or until woken. Only if nobody can wake it, it polls until the end of the
+/// term, with pauses that double from the shortest to the longest. Each pause is shortened by up to a half at random, so that
+/// waiters spread.
 class wait_machine {
 public:
-    /// `seed` makes the chance of the pauses: different for each waiter.
+    /// `seed` makes the pauses random: use a different one for each waiter.
     wait_machine(time_point deadline, poll_pauses pauses, std::uint64_t seed) noexcept
         : deadline_{deadline}, pauses_{pauses.shortest, pauses.longest, seed}
     {
@@ -41,14 +41,14 @@ public:
     [[nodiscard]] wait_step next(time_point now, bool cancelled) const noexcept
     {
         if (cancelled) return {wait_action::give_up, now};
-        // Before the deadline is looked at: a time-out of zero is one attempt, not none.
+        // This comes before the check of the deadline: a time-out of zero means one attempt, not none.
         if (!tried_) return {wait_action::attempt, now};
         if (now >= deadline_) return {looked_ ? wait_action::give_up : wait_action::last_attempt, now};
         if (now >= attempt_at_) return {wait_action::attempt, now};
         return {wait_action::sleep, std::min(attempt_at_, deadline_)};
     }
 
-    /// The store said busy, `now`: see acquire_result. One that is at the end of its time has had its last attempt.
+    /// The store answered busy at `now`; see acquire_result.
     void busy(time_point now, const acquire_result& answer) noexcept
     {
         looked_ = looked_ || (tried_ && now >= deadline_) || answer.retry_after == duration::zero() || answer.token != fencing_token{};
@@ -61,7 +61,7 @@ public:
         attempt_at_ = after(now, answer.remaining > duration::zero() ? std::min(answer.remaining, pause) : pause);
     }
 
-    /// The lease may have become free. A wake that is wrong costs one attempt.
+    /// The lease may have become free. A wrong wake costs one attempt.
     void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, now); }
 
 private:

@@ -6,7 +6,7 @@
 
 namespace leasehold::inline v0::waiting {
 
-/// A thread that waits, as a link of a list.
+/// A waiting thread, as a link of a list.
 class waiter {
 public:
     explicit waiter(waker& to_wake) noexcept : waker_{to_wake} {}
@@ -23,7 +23,7 @@ private:
     waiter* after_ = nullptr;
 };
 
-/// Waiters in the order of their coming. Never allocates. Not thread-safe.
+/// Waiters in order of arrival. Never allocates. Not thread-safe.
 class waiter_list {
 public:
     waiter_list() = default;

@@ -55,6 +55,7 @@ public:
         judge_tokens();
         judge_grants();
         judge_calls();
+        count_errors();
         judge_refusals();
         judge_signals();
         judge_gaps();
@@ -72,11 +73,13 @@ private:
     void judge_tokens();
     void judge_grants();
     void judge_calls();
+    void judge_answer(const record& r, bool frozen);
+    void count_errors();
     void judge_refusals();
     void judge_signals();
     void judge_gaps();
     void judge_gap(instant from, instant until);
-    [[nodiscard]] bool in_outage(const record& r) const;
+    [[nodiscard]] static bool within(const std::map<std::string, spans>& which, const record& r);
     void object(const std::string& why) { found_.objections.push_back(why); }
     [[nodiscard]] std::string text(const term& t) const
     {
@@ -92,6 +95,8 @@ private:
     std::map<std::int64_t, std::string> given_back_;
     std::vector<record> faults_;
     std::map<std::string, spans> outages_;
+    std::map<std::string, spans> refusals_;
+    std::map<std::string, spans> refusals_by_trigger_;
     std::map<std::string, spans> frozen_;
     std::map<std::string, instant> stopped_;
     spans excuses_;
@@ -157,6 +162,17 @@ void judge_of::take_fault(const record& r)
         break;
     }
     case event::excuse: excuses_.add(r.at, r.until); break;
+    case event::refusal:
+        refusals_[r.process].add(r.at, r.until);
+        if (r.detail == "by_trigger") refusals_by_trigger_[r.process].add(r.at, r.until);
+        break;
+    case event::circumstance: found_.circumstances[r.detail] = r.token; break;
+    case event::effect: {
+        auto& [count, greatest] = found_.effects[r.detail];
+        ++count;
+        greatest = std::max(greatest, r.token);
+        break;
+    }
     case event::outage: outages_[r.process].add(r.at, r.until); break;
     case event::frozen: frozen_[r.process].add(r.at, r.until); break;
     default: break;
@@ -220,13 +236,13 @@ void judge_of::judge_grants()
     }
 }
 
-bool judge_of::in_outage(const record& r) const
+bool judge_of::within(const std::map<std::string, spans>& which, const record& r)
 {
-    const auto within = [&](const std::string& who) {
-        const auto found = outages_.find(who);
-        return found != outages_.end() && found->second.contain(r.at, r.until);
+    const auto of = [&](const std::string& who) {
+        const auto found = which.find(who);
+        return found != which.end() && found->second.contain(r.at, r.until);
     };
-    return within("*") || within(r.process.substr(0, r.process.find('.')) + ".*");
+    return of("*") || of(r.process.substr(0, r.process.find('.')) + ".*");
 }
 
 void judge_of::judge_calls()
@@ -236,7 +252,7 @@ void judge_of::judge_calls()
         const bool cancelled = stop != stopped_.end() && r.until > stop->second - second;
         const bool says_busy =
             r.detail == "acquire:busy" || r.detail == "acquire:granted" || (r.what == event::empty && !cancelled);
-        if ((r.what == event::call || r.what == event::empty) && in_outage(r)) {
+        if ((r.what == event::call || r.what == event::empty) && within(outages_, r)) {
             if (says_busy) {
                 ++found_.busy_in_outage;
                 object(r.process + " was told " + (r.what == event::empty ? "nothing, without an error," : r.detail) +
@@ -251,12 +267,37 @@ void judge_of::judge_calls()
         ++kind.count;
         ++kind.answers[r.detail.substr(r.detail.find(':') + 1)];
         const auto frozen = frozen_.find(r.process);
-        if (frozen != frozen_.end() && frozen->second.meet(r.at, r.until)) continue;
+        const bool was_frozen = frozen != frozen_.end() && frozen->second.meet(r.at, r.until);
+        judge_answer(r, was_frozen);
+        if (was_frozen) continue;
         kind.longest = std::max(kind.longest, r.until - r.at);
         if (r.until - r.at > call_limit_ + promised_overrun) ++kind.beyond_limit;
         if (r.until - r.at > call_limit_ + patience)
             object("a call took too long: " + to_line(r) + ", at " + at_second(r.at, began_));
     }
+}
+
+// What can't have been written can't have been granted, extended or ended; and no words of a message make the database absent.
+void judge_of::judge_answer(const record& r, bool frozen)
+{
+    const std::string when = " from " + at_second(r.at, began_) + " to " + at_second(r.until, began_);
+    const bool wrote = r.detail == "acquire:granted" || r.detail == "renew:yes" || r.detail == "release:yes";
+    if (wrote && within(refusals_, r)) {
+        ++found_.written_in_refusal;
+        object(r.process + " was told " + r.detail + " while nothing could be written," + when);
+    }
+    const bool absent = r.detail.ends_with(":error:unavailable") || r.detail.ends_with(":error:schema_missing");
+    if (absent && !frozen && within(refusals_by_trigger_, r))
+        object(r.process + " was told " + r.detail + " of a database that was there," + when);
+    if (r.detail.ends_with(":53200")) object(r.process + " met a server without memory for locks," + when);
+}
+
+void judge_of::count_errors()
+{
+    for (const record& f : faults_)
+        for (auto r = std::ranges::lower_bound(records_, f.at, {}, &record::at); r != records_.end() && r->at < f.until; ++r)
+            if (r->what == event::call && r->until <= f.until && r->detail.find(":error:") != std::string::npos)
+                ++found_.faults[f.detail].errors;
 }
 
 // The store lets nobody in before the deadline, so it can't say before it that the term is over.
@@ -333,7 +374,61 @@ void judge_of::judge_gap(instant from, instant until)
 
 }  // namespace
 
-figures judge(const std::vector<record>& records) { return judge_of{records}.judge(); }
+namespace {
+
+bool of_all(const record& r) { return r.what >= event::rules; }
+
+// What is of one lease only; the rest is of all and was counted with the first.
+void add(figures& sum, const figures& one)
+{
+    ++sum.leases;
+    sum.longest_gap_of_those = std::max(sum.longest_gap_of_those, one.longest_gap);
+    sum.terms += one.terms;
+    sum.overlaps += one.overlaps;
+    sum.tokens_out_of_order += one.tokens_out_of_order;
+    sum.busy_in_outage += one.busy_in_outage;
+    sum.calls_in_outage += one.calls_in_outage;
+    sum.written_in_refusal += one.written_in_refusal;
+    sum.lost_too_early += one.lost_too_early;
+    for (const auto& [name, calls] : one.calls) {
+        call_figures& all = sum.calls["crowd's " + name];
+        all.count += calls.count;
+        all.beyond_limit += calls.beyond_limit;
+        all.longest = std::max(all.longest, calls.longest);
+        for (const auto& [answer, count] : calls.answers) all.answers[answer] += count;
+    }
+    sum.objections.insert(sum.objections.end(), one.objections.begin(), one.objections.end());
+}
+
+}  // namespace
+
+figures judge(const std::vector<record>& records)
+{
+    std::map<std::int64_t, std::vector<record>> leases{{0, {}}};
+    std::vector<record> shared;
+    for (const record& r : records)
+        if (of_all(r))
+            shared.push_back(r);
+        else
+            leases[r.lease].push_back(r);
+    const auto judged = [&](std::int64_t lease) {
+        std::vector<record> own = std::move(leases[lease]);
+        // Those of the crowd are said after those of the contenders, and so hold.
+        for (const record& r : shared)
+            if (lease == 0 ? r.lease == 0 : r.what != event::crashed) own.push_back(r);
+        std::ranges::stable_sort(own, {}, &record::at);
+        return judge_of{own}.judge();
+    };
+    figures all = judged(0);
+    for (const auto& [lease, own] : leases)
+        if (lease != 0) add(all, judged(lease));
+    if (const auto crowd = std::ranges::find(records, "leases_of_the_crowd", &record::detail); crowd != records.end()) {
+        all.circumstances[crowd->detail] = crowd->token;
+        if (crowd->token != all.leases)
+            all.objections.push_back("of the crowd's leases there are records of " + std::to_string(all.leases));
+    }
+    return all;
+}
 
 bool check(const std::filesystem::path& folder)
 {

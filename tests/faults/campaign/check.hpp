@@ -4,9 +4,11 @@
 
 #include "records.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace campaign {
@@ -14,6 +16,7 @@ namespace campaign {
 /// Of one kind of fault.
 struct kind_figures {
     int count = 0;
+    int errors = 0;                ///< calls that began and ended in it, with an error
     instant time = 0;              ///< that it lasted, all together
     instant longest_gap = 0;       ///< longest time without a holder that it was part of
     instant longest_recovery = 0;  ///< the same without what is excused, as while there was no database
@@ -33,6 +36,7 @@ struct figures {
     int overlaps = 0;
     int tokens_out_of_order = 0;
     int busy_in_outage = 0;
+    int written_in_refusal = 0;  ///< calls that claim to have written while nothing could be written
     int calls_in_outage = 0;  ///< that answered with an error, as they should
     int lost_too_early = 0;   ///< renewals and releases that were told that the term is over, before its deadline
     int crashes = 0;
@@ -42,11 +46,15 @@ struct figures {
     instant held = 0;  ///< all the time somebody was seen to hold
     std::map<std::string, kind_figures> faults{};
     std::map<std::string, call_figures> calls{};
+    int leases = 0;  ///< beside the one of the contenders
+    instant longest_gap_of_those = 0;
+    std::map<std::string, std::int64_t> circumstances{};
+    std::map<std::string, std::pair<int, std::int64_t>> effects{};  ///< how often, and the greatest
     /// What is wrong; empty: nothing.
     std::vector<std::string> objections{};
 };
 
-/// Judges the records of one campaign, in the order of `at`. Shares no code with the library.
+/// Judges the records of one campaign, in the order of `at`, each lease by itself. Shares no code with the library.
 [[nodiscard]] figures judge(const std::vector<record>& records);
 
 void print(const figures& what);

@@ -115,6 +115,71 @@ BOOST_AUTO_TEST_CASE(objects_to_busy_while_there_is_no_database_and_not_to_an_er
     BOOST_TEST(with({for_all, {event::call, "c4.2", 0, 12 * s + 100, 12 * s + 200, "acquire:busy"}}).busy_in_outage == 1);
 }
 
+BOOST_AUTO_TEST_CASE(objects_to_what_was_written_while_nothing_could_be_and_not_to_busy)
+{
+    const record refusal{event::refusal, "c4.*", 0, 12 * s, 13 * s, "read_only"};
+    for (const char* claim : {"acquire:granted", "renew:yes", "release:yes"}) {
+        const auto claimed = [&](instant at) {
+            return with({refusal, {event::call, "c4.2", 100, at, at + millisecond, claim}}).written_in_refusal;
+        };
+        BOOST_TEST(claimed(12 * s + 1) == 1);
+        BOOST_TEST(claimed(12 * s - 1) == 0);
+    }
+    for (const char* answer : {"acquire:busy", "renew:no", "acquire:error:failure:25006"})
+        BOOST_TEST(with({refusal, {event::call, "c4.2", 0, 12 * s + 1, 12 * s + 2, answer}}).objections.empty());
+}
+
+BOOST_AUTO_TEST_CASE(objects_where_the_words_of_a_refusal_make_the_database_absent)
+{
+    const auto told = [](const std::string& why, const std::string& answer, std::vector<record> more = {}) {
+        more.push_back({event::refusal, "c4.*", 0, 12 * s, 13 * s, why});
+        more.push_back({event::call, "c4.2", 0, 12 * s + 1, 12 * s + millisecond, answer});
+        return with(more).objections.size();
+    };
+    BOOST_TEST(told("by_trigger", "acquire:error:unavailable") == 1U);
+    BOOST_TEST(told("by_trigger", "acquire:error:schema_missing") == 1U);
+    BOOST_TEST(told("by_trigger", "acquire:error:failure:45000") == 0U);
+    BOOST_TEST(told("read_only", "acquire:error:unavailable") == 0U);
+    // What it meets when it goes on may be a connection that has been given up.
+    BOOST_TEST(told("by_trigger", "acquire:error:unavailable", {{event::frozen, "c4.2", 0, 12 * s, 12 * s + 2}}) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_a_server_without_memory_for_locks)
+{
+    BOOST_TEST(with({{event::call, "c4.2", 0, 12 * s, 12 * s + 1, "acquire:error:failure:53200"}}).objections.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(judges_each_lease_by_itself)
+{
+    const record rules{event::rules, "crowd", 0, 15 * s, s, "test", 1};
+    const record crowd{event::circumstance, "crowd", 2, 10 * s, 0, "leases_of_the_crowd", 1};
+    const auto wins = [](std::int64_t lease, const std::string& who, instant at) {
+        return record{event::won, who, 1, at, 20 * s, "-", lease};
+    };
+    const record first = wins(1, "m0.1", 11 * s), second = wins(2, "m0.1", 11 * s);
+    const figures found = with({rules, crowd, first, second});
+    BOOST_TEST(found.objections.empty());
+    BOOST_TEST(found.leases == 2);
+    BOOST_TEST(found.terms == 12);
+    BOOST_TEST(with({rules, crowd, first, second, wins(2, "m1.1", 12 * s)}).overlaps == 1);
+    BOOST_TEST(with({rules, crowd, first}).objections.size() == 1U);  // one is missing
+    const record refused{event::call, "m0.1", 0, 11 * s, 11 * s + 1, "acquire:busy", 2};
+    BOOST_TEST(with({rules, crowd, first, refused}).objections.size() == 1U);  // nobody ever held it
+    BOOST_TEST(with({rules, crowd, first, second, {event::crashed, "m0.1", 0, 15 * s, 0, "leaving"}}).objections.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(counts_the_errors_and_the_effects_of_each_fault)
+{
+    const record fault{event::fault, "*", 0, 12 * s, 13 * s, "node_lags"};
+    const auto fails = [](instant at, instant until) { return record{event::call, "c4.2", 0, at, until, "acquire:error:timeout"}; };
+    const figures found = with({fault, fails(12 * s, 12 * s + 1), fails(12 * s - 1, 12 * s + 1), fails(13 * s - 1, 13 * s + 1),
+                                {event::effect, "*", 7, 12 * s, 13 * s, "node_lags:behind"},
+                                {event::effect, "*", 3, 12 * s, 13 * s, "node_lags:behind"}});
+    BOOST_TEST(found.faults.at("node_lags").errors == 1);
+    BOOST_TEST(found.effects.at("node_lags:behind").first == 2);
+    BOOST_TEST(found.effects.at("node_lags:behind").second == 7);
+}
+
 BOOST_AUTO_TEST_CASE(objects_to_a_term_that_is_over_before_its_deadline)
 {
     const auto told = [](instant at) {
@@ -154,9 +219,10 @@ BOOST_AUTO_TEST_CASE(objects_to_a_late_signal_to_a_crash_and_to_a_campaign_witho
 
 BOOST_AUTO_TEST_CASE(reads_what_was_written_and_nothing_else)
 {
-    const record r{event::held, "c1.2", 42, 1, -5, "acquire:busy"};
+    const record r{event::held, "c1.2", 42, 1, -5, "acquire:busy", 7};
     BOOST_TEST((from_line(to_line(r)) == r));
-    for (const char* line : {"", "held", "held c1 1 2 3", "held c1 1 2 x -", "seen c1 1 2 3 -", "held c1 1 2 3 - -"})
+    for (const char* line : {"", "held", "held c1 1 2 3", "held c1 1 2 3 -", "held c1 1 2 x - 0", "seen c1 1 2 3 - 0",
+                             "held c1 1 2 3 - x", "held c1 1 2 3 - 0 -"})
         BOOST_TEST(!from_line(line).has_value());
 }
 

@@ -9,7 +9,8 @@
 
 #include <atomic>
 #include <exception>
-#include <mutex>
+#include <optional>
+#include <random>
 #include <thread>
 
 namespace campaign {
@@ -22,7 +23,7 @@ namespace {
 constexpr auto calm = 4s;
 constexpr auto beat = 5ms;
 
-// Contenders don't outlive the thread that starts them, so all of their lives are here.
+// What becomes of the contenders, beside what becomes of their surroundings.
 class contenders_thread {
 public:
     contenders_thread(const scene& on, std::uint32_t seed) : on_{on}, lane_{fault_lane::sort::processes, on, seed}
@@ -43,10 +44,7 @@ private:
     void run() noexcept
     {
         try {
-            {
-                const std::lock_guard lock{on_.forking};
-                for (std::size_t i = 0; i < contenders::count; ++i) on_.processes.start(i);
-            }
+            for (std::size_t i = 0; i < contenders::count; ++i) on_.processes.start(i);
             while (!faults_over_ && !over_) {
                 lane_.go_on();
                 look_on();
@@ -62,10 +60,7 @@ private:
 
     void look_on()
     {
-        {
-            const std::lock_guard lock{on_.forking};
-            on_.processes.look_after();
-        }
+        on_.processes.look_after();
         std::this_thread::sleep_for(beat);
     }
 
@@ -77,17 +72,30 @@ private:
     std::thread thread_;
 };
 
+// Throws where the world is not as it was to be.
+void note_circumstances(const record_file& notes, site& at, const circumstances& around)
+{
+    if (around.tls) notes.write({event::circumstance, "*", at.encrypted_sessions(), now(), 0, "sessions_through_tls"});
+    if (const int most = around.crowd ? at.most_connections() : 0; most > 0)
+        notes.write({event::circumstance, "*", most, now(), 0, "most_connections"});
+    if (const int locks = around.crowd ? at.session_locks() : 0; locks > 0)
+        notes.write({event::circumstance, "*", locks, now(), 0, "session_locks"});
+    if (!around.language.empty()) notes.write({event::circumstance, "*", 1, now(), 0, "messages_in_" + around.language});
+    if (around.name != circumstances{}.name) notes.write({event::circumstance, "*", 1, now(), 0, "names_like_messages"});
+}
+
 }  // namespace
 
-void conduct(const std::string& database, std::chrono::seconds length, std::uint32_t seed,
+void conduct(const std::string& database, const circumstances& around, std::chrono::seconds length, std::uint32_t seed,
              const std::filesystem::path& records)
 {
     const record_file notes{records / ("conductor" + std::string{records_extension})};
     std::mt19937 seeds{seed};
-    site at{database};
-    contenders processes{at, records, static_cast<std::uint32_t>(seeds()), notes};
-    std::mutex forking;
-    const scene on{at, processes, notes, forking, records};
+    site at{database, around};
+    contenders processes{at, records, around.name, static_cast<std::uint32_t>(seeds()), notes};
+    std::optional<crowd> beside;
+    if (around.crowd) beside.emplace(at, records, around.name, notes);
+    const scene on{at, processes, beside ? &*beside : nullptr, notes, records, around.only};
 
     notes.write({event::rules, "conductor", 0, terms.ttl.count(), terms.safety_margin.count(), database});
     notes.write({event::limits, "conductor", 0, call_timeout.count(), longest_pause.count()});
@@ -102,7 +110,9 @@ void conduct(const std::string& database, std::chrono::seconds length, std::uint
     contending.no_more_faults();
     surroundings.stop();
     std::this_thread::sleep_for(calm);
+    note_circumstances(notes, at, around);
     notes.write({event::ended, "conductor", 0, now(), 0});
+    if (beside) beside->finish();
     contending.finish();
     if (contending.failure()) std::rethrow_exception(contending.failure());
 }

@@ -22,12 +22,12 @@ namespace campaign {
 
 /// The contending processes, each behind a gate of its own.
 ///
-/// Thread safety: all functions from any thread; they live no longer than the thread that starts them.
+/// Thread safety: all functions from any thread.
 class contenders {
 public:
     static constexpr std::size_t count = 6;
 
-    contenders(site& at, std::filesystem::path records, std::uint32_t seed, const record_file& notes);
+    contenders(site& at, std::filesystem::path records, std::string lease, std::uint32_t seed, const record_file& notes);
 
     void start(std::size_t number);
     /// SIGKILL.
@@ -65,6 +65,7 @@ private:
 
     site& site_;
     std::filesystem::path records_;
+    std::string lease_;
     std::mt19937 random_;
     const record_file& notes_;
     mutable std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <leasehold/lease_terms.hpp>
 
 #include <chrono>
+#include <cstddef>
 
 namespace campaign {
 
@@ -13,6 +14,14 @@ inline constexpr leasehold::lease_terms terms{.ttl = std::chrono::milliseconds{1
 static_assert(terms.valid());
 
 inline constexpr leasehold::duration call_timeout = std::chrono::milliseconds{1000};
+
+/// The crowd: many processes with many leases each, whose terms no single fault outlasts.
+inline constexpr std::size_t crowd_size = 60;
+inline constexpr std::size_t leases_of_each_in_the_crowd = 256;
+inline constexpr leasehold::lease_terms crowd_terms{.ttl = std::chrono::seconds{30}};
+static_assert(crowd_terms.valid());
+inline constexpr leasehold::duration crowd_call_timeout = std::chrono::seconds{5};
+inline constexpr leasehold::duration crowd_pause = std::chrono::seconds{1};
 
 /// The longest that a waiter sleeps between two attempts beside the time the store told it: a poll's longest pause, and
 /// what our contenders and the election add after an error.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 
 namespace campaign {
 
@@ -14,8 +15,10 @@ fault_lane::fault_lane(sort which, scene on, std::uint32_t seed) : on_{on}, rand
     for (std::size_t i = 0; i < all.size(); ++i) {
         const bool possible =
             all[i].where == place::anywhere || (all[i].where == place::cluster) == on_.database.is_cluster();
-        if (all[i].sort == which && possible) kinds_.insert(kinds_.end(), all[i].weight, i);
+        const bool wanted = which == sort::processes || on_.only.empty() || on_.only == all[i].name;
+        if (all[i].sort == which && possible && wanted) kinds_.insert(kinds_.end(), all[i].weight, i);
     }
+    if (kinds_.empty()) throw std::invalid_argument{"no kind of fault here is called " + on_.only};
     draw();
     next_at_ = now() + 2 * second;  // to let them begin
 }

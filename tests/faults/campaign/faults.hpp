@@ -3,13 +3,13 @@
 #define LEASEHOLD_TESTS_CAMPAIGN_FAULTS_HPP
 
 #include "contenders.hpp"
+#include "crowd.hpp"
 #include "records.hpp"
 #include "site.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <random>
 #include <string>
 #include <string_view>
@@ -21,10 +21,10 @@ namespace campaign {
 struct scene {
     site& database;
     contenders& processes;
+    crowd* beside;  ///< or nullptr
     const record_file& notes;
-    /// A server that is frozen gets a guardian by fork(), which must not inherit what another start is about to close.
-    std::mutex& forking;
     std::filesystem::path records;
+    std::string only;  ///< the one kind of fault of the surroundings; empty: all
 };
 
 /// One fault, as drawn. A target is chosen when it begins, for then it is known who holds.
@@ -43,6 +43,7 @@ class fault_lane {
 public:
     enum class sort : std::uint8_t { surroundings, processes };
 
+    /// Throws std::invalid_argument where no kind is left.
     fault_lane(sort which, scene on, std::uint32_t seed);
 
     /// Begins or ends what is due.

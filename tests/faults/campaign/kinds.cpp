@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstddef>
 #include <fstream>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -26,13 +25,31 @@ void note_outage(const scene& on, const std::string& process, instant from, inst
     on.notes.write({event::outage, process, 0, from, until});
 }
 
+void note_refusal(const scene& on, const std::string& process, instant from, instant until, const std::string& why)
+{
+    on.notes.write({event::refusal, process, 0, from, until, why});
+}
+
 // Every incarnation that there was of it in that time: the records name processes, an outage hits whoever is behind the gate.
 std::string any_of(std::size_t contender) { return "c" + std::to_string(contender) + ".*"; }
 
-void note_outage_of_server(const scene& on, std::size_t server, instant from, instant until)
+template <class Note>
+void for_clients_of_server(const scene& on, std::size_t server, Note note)
 {
     for (std::size_t i = 0; i < contenders::count; ++i)
-        if (on.processes.server_of(i) == server) note_outage(on, any_of(i), from, until);
+        if (on.processes.server_of(i) == server) note(any_of(i));
+    for (std::size_t i = 0; on.beside && i < crowd::count; ++i)
+        if (on.beside->server_of(i) == server) note("m" + std::to_string(i) + ".*");
+}
+
+void note_outage_of_server(const scene& on, std::size_t server, instant from, instant until)
+{
+    for_clients_of_server(on, server, [&](const std::string& client) { note_outage(on, client, from, until); });
+}
+
+void note_refusal_of_server(const scene& on, std::size_t server, instant from, instant until, const std::string& why)
+{
+    for_clients_of_server(on, server, [&](const std::string& client) { note_refusal(on, client, from, until, why); });
 }
 
 void do_nothing(const scene&, const drawn_fault&, instant) {}
@@ -48,7 +65,6 @@ bool kill_contender(const scene& on, drawn_fault& fault)
 
 void start_contender(const scene& on, const drawn_fault& fault, instant)
 {
-    const std::lock_guard lock{on.forking};
     on.processes.start(fault.target);
 }
 
@@ -88,6 +104,7 @@ template <class Do>
 void at_all_gates(const scene& on, Do what)
 {
     for (std::size_t i = 0; i < contenders::count; ++i) what(on.processes.gate(i));
+    for (std::size_t i = 0; on.beside && i < on.database.size(); ++i) what(on.beside->gate(i));
 }
 
 bool cut_one(const scene& on, drawn_fault& fault)
@@ -202,7 +219,6 @@ bool stop_server(const scene& on, drawn_fault& fault)
 
 bool freeze_server(const scene& on, drawn_fault& fault)
 {
-    const std::lock_guard lock{on.forking};
     on.database.server(fault.target).freeze();
     return true;
 }
@@ -268,6 +284,89 @@ void rejoin_node(const scene& on, const drawn_fault& fault, instant)
     wait_until_whole(on);
 }
 
+// servers that work, but not for us
+
+bool make_read_only(const scene& on, drawn_fault& fault)
+{
+    on.database.make_read_only(fault.target);
+    return true;
+}
+
+void make_writable(const scene& on, const drawn_fault& fault, instant ending)
+{
+    note_refusal_of_server(on, fault.target, fault.in_force, ending, "read_only");
+    on.database.make_writable(fault.target);
+}
+
+bool lock_table(const scene& on, drawn_fault& fault)
+{
+    on.database.lock_table(fault.target, true);
+    return true;
+}
+
+void unlock_table(const scene& on, const drawn_fault& fault, instant ending)
+{
+    note_outage_of_server(on, fault.target, fault.in_force, ending);
+    on.database.unlock_table(fault.target);
+}
+
+bool lock_table_against_writing(const scene& on, drawn_fault& fault)
+{
+    on.database.lock_table(fault.target, false);
+    return true;
+}
+
+void unlock_table_against_writing(const scene& on, const drawn_fault& fault, instant ending)
+{
+    note_refusal_of_server(on, fault.target, fault.in_force, ending, "locked");
+    on.database.unlock_table(fault.target);
+    wait_until_whole(on);
+}
+
+bool refuse_rows(const scene& on, drawn_fault&)
+{
+    on.database.refuse_rows();
+    return true;
+}
+
+void accept_rows(const scene& on, const drawn_fault& fault, instant ending)
+{
+    note_refusal(on, "*", fault.in_force, ending, "by_trigger");
+    on.database.accept_rows();
+}
+
+void lead_to(const scene& on, std::size_t contender, std::size_t server)
+{
+    tcp_gate& gate = on.processes.gate(contender);
+    gate.lead_to(on.database.server(server).port());
+    gate.cut();
+}
+
+// And a balancer sends one there who finds in the past what it holds, has released since, and somebody else has taken.
+bool lag(const scene& on, drawn_fault& fault)
+{
+    const std::size_t nodes = on.database.size();
+    const auto holds = [&] { return on.processes.holder(); };
+    if (!leasehold_test::eventually([&] { return holds().has_value(); }, 1s, 1ms)) return false;
+    const std::size_t first = holds().value_or(0);
+    // A node other than its own, where its release would have to wait.
+    if (on.processes.server_of(first) == fault.target) fault.target = (fault.target + 1 + fault.variant % (nodes - 1)) % nodes;
+    on.database.lag(fault.target, std::chrono::milliseconds{fault.lasts / millisecond});
+    std::ignore = leasehold_test::eventually([&] { return holds().value_or(first) != first; }, 1s, 1ms);
+    fault.variant = static_cast<std::uint32_t>(first);
+    lead_to(on, first, fault.target);
+    return true;
+}
+
+void catch_up(const scene& on, const drawn_fault& fault, instant ending)
+{
+    on.notes.write({event::effect, "*", on.database.transactions_behind(fault.target), fault.in_force, ending,
+                    "node_lags:transactions_behind"});
+    lead_to(on, fault.variant, on.processes.server_of(fault.variant));
+    on.database.catch_up(fault.target);
+    wait_until_whole(on);
+}
+
 constexpr auto of_processes = fault_lane::sort::processes;
 constexpr auto around = fault_lane::sort::surroundings;
 
@@ -315,6 +414,21 @@ constexpr auto kinds = std::to_array<fault_kind>({
     {"server_frozen", around, place::single_server, target::server, 2, 100 * millisecond, 4 * second, excused::all_of_it,
      &freeze_server, &thaw_server},
 
+    {"server_read_only", around, place::single_server, target::server, 2, 100 * millisecond, 3 * second, excused::all_of_it,
+     &make_read_only, &make_writable},
+    {"table_locked", around, place::single_server, target::server, 2, 100 * millisecond, 4 * second, excused::all_of_it,
+     &lock_table, &unlock_table},
+    {"table_locked_for_writing", around, place::single_server, target::server, 2, 100 * millisecond, 3 * second,
+     excused::all_of_it, &lock_table_against_writing, &unlock_table_against_writing},
+    {"rows_refused", around, place::anywhere, target::all, 2, 100 * millisecond, 2 * second, excused::all_of_it,
+     &refuse_rows, &accept_rows},
+
+    {"node_read_only", around, place::cluster, target::server, 2, 100 * millisecond, 3 * second, excused::nothing,
+     &make_read_only, &make_writable},
+    {"node_locked", around, place::cluster, target::server, 2, 100 * millisecond, 3 * second, excused::nothing,
+     &lock_table_against_writing, &unlock_table_against_writing},
+    {"node_lags", around, place::cluster, target::server, 5, 500 * millisecond, 5 * second, excused::nothing, &lag,
+     &catch_up},
     {"node_killed", around, place::cluster, target::server, 3, 1, 3 * second, excused::group_changes, &kill_server,
      &start_server},
     {"node_restarted", around, place::cluster, target::server, 2, 1, 2 * second, excused::group_changes, &stop_server,

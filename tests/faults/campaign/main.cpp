@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The fault campaign: contending processes, real databases, and faults from a seed. See docs/testing.md.
 #include "check.hpp"
+#include "circumstances.hpp"
 #include "conductor.hpp"
 
 #include <support/environment.hpp>
@@ -22,12 +23,16 @@
 namespace {
 
 constexpr int skipped = 77;
-constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera] [--seconds N] [--seed N] [--keep]
+constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera] [--seconds N] [--seed N]
+                      [--crowd] [--only KIND] [--keep]
        fault_campaign check FOLDER
 
   --on       the database (default: postgresql), a private server of the campaign's own
   --seconds  how long, 10 to 100000, beside the servers' start (default: 40)
-  --seed     decides which faults come when; what they hit is decided by how the processes happen to run
+  --seed     decides which faults come when, in which circumstances (TLS, language, names); what they hit is decided by how
+             the processes happen to run
+  --crowd    beside the contenders 60 processes that hold 256 leases each; needs a minute or more
+  --only     of the faults of network and servers only this kind, as the table of figures names it
   --keep     keep the records, also when there is nothing to object; they are always kept when there is
 )";
 
@@ -35,6 +40,8 @@ struct options {
     std::string on = "postgresql";
     unsigned seconds = 40;
     std::uint32_t seed = std::random_device{}();
+    bool crowd = false;
+    std::string only{};
     bool keep = false;
 };
 
@@ -63,11 +70,19 @@ int run(const options& o)
 {
     const std::filesystem::path records = new_folder();
     const auto replay =
-        "fault_campaign --on " + o.on + " --seconds " + std::to_string(o.seconds) + " --seed " + std::to_string(o.seed);
-    std::cout << "campaign: " << replay << "   (records in " << records.string() << ")" << std::endl;
+        "fault_campaign --on " + o.on + " --seconds " + std::to_string(o.seconds) + " --seed " + std::to_string(o.seed) +
+        (o.crowd ? " --crowd" : "") + (o.only.empty() ? "" : " --only " + o.only);
+    campaign::circumstances around = campaign::drawn_circumstances(o.seed);
+    around.crowd = o.crowd;
+    // On two processors MariaDB does not recover from so many that connect anew at once through TLS.
+    if (o.crowd && o.on != "postgresql") around.tls = false;
+    around.only = o.only;
+    std::cout << "campaign: " << replay << "   (records in " << records.string() << ")\n  "
+              << (around.tls ? "TLS" : "no TLS") << ", messages in " << (around.language.empty() ? "English" : around.language)
+              << ", a lease named " << around.name << std::endl;
     bool agrees = false;
     try {
-        campaign::conduct(o.on, std::chrono::seconds{o.seconds}, o.seed, records);
+        campaign::conduct(o.on, around, std::chrono::seconds{o.seconds}, o.seed, records);
         agrees = campaign::check(records);
     } catch (const leasehold_test::missing_requirement&) {
         std::filesystem::remove_all(records);
@@ -90,14 +105,16 @@ int run(const std::vector<std::string>& arguments)
     options o;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& argument = arguments[i];
-        if (argument == "--keep") {
-            o.keep = true;
+        if (argument == "--keep" || argument == "--crowd") {
+            (argument == "--keep" ? o.keep : o.crowd) = true;
             continue;
         }
         if (i + 1 == arguments.size()) return misused("unknown option, or a value is missing: " + argument);
         const std::string& value = arguments[++i];
         if (argument == "--on")
             o.on = value;
+        else if (argument == "--only")
+            o.only = value;
         else if (argument == "--seconds" ? !parse(value, o.seconds) || o.seconds < 10 || o.seconds > 100000
                  : argument == "--seed"  ? !parse(value, o.seed)
                                          : true)

@@ -20,9 +20,10 @@ namespace campaign {
 namespace {
 
 constexpr auto words = std::to_array<std::string_view>(
-    {"started", "call",   "won",   "held",  "over",  "signalled", "releasing", "released", "empty",  "failed", "stopped",
-     "rules",   "limits", "began", "ended", "fault", "excuse",    "outage",    "frozen",   "killed", "crashed"});
-static_assert(words.size() == static_cast<std::size_t>(event::crashed) + 1);
+    {"started", "call",    "won",    "held",        "over",  "signalled", "releasing", "released",
+     "empty",   "failed",  "stopped", "rules",      "limits", "began",    "ended",     "fault",
+     "excuse",  "outage",  "frozen",  "killed",     "crashed", "refusal", "effect",    "circumstance"});
+static_assert(words.size() == static_cast<std::size_t>(event::circumstance) + 1);
 
 template <class Number>
 bool parse(std::string_view text, Number& into)
@@ -44,12 +45,12 @@ std::string to_line(const record& r)
     std::string line{words[static_cast<std::size_t>(r.what)]};
     line.append(" ").append(r.process);
     for (const std::int64_t number : {r.token, r.at, r.until}) line.append(" ").append(std::to_string(number));
-    return line.append(" ").append(r.detail);
+    return line.append(" ").append(r.detail).append(" ").append(std::to_string(r.lease));
 }
 
 std::optional<record> from_line(std::string_view line)
 {
-    std::array<std::string_view, 6> fields;
+    std::array<std::string_view, 7> fields;
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const std::size_t space = line.find(' ');
         if ((space == std::string_view::npos) != (i + 1 == fields.size())) return std::nullopt;
@@ -59,7 +60,7 @@ std::optional<record> from_line(std::string_view line)
     const auto word = std::find(words.begin(), words.end(), fields[0]);
     record r{.what = static_cast<event>(word - words.begin()), .process = std::string{fields[1]}};
     const bool whole = word != words.end() && !r.process.empty() && parse(fields[2], r.token) && parse(fields[3], r.at) &&
-                       parse(fields[4], r.until) && !fields[5].empty();
+                       parse(fields[4], r.until) && !fields[5].empty() && parse(fields[6], r.lease);
     r.detail = fields[5];
     return whole ? std::optional{std::move(r)} : std::nullopt;
 }

@@ -46,6 +46,9 @@ enum class event : std::uint8_t {
     frozen,   ///< from at until until `process` was stopped (SIGSTOP)
     killed,   ///< SIGKILL was sent: at
     crashed,  ///< it ended by itself though it should not, or with a status that isn't 0: at; detail: how
+    refusal,  ///< from at until until nothing that `process` asked for can have been written; detail: why, or "by_trigger"
+    effect,   ///< what a fault did, from at until until: `token` of it; detail: the kind of fault, and of what
+    circumstance,  ///< of the whole campaign: `token` of it; detail: what
 };
 
 struct record {
@@ -55,11 +58,12 @@ struct record {
     instant at = 0;
     instant until = 0;
     std::string detail = "-";
+    std::int64_t lease = 0;  ///< which; 0: that of the contenders
 
     friend bool operator==(const record&, const record&) = default;
 };
 
-/// One line: the six members, with a space between them.
+/// One line: the seven members, with a space between them.
 [[nodiscard]] std::string to_line(const record& r);
 /// Empty where the line isn't one of to_line()'s.
 [[nodiscard]] std::optional<record> from_line(std::string_view line);

@@ -12,13 +12,13 @@ double seconds(instant time) { return static_cast<double>(time) / static_cast<do
 
 void print_faults(const figures& what)
 {
-    std::printf("  %-30s %6s %9s  %18s  %18s\n", "fault", "times", "lasted", "longest no holder", "without excuse");
+    std::printf("  %-30s %6s %9s %7s  %18s  %18s\n", "fault", "times", "lasted", "errors", "longest no holder", "without excuse");
     int all = 0;
     for (const auto& [name, kind] : what.faults) {
         if (name == "wall_clock_off") {
             std::printf("  %-30s %6d\n", name.c_str(), kind.count);
         } else {
-            std::printf("  %-30s %6d %7.1f s  %16.2f s  %16.2f s\n", name.c_str(), kind.count, seconds(kind.time),
+            std::printf("  %-30s %6d %7.1f s %7d  %16.2f s  %16.2f s\n", name.c_str(), kind.count, seconds(kind.time), kind.errors,
                         seconds(kind.longest_gap), seconds(kind.longest_recovery));
         }
         all += kind.count;
@@ -47,9 +47,17 @@ void print(const figures& what)
                 100 * seconds(what.held) / (what.length > 0 ? seconds(what.length) : 1), seconds(what.longest_gap));
     print_faults(what);
     print_calls(what);
+    for (const auto& [name, effect] : what.effects)
+        std::printf("  %s: %d times, %lld at most\n", name.c_str(), effect.first, static_cast<long long>(effect.second));
+    for (const auto& [name, amount] : what.circumstances)
+        std::printf("  circumstance: %s (%lld)\n", name.c_str(), static_cast<long long>(amount));
+    if (what.leases > 0)
+        std::printf("  leases of the crowd: %d, longest that nobody held one %.2f s\n", what.leases,
+                    seconds(what.longest_gap_of_those));
     std::printf("  losses signalled: %d, latest %.3f s after the deadline\n", what.signals, seconds(what.latest_signal));
     std::printf("  calls while there was no database: %d errors, %d busy or granted\n", what.calls_in_outage,
                 what.busy_in_outage);
+    std::printf("  calls that claim to have written while nothing could be: %d\n", what.written_in_refusal);
     std::printf("  overlaps: %d   tokens out of order: %d   told too early that a term is over: %d   crashes: %d\n",
                 what.overlaps, what.tokens_out_of_order, what.lost_too_early, what.crashes);
     for (std::size_t i = 0; i < what.objections.size() && i < most_shown; ++i)

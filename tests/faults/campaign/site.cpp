@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "site.hpp"
 
+#include <support/environment.hpp>
+#include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -13,18 +16,63 @@ namespace campaign {
 
 using leasehold_test::database_server;
 
-site::site(const std::string& kind) : kind_{kind}
+site::site(const std::string& kind, const circumstances& around) : kind_{kind}, around_{around}
 {
-    if (kind == "postgresql")
-        server_ = std::make_unique<leasehold_test::postgresql_server>();
-    else if (kind == "mariadb")
-        // A server that is killed must have what it acknowledged: the tests' default writes the log once a second.
-        server_ =
-            std::make_unique<leasehold_test::mariadb_server>(std::vector<std::string>{"--innodb-flush-log-at-trx-commit=2"});
-    else if (kind == "galera")
-        cluster_ = std::make_unique<leasehold_test::galera_cluster>();
-    else
+    if (kind != "postgresql" && kind != "mariadb" && kind != "galera")
         throw std::invalid_argument{"no such database here: " + kind};
+    if (!around_.language.empty()) locale_.emplace(around_.language);
+    if (around_.tls)
+        tls_.emplace(is_postgresql() ? std::vector<std::string>{"postgres"} : std::vector<std::string>{"mysql", "nobody"});
+    if (is_postgresql())
+        server_ = std::make_unique<leasehold_test::postgresql_server>(server_arguments());
+    else if (kind == "mariadb")
+        server_ = std::make_unique<leasehold_test::mariadb_server>(server_arguments());
+    else
+        cluster_ = std::make_unique<leasehold_test::galera_cluster>(server_arguments());
+    if (locale_) check_language();
+    if (is_cluster()) prepare_for_lag();
+}
+
+// A server without the translation speaks English and says nothing of it.
+void site::check_language()
+{
+    const std::string session = is_postgresql() ? "" : "set lc_messages = '" + around_.language + "'; ";
+    std::string said;
+    try {
+        server(0).execute_sql(session + "select * from missing");
+    } catch (const std::runtime_error& error) {
+        said = error.what();
+    }
+    if (said.find("does not exist") != std::string::npos || said.find("doesn't exist") != std::string::npos)
+        throw leasehold_test::missing_requirement{"the server does not speak " + around_.language + " here"};
+}
+
+std::vector<std::string> site::server_arguments() const
+{
+    std::vector<std::string> arguments;
+    const auto set = [&](const std::string& setting) { arguments.insert(arguments.end(), {"-c", setting}); };
+    if (is_postgresql()) {
+        set("log_error_verbosity=verbose");
+        // For twice the connections of a server as it comes, room for as many locks as that has.
+        if (around_.crowd) set("max_locks_per_transaction=32");
+        if (tls_) {
+            set("ssl=on");
+            set("ssl_cert_file=" + tls_->certificate());
+            set("ssl_key_file=" + tls_->key());
+        }
+        if (locale_) set("lc_messages=" + locale_->name());
+        return arguments;
+    }
+    // A server that is killed must have what it acknowledged: the tests' default writes the log once a second.
+    arguments.emplace_back("--innodb-flush-log-at-trx-commit=2");
+    if (tls_)
+        arguments.insert(arguments.end(), {"--ssl-cert=" + tls_->certificate(), "--ssl-key=" + tls_->key(),
+                                           "--require-secure-transport=on"});
+    // Of each store the calls that were given up keep their connections until they come back.
+    if (around_.crowd) arguments.emplace_back("--max-connections=1500");
+    // Not the server's own language: its log says in English when it is ready.
+    if (locale_) arguments.push_back("--init-connect=set lc_messages = '" + around_.language + "'");
+    return arguments;
 }
 
 database_server& site::server(std::size_t number)
@@ -37,14 +85,22 @@ std::string site::connection_string(std::size_t number, int port)
 {
     std::string text = server(number).connection_string();
     const std::string own = "Port=" + std::to_string(server(number).port());
-    return text.replace(text.find(own), own.size(), "Port=" + std::to_string(port));
+    text.replace(text.find(own), own.size(), "Port=" + std::to_string(port));
+    if (tls_) text += is_postgresql() ? ";SSLmode=require" : ";FORCETLS=1";
+    return text;
+}
+
+std::map<std::string, std::string> site::environment() const
+{
+    if (!locale_) return {};
+    return {{"LC_ALL", locale_->name()}, {"LANGUAGE", ""}};
 }
 
 int site::end_sessions(std::size_t number, std::size_t every)
 {
     database_server& at = server(number);
     const std::string of_ours = std::string{" = '"} + database_server::user + "'";
-    std::istringstream sessions{at.execute_sql(kind_ == "postgresql"
+    std::istringstream sessions{at.execute_sql(is_postgresql()
                                                    ? "select pid from pg_stat_activity where usename" + of_ours
                                                    : "select id from information_schema.processlist where user" + of_ours)};
     int ended = 0;
@@ -53,7 +109,7 @@ int site::end_sessions(std::size_t number, std::size_t every)
     for (std::string session; std::getline(sessions, session); ++position) {
         if (session.empty() || position % every != 0) continue;
         one_go +=
-            kind_ == "postgresql" ? "select pg_terminate_backend(" + session + ");" : "kill connection " + session + ";";
+            is_postgresql() ? "select pg_terminate_backend(" + session + ");" : "kill connection " + session + ";";
         ++ended;
     }
     try {
@@ -62,6 +118,161 @@ int site::end_sessions(std::size_t number, std::size_t every)
         // MariaDB: one of them had gone by itself, and the rest stays.
     }
     return ended;
+}
+
+// The first number of the answer, as text.
+std::string site::number_of(std::size_t server_number, const std::string& sql)
+{
+    const std::string answer = server(server_number).execute_sql(sql);
+    const std::size_t begin = answer.find_first_of("0123456789");
+    if (begin == std::string::npos) return "";
+    return answer.substr(begin, answer.find_first_not_of("0123456789", begin) - begin);
+}
+
+int site::encrypted_sessions()
+{
+    if (!is_postgresql()) {
+        // The servers let nobody in without.
+        int accepted = 0;
+        for (std::size_t i = 0; i < size(); ++i)
+            accepted += std::stoi(number_of(i, "show global status like 'ssl_finished_accepts'"));
+        return accepted;
+    }
+    const std::string which = " from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'leasehold' and ";
+    if (number_of(0, "select count(*)" + which + "not ssl") != "0") throw std::runtime_error{"a session without TLS"};
+    return std::stoi(number_of(0, "select count(*)" + which + "ssl"));
+}
+
+int site::most_connections()
+{
+    int most = 0;
+    for (std::size_t i = 0; i < size() && !is_postgresql(); ++i)
+        most = std::max(most, std::stoi(number_of(i, "show global status like 'max_used_connections'")));
+    return most;
+}
+
+int site::session_locks()
+{
+    return is_postgresql() ? std::stoi(number_of(0, "select count(*) from pg_locks where locktype = 'advisory' and granted")) : 0;
+}
+
+void site::make_read_only(std::size_t number)
+{
+    if (!is_postgresql()) {
+        server(number).execute_sql("set global read_only = 1");
+        return;
+    }
+    server_->execute_sql("alter system set default_transaction_read_only = on");
+    server_->execute_sql("select pg_reload_conf()");
+    // The server signals its sessions when it takes the setting up itself; new sessions show that it has. Each session takes it
+    // up before its next statement.
+    if (!leasehold_test::eventually([&] { return server_->execute_sql("show default_transaction_read_only") == "on\n"; }))
+        throw std::runtime_error{"the server does not become read-only"};
+}
+
+void site::make_writable(std::size_t number)
+{
+    if (!is_postgresql()) {
+        server(number).execute_sql("set global read_only = 0");
+        return;
+    }
+    server_->execute_sql("alter system reset default_transaction_read_only");
+    server_->execute_sql("select pg_reload_conf()");
+}
+
+namespace {
+
+// In a session that goes on until it is ended.
+constexpr const char* sleeping_session_of_postgresql =
+    "select pid from pg_stat_activity where usename = 'postgres' and wait_event = 'PgSleep'";
+constexpr const char* sleeping_session_of_mariadb =
+    "select id from information_schema.processlist where user = 'root' and info like 'do sleep%'";
+
+std::string locking_sql(bool postgresql, bool cluster, bool against_reading)
+{
+    if (postgresql)
+        return std::string{"begin; "} +
+               (against_reading ? "alter table leasehold add column note text default 'x'" : "lock table leasehold in share mode") +
+               "; select pg_sleep(60); rollback";
+    if (cluster) return "flush tables with read lock; do sleep(60)";
+    return std::string{against_reading ? "lock tables leasehold write; alter table leasehold force" : "lock tables leasehold read"} +
+           "; do sleep(60)";
+}
+
+}  // namespace
+
+void site::lock_table(std::size_t number, bool against_reading)
+{
+    database_server& at = server(number);
+    locking_ = std::async(std::launch::async, [&at, sql = locking_sql(is_postgresql(), is_cluster(), against_reading)] {
+        try {
+            at.execute_sql(sql);
+        } catch (const std::runtime_error&) {
+            // It is ended from outside.
+        }
+    });
+    const char* session = is_postgresql() ? sleeping_session_of_postgresql : sleeping_session_of_mariadb;
+    if (!leasehold_test::eventually([&] { return !number_of(number, session).empty(); }))
+        throw std::runtime_error{"the table can't be locked"};
+}
+
+void site::unlock_table(std::size_t number)
+{
+    if (is_postgresql())
+        server_->execute_sql("select pg_cancel_backend(pid) from (" + std::string{sleeping_session_of_postgresql} + ") as s");
+    else
+        server(number).execute_sql("kill connection " + number_of(number, sleeping_session_of_mariadb));
+    locking_.get();
+}
+
+void site::refuse_rows()
+{
+    if (is_postgresql()) {
+        server_->execute_sql("create or replace function refuse() returns trigger language plpgsql as"
+                             " $$begin raise exception using message = new.name; end$$;"
+                             " create trigger refuse before insert or update on leasehold for each row execute function refuse()");
+        return;
+    }
+    std::string sql = "delimiter //\n";
+    for (const std::string event : {"insert", "update"})
+        sql += "create trigger refuse_" + event + " before " + event + " on leasehold for each row begin declare said varchar(128)"
+               " default left(new.name, 128); signal sqlstate '45000' set message_text = said; end//\n";
+    server(0).execute_sql(sql);
+}
+
+void site::accept_rows()
+{
+    server(0).execute_sql(is_postgresql() ? "drop trigger refuse on leasehold"
+                                          : "drop trigger refuse_insert; drop trigger refuse_update");
+}
+
+// What takes a node long to apply, as a large transaction does, and costs no processor: a row whose trigger sleeps, on the node
+// that is told to run triggers for what comes from other nodes. What follows is committed in its order, so it waits.
+void site::prepare_for_lag()
+{
+    server(0).execute_sql("create table ballast (id int auto_increment primary key, seconds double);"
+                          " create trigger heavy before insert on ballast for each row"
+                          " do if(@@global.slave_run_triggers_for_rbr = 'NO', 0, sleep(new.seconds))");
+}
+
+void site::lag(std::size_t number, std::chrono::milliseconds length)
+{
+    // Desynchronised, it does not ask the others to wait for it, as it would after some dozens of transactions.
+    server(number).execute_sql("set global slave_run_triggers_for_rbr = ENFORCE; set global wsrep_desync = 1");
+    server((number + 1) % size())
+        .execute_sql("insert into ballast (seconds) values (" + std::to_string(length.count() + 1000) + " / 1000.0)");
+}
+
+std::int64_t site::transactions_behind(std::size_t number)
+{
+    const auto committed = [&](std::size_t at) { return std::stoll(number_of(at, "show status like 'wsrep_last_committed'")); };
+    const std::int64_t here = committed(number);
+    return committed((number + 1) % size()) - here;
+}
+
+void site::catch_up(std::size_t number)
+{
+    server(number).execute_sql("set global slave_run_triggers_for_rbr = NO; set global wsrep_desync = 0");
 }
 
 }  // namespace campaign

@@ -2,10 +2,18 @@
 #ifndef LEASEHOLD_TESTS_CAMPAIGN_SITE_HPP
 #define LEASEHOLD_TESTS_CAMPAIGN_SITE_HPP
 
+#include "circumstances.hpp"
+
 #include <support/database_server.hpp>
 #include <support/galera_cluster.hpp>
+#include <support/scoped_locale.hpp>
+#include <support/tls_files.hpp>
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +25,7 @@ namespace campaign {
 class site {
 public:
     /// "postgresql", "mariadb" or "galera".
-    explicit site(const std::string& kind);
+    site(const std::string& kind, const circumstances& around);
 
     [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
     [[nodiscard]] bool is_cluster() const noexcept { return cluster_ != nullptr; }
@@ -30,10 +38,48 @@ public:
     /// Ends the sessions of the contenders at that server: one of `every`, by their numbers. How many.
     int end_sessions(std::size_t number, std::size_t every);
 
+    /// For the contenders, beside the connection string: their language.
+    [[nodiscard]] std::map<std::string, std::string> environment() const;
+    /// Connections of contenders through TLS that the servers tell of. Throws std::runtime_error for one without.
+    [[nodiscard]] int encrypted_sessions();
+    /// That one server has had at once since it was started; 0 on PostgreSQL, which doesn't tell.
+    [[nodiscard]] int most_connections();
+    /// Session locks that contenders have on PostgreSQL now, of those that one server has room for.
+    [[nodiscard]] int session_locks();
+
+    // Each returns when it is so.
+
+    /// Refuses all that writes, as a primary that has become a replica does.
+    void make_read_only(std::size_t number);
+    void make_writable(std::size_t number);
+    /// Locks the table of the leases, as ALTER TABLE does, or only against writing, as a backup or CREATE INDEX does. Of a node of
+    /// a cluster all tables, against writing.
+    void lock_table(std::size_t number, bool against_reading);
+    void unlock_table(std::size_t number);
+    /// A trigger refuses each row, with the lease's name as the message.
+    void refuse_rows();
+    void accept_rows();
+    /// That node takes so long, and a second, to apply what the others have committed; it shows what was, and certifies what it writes itself.
+    void lag(std::size_t number, std::chrono::milliseconds length);
+    /// Transactions that the node is behind another.
+    [[nodiscard]] std::int64_t transactions_behind(std::size_t number);
+    void catch_up(std::size_t number);
+
 private:
+    [[nodiscard]] std::vector<std::string> server_arguments() const;
+    [[nodiscard]] bool is_postgresql() const noexcept { return kind_ == "postgresql"; }
+    [[nodiscard]] std::string number_of(std::size_t server, const std::string& sql);
+    void check_language();
+    void prepare_for_lag();
+
     std::string kind_;
+    circumstances around_;
+    // First and last: servers speak it, and read the files.
+    std::optional<leasehold_test::scoped_locale> locale_;
+    std::optional<leasehold_test::tls_files> tls_;
     std::unique_ptr<leasehold_test::database_server> server_;
     std::unique_ptr<leasehold_test::galera_cluster> cluster_;
+    std::future<void> locking_;
 };
 
 }  // namespace campaign

@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
 // One contender of the campaign: campaign_worker NAME MODE LOCKS LEASE FILE SEED, with the connection string in
 // LEASEHOLD_CAMPAIGN_STORE. It contends for the lease, holds it, renews and releases it, and writes down what it saw, until
-// SIGTERM.
+// SIGTERM. In mode "many" it is one of the crowd: it holds as many leases as one of them has, numbered from SEED on.
 #include "contention.hpp"
 #include "records.hpp"
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <leasehold/release_all.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <iostream>
+#include <locale>
+#include <mutex>
 #include <optional>
 #include <random>
+#include <set>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <pthread.h>
 
@@ -44,6 +56,24 @@ std::string word_for(std::error_code ec)
     }
 }
 
+// The crowd's leases have their number behind the name.
+constexpr char before_number = '#';
+
+std::int64_t number_of(std::string_view lease)
+{
+    std::int64_t number = 0;
+    const std::size_t at = lease.rfind(before_number);
+    if (at != std::string_view::npos) std::from_chars(lease.data() + at + 1, lease.data() + lease.size(), number);
+    return number;
+}
+
+// The owner, like the name, is words of messages.
+struct worded_owner_id {
+    std::string words;
+
+    [[nodiscard]] std::string id() const { return words + "/" + lh::random_owner_id{}.id(); }
+};
+
 /// Writes every call of the store down, as seen from outside: begin, end, answer.
 template <class Store>
 class noting_store {
@@ -57,14 +87,14 @@ public:
     {
         const instant begin = now();
         const lh::acquire_result result = store_.try_acquire(name, owner, ttl, ec);
-        note("acquire", result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
+        note("acquire", name, result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
         return result;
     }
     bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
     {
         const instant begin = now();
         const bool yes = store_.renew(name, owner, token, ttl, ec);
-        note("renew", token.value(), begin, ec, yes ? "yes" : "no");
+        note("renew", name, token.value(), begin, ec, yes ? "yes" : "no");
         return yes;
     }
     bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
@@ -72,9 +102,23 @@ public:
     {
         const instant begin = now();
         const bool yes = store_.release(name, owner, token, keep_closed, ec);
-        note("release", token.value(), begin, ec, yes ? "yes" : "no");
+        note("release", name, token.value(), begin, ec, yes ? "yes" : "no");
         return yes;
     }
+    void renew_many(std::span<const lh::term_renewal> renewals, std::span<lh::batch_answer> answers, lh::duration within,
+                    std::error_code& ec)
+    {
+        const instant begin = now();
+        store_.renew_many(renewals, answers, within, ec);
+        note_many("renew_many", renewals.front().name, answers, begin, ec);
+    }
+    void release_many(std::span<const lh::term_release> releases, std::span<lh::batch_answer> answers, std::error_code& ec)
+    {
+        const instant begin = now();
+        store_.release_many(releases, answers, ec);
+        note_many("release_many", releases.front().name, answers, begin, ec);
+    }
+    [[nodiscard]] std::size_t batch_size() const noexcept { return store_.batch_size(); }
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec) { return store_.inspect(name, ec); }
     [[nodiscard]] lh::poll_pauses pauses() const noexcept { return store_.pauses(); }
     [[nodiscard]] auto enqueue(std::string_view name, lh::waker& to_wake) { return store_.enqueue(name, to_wake); }
@@ -88,32 +132,55 @@ public:
     [[nodiscard]] lh::store_diagnostics diagnostics() const { return store_.diagnostics(); }
 
 private:
-    void note(const char* operation, std::int64_t token, instant begin, std::error_code ec, const char* answer)
+    void note(const char* operation, std::string_view lease, std::int64_t token, instant begin, std::error_code ec,
+              const char* answer)
     {
         const instant end = now();
-        records_.write(
-            {event::call, process_, token, begin, end, std::string{operation} + ":" + (ec ? word_for(ec) : answer)});
-        // What we have no words for is worth reading.
-        if (ec == lh::errc::store_failure || ec == lh::errc::schema_missing) {
+        std::string detail = std::string{operation} + ":" + (ec ? word_for(ec) : answer);
+        if (ec) {
             const lh::store_diagnostics said = store_.diagnostics();
-            std::cerr << process_ + " " + operation + ": " + std::string{said.sqlstate} + " " +
-                             std::to_string(said.native_error) + " " + said.server_message + "\n";
+            const bool coded = said.sqlstate != "HY000" && !said.sqlstate.empty();
+            // What the library has no words for is told apart by what the server said.
+            if (ec == lh::errc::store_failure)
+                detail += ":" + (coded ? std::string{said.sqlstate} : std::to_string(said.native_error));
+            read_once(detail + ": " + std::string{said.sqlstate} + " " + std::to_string(said.native_error) + " " +
+                      said.server_message);
         }
+        records_.write({event::call, process_, token, begin, end, detail, number_of(lease)});
+    }
+
+    // `token` of a batch is how many had an answer.
+    void note_many(const char* operation, std::string_view first, std::span<const lh::batch_answer> answers, instant begin,
+                   std::error_code ec)
+    {
+        const auto answered = std::ranges::count_if(answers, [](auto each) { return each != lh::batch_answer::unknown; });
+        const bool refused = std::ranges::find(answers, lh::batch_answer::no) != answers.end();
+        note(operation, first, answered, begin, ec, refused ? "no" : "yes");
+    }
+
+    // Each message once, in the file of outputs.
+    void read_once(const std::string& message)
+    {
+        const std::lock_guard lock{reading_};
+        if (read_.insert(message).second) std::cerr << process_ + " " + message + "\n";
     }
 
     Store& store_;
     std::string process_;
     const record_file& records_;
+    std::mutex reading_;
+    std::set<std::string> read_;
 };
 
 using store_type = noting_store<lh::odbc_store>;
-using lease_type = lh::basic_lease<store_type>;
+using lease_type = lh::basic_lease<store_type, lh::steady_clock, worded_owner_id>;
 
 class contender {
 public:
     contender(store_type& store, std::string process, const std::string& name, const record_file& records,
               std::uint32_t seed)
-        : process_{std::move(process)}, records_{records}, lease_{store, name, terms}, random_{seed}
+        : process_{std::move(process)}, records_{records}, lease_{store, name, terms, worded_owner_id{name.substr(0, 100)}},
+          random_{seed}
     {
     }
 
@@ -213,6 +280,84 @@ private:
     std::minstd_rand random_;
 };
 
+/// One of the crowd.
+class holder_of_many {
+public:
+    holder_of_many(store_type& store, std::string process, const std::string& name, const record_file& records,
+                   std::int64_t first)
+        : process_{std::move(process)}, records_{records}
+    {
+        for (std::size_t i = 0; i < leases_of_each_in_the_crowd; ++i) {
+            const std::int64_t number = first + static_cast<std::int64_t>(i);
+            each_.emplace_back(store, name + before_number + std::to_string(number), number);
+        }
+    }
+
+    void hold(const std::stop_token& stop)
+    {
+        for (instant seen = 0; !stop.stop_requested(); std::this_thread::sleep_for(50ms)) {
+            for (held_lease& one : each_)
+                if (!one.guard.held() && !stop.stop_requested()) take(one);
+            if (now() < seen + 3 * second) continue;
+            seen = now();
+            for (const held_lease& one : each_) note(one, event::held);
+        }
+        for (const held_lease& one : each_) note(one, event::held);
+        std::vector<lease_type::guard_type> guards;
+        for (held_lease& one : each_) {
+            if (one.guard.held())
+                records_.write({event::releasing, process_, one.guard.token().value(), now(), 0, "-", one.number});
+            // Lost ones too: left to itself each would ask the store, for up to a call's time, one after the other.
+            guards.push_back(std::move(one.guard));
+        }
+        std::error_code ignored;
+        lh::release_all(guards, ignored);
+    }
+
+private:
+    struct held_lease {
+        held_lease(store_type& store, const std::string& name, std::int64_t which)
+            : number{which}, lease{store, name, crowd_terms, worded_owner_id{name.substr(0, 100)}}
+        {
+        }
+
+        std::int64_t number;
+        lease_type lease;
+        lease_type::guard_type guard{};
+        std::int64_t token = 0;  // of the term that was won last; 0: none since
+    };
+
+    void take(held_lease& one)
+    {
+        if (one.token != 0) records_.write({event::over, process_, one.token, now(), 0, "-", one.number});
+        const instant begin = now();
+        std::error_code ec;
+        one.guard = one.lease.try_acquire(ec);
+        if (ec) records_.write({event::failed, process_, 0, begin, now(), word_for(ec), one.number});
+        one.token = one.guard.held() ? one.guard.token().value() : 0;
+        note(one, event::won);
+    }
+
+    void note(const held_lease& one, event what) const
+    {
+        const instant before = now();
+        const std::int64_t remaining = one.guard.remaining().count();
+        if (one.guard.held())
+            records_.write({what, process_, one.guard.token().value(), what == event::won ? now() : before, before + remaining, "-",
+                            one.number});
+    }
+
+    std::string process_;
+    const record_file& records_;
+    std::deque<held_lease> each_;
+};
+
+// A program that speaks its user's language does so.
+void speak_the_language_of_the_environment()
+{
+    if (const char* language = std::getenv("LC_ALL"); language && *language) std::locale::global(std::locale{""});
+}
+
 int run(const std::string& process, const std::string& mode, bool locks, const std::string& name, const std::string& file,
         std::uint32_t seed, const std::string& connection_string)
 {
@@ -230,12 +375,18 @@ int run(const std::string& process, const std::string& mode, bool locks, const s
 
     const record_file records{file};
     records.write({event::started, process, 0, now(), 0, mode + (locks ? ":locks" : ":polls")});
-    lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = call_timeout, .session_locks = locks}};
+    const bool many = mode == "many";
+    lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = many ? crowd_call_timeout : call_timeout,
+                                                             .pool_size = many ? 2U : lh::odbc_options{}.pool_size,
+                                                             .session_locks = locks}};
     std::error_code no_schema;
     for (store.create_schema(no_schema); no_schema && !stop.stop_requested(); store.create_schema(no_schema))
         std::this_thread::sleep_for(100ms);
     store_type noting{store, process, records};
-    contender{noting, process, name, records, seed}.contend(mode, stop.get_token());
+    if (many)
+        holder_of_many{noting, process, name, records, seed}.hold(stop.get_token());
+    else
+        contender{noting, process, name, records, seed}.contend(mode, stop.get_token());
     records.write({event::stopped, process, 0, now(), 0});
     return 0;
 }
@@ -252,6 +403,7 @@ int main(int count, char** values)
         return 2;
     }
     try {
+        campaign::speak_the_language_of_the_environment();
         return campaign::run(values[1], values[2], values[3] == std::string_view{"1"}, values[4], values[5],
                              static_cast<std::uint32_t>(std::strtoul(values[6], nullptr, 10)), store);
     } catch (const std::exception& error) {

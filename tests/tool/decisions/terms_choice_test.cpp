@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(that_can_t_work_are_refused_with_what_can)
 {
     BOOST_TEST(refusal_of({.ttl = 500ms}) == "--ttl must be at least 1s");
     BOOST_TEST(refusal_of({.margin = 1s, .kill_after = 2s}).find("--margin 1s is shorter than --kill-after 2s") == 0U);
-    BOOST_TEST(refusal_of({.kill_after = 20s}).find("say --ttl 48s or longer") != std::string::npos);
+    BOOST_TEST(refusal_of({.kill_after = 20s}).find("use --ttl 48s or longer") != std::string::npos);
     BOOST_TEST(refusal_of({.ttl = 48s, .kill_after = 20s}) == "");
     BOOST_TEST(refusal_of({.margin = 16s}).find("--margin 16s leaves too little of --ttl 30s") == 0U);
 }

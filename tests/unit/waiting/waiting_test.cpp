@@ -178,6 +178,65 @@ BOOST_AUTO_TEST_CASE(a_release_in_the_same_process_wakes_even_where_the_store_do
     BOOST_TEST(count.attempts == 2);  // while our own guard was alive there was nothing to ask the store
 }
 
+BOOST_AUTO_TEST_CASE(a_release_wakes_a_waiter_at_another_lease_object_even_where_the_store_does_not)
+{
+    lh::manual_clock clock;  // stands still, so that no poll comes instead
+    plain_store memory;
+    counted count;
+    lh::hooked_store store{memory, count_in{count}};
+    lh::basic_lease holder{store, "n", terms, clock};
+    lh::basic_lease waiter{store, "n", terms, clock};
+    auto guard = holder.try_acquire();
+    std::atomic<bool> holds = false;
+    std::stop_source stop;
+    std::jthread waiting{[&] { holds = waiter.acquire(stop.get_token()).held(); }};
+    BOOST_TEST(eventually([&] { return count.attempts == 2; }));
+    guard.release();
+    BOOST_TEST(eventually([&] { return holds.load(); }));
+    stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(a_release_wakes_a_thread_that_waits_for_the_same_lease_object)
+{
+    lh::manual_clock clock;  // stands still, so that the end of the guard's term does not come instead
+    plain_store store;
+    lh::basic_lease shared{store, "n", terms, clock};
+    auto guard = shared.try_acquire();
+    std::atomic<bool> holds = false;
+    std::stop_source stop;
+    std::jthread waiting{[&] { holds = shared.acquire(stop.get_token()).held(); }};
+    BOOST_TEST(are_waiting(1));
+    BOOST_TEST(throughout([&] { return !holds; }, 20ms));
+    guard.release();
+    BOOST_TEST(eventually([&] { return holds.load(); }));
+    stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_leaves_the_next_in_line_to_ask_the_store)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store memory{clock};
+    counted count;
+    lh::hooked_store store{memory, count_in{count}};
+    lh::basic_lease first{store, "n", terms, clock};
+    lh::basic_lease next{store, "n", terms, clock};
+    std::error_code ec;
+    BOOST_REQUIRE(memory.try_acquire("n", "crashed", 10s, ec).granted());
+    std::stop_source give_up;
+    std::stop_source stop;
+    std::atomic<bool> holds = false;
+    std::jthread giving_up{[&] { static_cast<void>(first.acquire(give_up.get_token())); }};
+    BOOST_TEST(eventually([&] { return count.attempts == 1; }));
+    std::jthread waiting{[&] { holds = next.acquire(stop.get_token()).held(); }};
+    BOOST_TEST(eventually([&] { return memory.local_waiters().waiting() == 2; }));
+    BOOST_TEST(throughout([&] { return count.attempts == 1; }, 20ms));
+    give_up.request_stop();
+    giving_up.join();
+    clock.advance(10s);
+    BOOST_TEST(eventually([&] { return holds.load(); }));
+    stop.request_stop();
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_that_met_another_threads_failing_attempt_is_woken_by_its_end)
 {
     scripted_store store{lh::manual_clock{}};

@@ -55,11 +55,11 @@ struct odbc_options {
     /// How long a statement waits for a row that another transaction has locked; then a grant is busy. At most half of
     /// call_timeout is used (MariaDB rounds up to a second).
     duration lock_timeout = std::chrono::seconds{1};
-    /// PostgreSQL, MariaDB: a holder has a session lock of the database, folded into its grant and release, so that a release
-    /// wakes the first waiter, first come, first served. Only a hint: the row decides. Each name waited for is one connection
-    /// more, apart from the pool. Without it waiters poll.
+    /// PostgreSQL, MariaDB: a store has a session lock of the database while it has a term, so that a release wakes the first waiter,
+    /// first come, first served. Only a hint: the row decides. Each name waited for takes one connection beyond the pool, and all
+    /// locks of terms that nobody waited for take another one. Without it waiters poll.
     bool session_locks = true;
-    /// Most terms that have a session lock at a time; beyond that whoever waits for a term polls. The locks live in memory that the
+    /// Most terms that nobody waited for and that have a session lock at a time; those who wait for other such terms poll. The locks live in memory that the
     /// whole server shares, and has a fixed size on PostgreSQL: about max_locks_per_transaction (64) times max_connections, for
     /// all its programs together. 0: holders have none.
     std::size_t max_session_locks = 8;

@@ -125,7 +125,7 @@ public:
         impl_->renew_many(renewals, answers, within, on.failed);
     }
 
-    /// batching_store: the same, each statement a transaction; those with session locks or keep_closed one by one.
+    /// batching_store: the same, each statement a transaction; those with keep_closed one by one.
     void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
     {
         calling on{*this, ec};

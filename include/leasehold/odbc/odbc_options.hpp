@@ -59,9 +59,9 @@ struct odbc_options {
     /// first come, first served. Only a hint: the row decides. Each name waited for takes one connection beyond the pool, and all
     /// locks of terms that nobody waited for take another one. Without it waiters poll.
     bool session_locks = true;
-    /// Most terms that nobody waited for and that have a session lock at a time; those who wait for other such terms poll. The locks live in memory that the
-    /// whole server shares, and has a fixed size on PostgreSQL: about max_locks_per_transaction (64) times max_connections, for
-    /// all its programs together. 0: holders have none.
+    /// Most terms that nobody waited for and that have a session lock at a time; those who wait for other such terms poll. The
+    /// locks live in memory that the whole server shares, and has a fixed size on PostgreSQL: about max_locks_per_transaction (64)
+    /// times max_connections, for all its programs together. 0: such terms have none.
     std::size_t max_session_locks = 8;
     /// Statements run on each new connection, after the store's own, as in "PRAGMA synchronous=NORMAL".
     std::vector<std::string> on_connect{};

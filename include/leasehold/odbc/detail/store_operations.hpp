@@ -118,10 +118,7 @@ public:
         auto held = held_.take(name, token.value());
         bool released = false;
         if (held) {
-            answer said;
-            const bool answered = call_on(held->session, asked, until, said, why);
-            released = said.yes && !why;
-            if (answered) return_session(name, std::move(*held));
+            released = release_on(name, std::move(*held), asked, until, why);
         } else {
             released = call(asked, until, why).yes && !why;
             keeper_->give_back(name, token.value());
@@ -223,6 +220,20 @@ private:
         call({what, {}, {}, 0, time, many}, until, of_this);
         for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
         if (of_this && !why) why = std::move(of_this);
+    }
+
+    // By the session that has the lock, which gives it back as soon as the release is committed.
+    bool release_on(std::string_view name, held_locks::entry held, const request& asked, time_point until, failure& why)
+    {
+        answer said;
+        try {
+            if (!call_on(held.session, asked, until, said, why)) return false;
+        } catch (...) {
+            lock_sessions_->drop(held.session);
+            throw;
+        }
+        return_session(name, std::move(held));
+        return said.yes && !why;
     }
 
     answer call(const request& asked, time_point until, failure& why)

@@ -26,8 +26,8 @@ class configuration;
 class lease_calls;
 class waiting_line;
 
-// All of basic_odbc_store that does not depend on its policies, behind a wall: who includes the store sees neither ODBC nor what
-// is made of it. Defined in odbc/src.hpp. Rethrows what was thrown underneath. Thread-safe.
+// All of basic_odbc_store that does not depend on its policies. It keeps the ODBC headers and the implementation out of files that
+// include the store. Defined in odbc/src.hpp. Rethrows what was thrown underneath. Thread-safe.
 class store_impl {
 public:
     using describe_function = dialect::description (*)(const dialect::circumstances&);

@@ -139,13 +139,14 @@ public:
     // caller asks the store.
     [[nodiscard]] bool may_be_news(fencing_token of_holder) const noexcept
     {
-        return of_holder == fencing_token{} || of_holder != last_;
+        return of_holder == fencing_token{} || of_holder > last_;
     }
 
-    // Whether to report this holder; true once for each of its terms. Never true for `self`.
+    // Whether to report this holder; true once for each of its terms. Never true for `self`. A node of a cluster that lags may still
+    // show an earlier term.
     bool is_news(const lease_record& holder, std::string_view self) noexcept
     {
-        if (holder.token == last_) return false;
+        if (holder.token <= last_) return false;
         last_ = holder.token;
         // A name that is kept closed has no owner.
         return !holder.owner.empty() && holder.owner != self;

@@ -152,6 +152,15 @@ BOOST_AUTO_TEST_CASE(each_leader_is_news_once)
     BOOST_TEST(sightings.is_news(holder("b", 3), "me"));  // another term
 }
 
+BOOST_AUTO_TEST_CASE(a_term_before_the_last_one_is_no_news)
+{
+    lh::detail::leader_sightings sightings;
+    BOOST_TEST(sightings.is_news(holder("b", 4), "me"));
+    BOOST_TEST(!sightings.may_be_news(lh::fencing_token{3}));
+    BOOST_TEST(!sightings.is_news(holder("a", 3), "me"));  // a node that lags
+    BOOST_TEST(!sightings.is_news(holder("b", 4), "me"));
+}
+
 BOOST_AUTO_TEST_CASE(neither_oneself_nor_nobody_is_news)
 {
     lh::detail::leader_sightings sightings;

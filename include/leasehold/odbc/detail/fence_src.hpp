@@ -8,6 +8,9 @@
 #include <leasehold/odbc/detail/fence_connection.hpp>
 #include <leasehold/odbc/detail/fence_flow.hpp>
 #include <leasehold/odbc/detail/fence_term.hpp>
+#ifndef LEASEHOLD_SEPARATE_COMPILATION
+#include <leasehold/odbc/src.hpp>
+#endif
 
 #include <optional>
 #include <utility>

@@ -27,8 +27,8 @@ namespace leasehold::inline v0::odbc::detail {
 class configuration;
 class store_operations;
 
-// All of basic_odbc_store that does not depend on its policies, behind a wall: who includes the store sees neither ODBC nor what
-// is made of it. Defined in odbc/src.hpp. Rethrows what was thrown underneath. Thread-safe.
+// All of basic_odbc_store that does not depend on its policies. It keeps the ODBC headers and the implementation out of files that
+// include the store. Defined in odbc/src.hpp. Rethrows what was thrown underneath. Thread-safe.
 class store_impl {
 public:
     using describe_function = dialect::description (*)(const dialect::circumstances&);

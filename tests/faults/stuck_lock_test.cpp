@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_store_whose_locks_do_not_stay_with_its_sessions_gives_the
     postgresql_server server;
     // What a store meets behind a pooler that gives each of its statements another session: a lock, and then none to be given back.
     server.execute_sql("create schema pooled");
-    server.execute_sql("grant usage on schema pooled to public");
+    server.execute_sql("grant all on schema pooled to public");
     server.execute_sql("create function pooled.pg_try_advisory_lock(bigint) returns boolean language sql as 'select true'");
     lh::odbc_store store{server.connection_string(), lh::odbc_options{.on_connect = {"set search_path = pooled, pg_catalog, public"}}};
     store.create_schema();

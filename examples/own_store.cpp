@@ -46,12 +46,12 @@ public:
         return change(name, owner, token, ec, [ttl](row& r, lh::time_point now) { r.ends = std::max(r.ends, now + ttl); });
     }
 
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left,
                  std::error_code& ec)
     {
         // Keep the row for its token: the next term needs a larger one. Without an owner it is closed to all until `ends`.
-        return change(name, owner, token, ec, [keep_closed](row& r, lh::time_point now) {
-            r = {"", r.token, now + keep_closed};
+        return change(name, owner, token, ec, [min_hold_left](row& r, lh::time_point now) {
+            r = {"", r.token, now + min_hold_left};
         });
     }
 

@@ -29,9 +29,9 @@ local function look()
     return state, token, whose, redis.call('PTTL', KEYS[1])
 end
 
-local function finish(token, keep_closed)
-    if tonumber(keep_closed) > 0 then
-        redis.call('SET', KEYS[1], 'closed ' .. token .. ' ', 'PX', keep_closed)
+local function finish(token, min_hold_left)
+    if tonumber(min_hold_left) > 0 then
+        redis.call('SET', KEYS[1], 'closed ' .. token .. ' ', 'PX', min_hold_left)
     else
         redis.call('DEL', KEYS[1])
     end
@@ -68,7 +68,7 @@ if left < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return 1
 )lua";
 
-// KEYS[3]: this release's own key. ARGV: channel, owner, keep_closed, token, how long its answer may be asked for again.
+// KEYS[3]: this release's own key. ARGV: channel, owner, min_hold_left, token, how long its answer may be asked for again.
 //
 // So a release that is repeated because its answer was lost can learn its result, no matter who has the name by then.
 inline const std::string release = look + R"lua(

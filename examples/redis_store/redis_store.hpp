@@ -54,11 +54,11 @@ public:
         return call(redis_script::renew, name, {}, ec, {owner, milliseconds(ttl), text(token)}).number() == 1;
     }
 
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left,
                  std::error_code& ec)
     {
         return call(redis_script::release, name, key("release-" + next_number(), name), ec,
-                    {owner, milliseconds(keep_closed), text(token), milliseconds(options_.call_timeout)})
+                    {owner, milliseconds(min_hold_left), text(token), milliseconds(options_.call_timeout)})
                    .number() == 1;
     }
 

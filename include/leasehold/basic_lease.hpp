@@ -4,7 +4,7 @@
 
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
-#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
@@ -129,7 +129,7 @@ public:
     [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
     {
         ec.clear();
-        detail::guarded(ec, [this] { attach_engine(); });
+        detail::catch_into(ec, [this] { attach_engine(); });
         return ec ? guard_type{} : attempt(ec).guard;
     }
 
@@ -240,7 +240,7 @@ public:
     {
         std::optional<lease_record> record;
         ec.clear();
-        detail::guarded(ec, [&] { record = store().inspect(name(), ec); });
+        detail::catch_into(ec, [&] { record = store().inspect(name(), ec); });
         if (ec) record.reset();
         return record;  // moved, since a copy would allocate memory
     }
@@ -268,7 +268,7 @@ private:
     friend class leader_election;
     using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
     using handle_type = renewal::keeper_handle<Store, Clock, RenewPolicy>;
-    using locks_type = detail::thread_locks<guard_type, renewal::threading<Clock>>;
+    using locks_type = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
 
     template <class... Options>
     static constexpr void check_options() noexcept
@@ -339,11 +339,11 @@ private:
     attempt_result attempt(Ticket& ticket, std::error_code& ec) noexcept
     {
         bool begun = false;
-        detail::guarded(ec, [&] { begun = keeper().begin_attempt(); });
+        detail::catch_into(ec, [&] { begun = keeper().begin_attempt(); });
         if (!begun) return {.guard = {}, .closed = !ec};
         acquire_result result;
         const time_point sent = clock().now();
-        detail::guarded(ec, [&] { result = waiting::try_acquire(store(), ticket, name(), owner(), terms().ttl, ec); });
+        detail::catch_into(ec, [&] { result = waiting::try_acquire(store(), ticket, name(), owner(), terms().ttl, ec); });
         if (ec || !result.granted()) {
             keeper().attempt_failed();
             return {.guard = {}, .answer = result};
@@ -351,7 +351,7 @@ private:
         if (auto term = keeper().grant(result.token, sent)) return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
         // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
         std::error_code ignored;
-        detail::guarded(ignored, [&] { static_cast<void>(store().release(name(), owner(), result.token, duration::zero(), ignored)); });
+        detail::catch_into(ignored, [&] { static_cast<void>(store().release(name(), owner(), result.token, duration::zero(), ignored)); });
         keeper().attempt_failed();
         waiting::released(store(), name());
         ec = errc::store_timeout;
@@ -371,7 +371,7 @@ private:
     {
         guard_type guard;
         ec.clear();
-        detail::guarded(ec, [&] {
+        detail::catch_into(ec, [&] {
             attach_engine();
             guard = wait(deadline, stop, ec, ignore_busy).guard;
         });
@@ -449,7 +449,7 @@ private:
     void refuse_deadlock(std::string_view operation, bool would_deadlock) const
     {
         if (!would_deadlock) return;
-        detail::raise(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
+        detail::throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
                                         "leasehold: " + std::string{operation} + " '" + name() + "': this thread has already locked the name"});
     }
 
@@ -481,7 +481,7 @@ private:
         if (!not_said_by_store) detail::raise_store_failure(store(), ec, operation, name());
         store_diagnostics said;
         said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
-        detail::raise(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
+        detail::throw_exception(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
     }
 
     std::shared_ptr<handle_type> handle_;

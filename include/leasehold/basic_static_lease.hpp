@@ -126,10 +126,10 @@ private:
         refused_ = false;
         token_ = token;
         // Counted from the answer, which is later than the grant, so the name is never closed for too short a time.
-        closed_until_ = now + terms_.min_hold;
+        min_hold_until_ = now + terms_.min_hold;
         machine_.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
         if (now < machine_.deadline()) return true;
-        closed_until_ = now;  // nobody has worked under the term, so nobody has to be kept out
+        min_hold_until_ = now;  // nobody has worked under the term, so nobody has to be kept out
         return false;
     }
 
@@ -151,8 +151,8 @@ private:
         if (!is_newest(token)) return release_outcome::lost;
         machine_.ended();
         if (refused_) return release_outcome::lost;
-        const duration keep_closed = std::max(closed_until_ - clock_.now(), duration::zero());
-        const bool ours = store_.release(name_, owner_, token_, keep_closed, ec);
+        const duration min_hold_left = std::max(min_hold_until_ - clock_.now(), duration::zero());
+        const bool ours = store_.release(name_, owner_, token_, min_hold_left, ec);
         if (ec) return release_outcome::unknown;
         return ours ? release_outcome::released : release_outcome::lost;
     }
@@ -196,7 +196,7 @@ private:
     plain_error defect_;
     renewal::term_machine machine_;
     fencing_token token_;
-    time_point closed_until_{};
+    time_point min_hold_until_{};
     bool refused_ = false;  // the store has said that the term is over
 };
 

@@ -172,7 +172,7 @@ public:
 
 // Code built without exceptions has only the error_code forms; reaching a throw there is a bug, so it ends the program.
 template <class Exception>
-[[noreturn]] void raise([[maybe_unused]] Exception exception)
+[[noreturn]] void throw_exception([[maybe_unused]] Exception exception)
 {
 #if defined(__cpp_exceptions)
     throw std::move(exception);
@@ -183,7 +183,7 @@ template <class Exception>
 
 [[noreturn]] inline void raise_invalid(errc code, std::string_view why)
 {
-    raise(std::system_error{make_error_code(code), "leasehold: " + std::string{why}});
+    throw_exception(std::system_error{make_error_code(code), "leasehold: " + std::string{why}});
 }
 
 }  // namespace detail

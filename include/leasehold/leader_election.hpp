@@ -5,7 +5,7 @@
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/election_machine.hpp>
-#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -171,7 +171,7 @@ private:
         ~step_down_on_throw()
         {
             std::error_code ignored;
-            if (threw) detail::guarded(ignored, [this] { election.step_down(term, stop, true); });
+            if (threw) detail::catch_into(ignored, [this] { election.step_down(term, stop, true); });
         }
     };
 

@@ -33,7 +33,7 @@ template <lease_store Store>
 {
     store_diagnostics said;
     if constexpr (diagnosing_store<Store>) said = store.diagnostics();
-    raise(store_error{ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said)});
+    throw_exception(store_error{ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said)});
 }
 
 template <class Lease>
@@ -175,7 +175,7 @@ public:
     void ensure_held() const
     {
         require_term();
-        if (!held()) detail::raise(lease_lost{name()});
+        if (!held()) detail::throw_exception(lease_lost{name()});
     }
 
 private:

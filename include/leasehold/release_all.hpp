@@ -2,10 +2,10 @@
 #ifndef LEASEHOLD_RELEASE_ALL_HPP
 #define LEASEHOLD_RELEASE_ALL_HPP
 
-#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
-#include <leasehold/renewal/gathering.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ public:
             if (leaving_.empty()) return;
             std::error_code ec;
             answers_.assign(leaving_.size(), batch_answer::unknown);  // within its capacity
-            guarded(ec, [this, &ec] { store_of(leaving_.front()).release_many(releases_, answers_, ec); });
+            catch_into(ec, [this, &ec] { store_of(leaving_.front()).release_many(releases_, answers_, ec); });
             for (std::size_t i = 0; i < leaving_.size(); ++i) {
                 const bool unknown = answers_[i] == batch_answer::unknown;
                 const bool ours = answers_[i] == batch_answer::yes;
@@ -98,7 +98,7 @@ private:
         const std::size_t most = std::min(guard.store()->batch_size(), renewal::max_batch);
         if (most < 2) return false;
         std::error_code without;  // memory
-        guarded(without, [&] { reserve(most); });
+        catch_into(without, [&] { reserve(most); });
         if (without) return false;
         leaving one{std::move(guard.handle_), std::move(guard.term_)};
         if (const std::optional<term_release> what = one.handle->keeper->end_here(one.term)) {

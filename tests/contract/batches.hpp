@@ -34,9 +34,9 @@ public:
     }
 
     [[nodiscard]] term_renewal renewal(std::size_t i, duration ttl) const { return {names[i], owners[i], tokens[i], ttl}; }
-    [[nodiscard]] term_release release(std::size_t i, duration keep_closed = {}) const
+    [[nodiscard]] term_release release(std::size_t i, duration min_hold_left = {}) const
     {
-        return {names[i], owners[i], tokens[i], keep_closed};
+        return {names[i], owners[i], tokens[i], min_hold_left};
     }
 
     [[nodiscard]] std::vector<term_renewal> renewals(duration ttl) const
@@ -218,8 +218,8 @@ void add_batches(case_list<Fixture> cases)
     cases.add("many_releases_can_keep_names_closed", [](auto& s) {
         many_terms terms{s.store(), s.name("n"), 5};
         std::vector<term_release> releases = terms.releases();
-        releases[1].keep_closed = 1min;
-        releases[3].keep_closed = 2min;
+        releases[1].min_hold_left = 1min;
+        releases[3].min_hold_left = 2min;
         BOOST_TEST(letters(release_many(s.store(), releases)) == "yyyyy");
         for (const std::size_t i : {0U, 2U, 4U}) BOOST_TEST(!inspect(s.store(), terms.names[i]).has_value());
         BOOST_TEST(!acquire(s.other(), terms.names[1], "next").granted());

@@ -99,7 +99,7 @@ public:
         return true;
     }
 
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left,
                  std::error_code& ec)
     {
         if (failing(ec)) return {};
@@ -119,8 +119,8 @@ public:
         r->closed_by = r->owner;
         if (!is(defect::keep_closed_shows_the_owner)) r->owner.clear();
         r->released = true;
-        r->closed = keep_closed > lh::duration::zero();
-        const lh::time_point until = is(defect::keep_closed_ignored) ? now : now + keep_closed;
+        r->closed = min_hold_left > lh::duration::zero();
+        const lh::time_point until = is(defect::keep_closed_ignored) ? now : now + min_hold_left;
         r->ends = is(defect::keep_closed_never_shorter_than_the_term) && r->closed ? std::max(until, r->ends) : until;
         if (r->ends <= now) queue_.wake(name);
         return true;
@@ -145,7 +145,7 @@ public:
                                     return other.name == each.name && other.token == each.token;
                                 });
             return release(each.name, each.owner, token,
-                           is(defect::batch_of_releases_keeps_nothing_closed) ? lh::duration{} : each.keep_closed, ec) || before;
+                           is(defect::batch_of_releases_keeps_nothing_closed) ? lh::duration{} : each.min_hold_left, ec) || before;
         };
         const auto held_by_owner = [&](const lh::term_release& each) {
             const auto record = inspect(each.name, ec);

@@ -64,7 +64,7 @@ void contest_of_processes(scene<Fixture>& s, const std::vector<duration>& clocks
         BOOST_TEST(std::chrono::abs(off_by - clocks_off_by[i]) < 5min);
     }
     BOOST_TEST(!all.empty());
-    BOOST_TEST(faults_of(all) == "");
+    BOOST_TEST(overlaps_in(all) == "");
 }
 
 // Several processes on one name, each with its own store object, watched from outside through what they note.
@@ -108,7 +108,7 @@ void add_processes(case_list<Fixture> cases)
         for (const std::string owner : {"second", "third"})
             for (tenure& t : peer_notes::read(folder.file(owner), owner).tenures) all.push_back(std::move(t));
         BOOST_TEST(all.size() > 1);
-        BOOST_TEST(faults_of(all) == "");
+        BOOST_TEST(overlaps_in(all) == "");
     });
 }
 

@@ -267,7 +267,7 @@ void add_contention(case_list<Fixture> cases)
         BOOST_TEST(!all.empty());
         BOOST_TEST(seen_inside == 0);
         BOOST_TEST(lost == 0);
-        BOOST_TEST(faults_of(all) == "");
+        BOOST_TEST(overlaps_in(all) == "");
     });
 
     cases.add("holders_that_let_their_terms_run_out_never_believe_at_once", [](auto& s) {
@@ -309,7 +309,7 @@ void add_contention(case_list<Fixture> cases)
         for (const auto& some : tenures) all.insert(all.end(), some.begin(), some.end());
         BOOST_TEST_MESSAGE("    " << all.size() << " terms");
         BOOST_TEST(!all.empty());
-        BOOST_TEST(faults_of(all) == "");
+        BOOST_TEST(overlaps_in(all) == "");
     });
 }
 

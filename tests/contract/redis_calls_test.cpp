@@ -137,7 +137,7 @@ BOOST_FIXTURE_TEST_CASE(contenders_whose_connections_are_ended_all_the_time_neve
     BOOST_TEST_MESSAGE("    " << all.size() << " terms, " << unknown << " releases of unknown outcome");
     BOOST_TEST(all.size() > 10);
     BOOST_TEST(lost == 0);
-    BOOST_TEST(contract::faults_of(all) == "");
+    BOOST_TEST(contract::overlaps_in(all) == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(forgotten_scripts_are_sent_again, own_redis)
@@ -158,27 +158,27 @@ BOOST_FIXTURE_TEST_CASE(release_whose_answer_was_lost_is_told_as_released, own_r
     through_gate.port = gate.port();
     through_gate.call_timeout = 20s;
     redis_store far{through_gate};
-    for (const lh::duration keep_closed : {lh::duration{0h}, lh::duration{1h}}) {
-        const std::string name = "kept closed for " + std::to_string(keep_closed.count());
+    for (const lh::duration min_hold_left : {lh::duration{0h}, lh::duration{1h}}) {
+        const std::string name = "kept closed for " + std::to_string(min_hold_left.count());
         std::error_code ec;
         const auto token = far.try_acquire(name, "a", 1h, ec).token;
         gate.stall(leasehold_test::direction::to_client);
         bool released = false;
         std::error_code failed;
         {
-            const std::jthread releasing{[&] { released = far.release(name, "a", token, keep_closed, failed); }};
+            const std::jthread releasing{[&] { released = far.release(name, "a", token, min_hold_left, failed); }};
             BOOST_TEST(eventually([&] {
                 const auto record = store.inspect(name, ec);
                 return !ec && (!record || record->owner.empty());
             }));
             // Somebody else is quicker than the second try.
-            BOOST_TEST(store.try_acquire(name, "b", 1h, ec).granted() == (keep_closed == 0h));
+            BOOST_TEST(store.try_acquire(name, "b", 1h, ec).granted() == (min_hold_left == 0h));
             gate.cut();
             gate.pass();
         }
         BOOST_TEST(released);
         BOOST_TEST(!failed, failed.message());
-        BOOST_TEST(!far.release(name, "a", token, keep_closed, failed));  // another one, which comes second
+        BOOST_TEST(!far.release(name, "a", token, min_hold_left, failed));  // another one, which comes second
         BOOST_TEST(!failed, failed.message());
     }
 }

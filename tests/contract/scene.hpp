@@ -67,10 +67,10 @@ bool renew(Store& store, std::string_view name, std::string_view owner, fencing_
 }
 
 template <lease_store Store>
-bool release(Store& store, std::string_view name, std::string_view owner, fencing_token token, duration keep_closed = {})
+bool release(Store& store, std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left = {})
 {
     std::error_code ec = leftover();
-    const bool result = store.release(name, owner, token, keep_closed, ec);
+    const bool result = store.release(name, owner, token, min_hold_left, ec);
     expect_success(store, ec, "release");
     return result;
 }

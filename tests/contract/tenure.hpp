@@ -22,7 +22,7 @@ struct tenure {
 };
 
 /// What is wrong with the tenures of one name; empty when nothing is. Knows nothing of how they came about.
-inline std::string faults_of(std::vector<tenure> tenures)
+inline std::string overlaps_in(std::vector<tenure> tenures)
 {
     std::ranges::stable_sort(tenures, {}, [](const tenure& t) { return std::pair{t.begin, t.token}; });
     std::ostringstream faults;

@@ -53,11 +53,11 @@ public:
         return store_.renew(name, owner, token, ttl, ec);
     }
 
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed,
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left,
                  std::error_code& ec)
     {
         ++calls_;
-        return store_.release(name, owner, token, keep_closed, ec);
+        return store_.release(name, owner, token, min_hold_left, ec);
     }
 
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)

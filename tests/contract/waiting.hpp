@@ -284,7 +284,7 @@ void add_turns(case_list<Fixture> cases)
         waiting.clear();
         for (const std::error_code& error : errors) BOOST_TEST(!error);
         BOOST_TEST(std::ranges::count(turns, fencing_token{}, &tenure::token) == 0);
-        BOOST_TEST(faults_of(turns) == "");
+        BOOST_TEST(overlaps_in(turns) == "");
         BOOST_TEST(store.most_attempts_at_once() == 1);
         BOOST_TEST(!inspect(s.store(), s.name()).has_value());
     });
@@ -319,7 +319,7 @@ void add_turns(case_list<Fixture> cases)
         all.insert(all.end(), turns[1].begin(), turns[1].end());
         for (const std::error_code& error : errors) BOOST_TEST(!error);
         BOOST_TEST(all.size() == 2U * turns_each);
-        BOOST_TEST(faults_of(all) == "");
+        BOOST_TEST(overlaps_in(all) == "");
     });
 
     if constexpr (fixture_that_deletes<Fixture>)

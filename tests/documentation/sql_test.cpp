@@ -3,7 +3,7 @@
 // (blocks of SQL whose first line names databases in a comment) runs.
 #include <contract/odbc_connection.hpp>
 #include <leasehold/leasehold.hpp>
-#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/statement_catalog.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
@@ -32,7 +32,7 @@ template <class Dialect, class Expiry = lh::expiry_by_server_clock>
 void check_schema()
 {
     const lh::odbc_options options;
-    const lh::odbc::detail::program program{Expiry::applied_to(Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}})),
+    const lh::odbc::detail::statement_catalog program{Expiry::applied_to(Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}})),
                                             options};
     BOOST_TEST_REQUIRE(!program.schema().empty());
     const std::string text = page("dialects.md");

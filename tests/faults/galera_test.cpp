@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(contenders_at_three_nodes_never_hold_at_once_and_no_call_ha
             scene s{locks};
             const auto accounts = contend_everywhere(s, locks ? "contended-with-locks" : "contended", 5s);
             const auto all = all_tenures(accounts);
-            BOOST_TEST(lh::contract::faults_of(all) == "");
+            BOOST_TEST(lh::contract::overlaps_in(all) == "");
             for (const account& each : accounts) {
                 BOOST_TEST_MESSAGE("    " << each.tenures.size() << " terms, " << each.busy << " busy, "
                                           << each.errors.size() << " kinds of errors, longest call " << each.longest / 1ms
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(contention_goes_on_through_a_node_that_freezes)
     std::this_thread::sleep_for(4s);
     s.cluster.node(1).thaw();
     contending.join();
-    BOOST_TEST(lh::contract::faults_of(all_tenures(accounts)) == "");
+    BOOST_TEST(lh::contract::overlaps_in(all_tenures(accounts)) == "");
     for (const account& each : accounts) BOOST_TEST((each.longest <= call_timeout + 100ms + slack));
     BOOST_TEST(s.cluster.wait_until_whole());
 }

@@ -126,7 +126,7 @@ void contend(const std::string& lies)
     std::vector<lh::contract::tenure> all;
     for (const auto& some : tenures) all.insert(all.end(), some.begin(), some.end());
     BOOST_TEST_MESSAGE("    " << lies << ": " << all.size() << " terms");
-    BOOST_TEST(lh::contract::faults_of(all) == "");
+    BOOST_TEST(lh::contract::overlaps_in(all) == "");
     BOOST_TEST(all.empty() == (lies.find("no_commit") != std::string::npos), lies << ", last trouble: " << troubles.front());
 }
 

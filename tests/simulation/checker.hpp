@@ -113,7 +113,7 @@ private:
     static bool ends_that_term(const request& asked, const row_view& before)
     {
         const bool ends = asked.what == ask::release ||
-                          (asked.what == ask::sql && (asked.which == statement::release || asked.which == statement::close));
+                          (asked.what == ask::sql && asked.which == statement::release);
         return ends && asked.token == before.token && asked.owner == before.owner;
     }
 

@@ -7,7 +7,7 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
-#include <leasehold/renewal/threading.hpp>
+#include <leasehold/renewal/runtime_traits.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -132,7 +132,7 @@ private:
 }  // namespace sim
 
 template <>
-struct leasehold::renewal::threading<sim::clock> {
+struct leasehold::renewal::runtime_traits<sim::clock> {
     using thread = sim::fiber_thread;
     using condition_variable = sim::fiber_condition;
 

@@ -34,7 +34,7 @@ struct request {
     int name = 0;
     int owner = nobody;
     std::int64_t token = 0;
-    std::int64_t time = 0;  // ttl or keep_closed, ns
+    std::int64_t time = 0;  // ttl or min_hold_left, ns
 };
 
 struct reply {

@@ -80,7 +80,6 @@ private:
         case statement::take: return "take";
         case statement::renew: return "renew";
         case statement::release: return "release";
-        case statement::close: return "close";
         case statement::inspect: return "inspect";
         default: return "statement";
         }

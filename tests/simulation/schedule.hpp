@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_SCHEDULE_HPP
 #define LEASEHOLD_TESTS_SIMULATION_SCHEDULE_HPP
 
-#include "believers.hpp"
+#include "guard_monitors.hpp"
 #include "network.hpp"
 #include "service.hpp"
 #include "world.hpp"
@@ -27,7 +27,7 @@ struct outcome {
 // One run of a few hosts against one server, from a seed.
 class schedule {
 public:
-    schedule(std::uint64_t seed, bool told) : world_{seed, told}, net_{world_}, believers_{world_}
+    schedule(std::uint64_t seed, bool told) : world_{seed, told}, net_{world_}, monitors_{world_}
     {
         random_source& random = world_.random;
         const plan& p = world_.wishes;
@@ -50,12 +50,12 @@ public:
             if (!world_.time.step())
                 world_.fail("somebody holds in the end", "nobody can go on");
             else if (world_.random.chance(170))
-                believers_.check();
+                monitors_.check();
             if (world_.time.steps() > most_steps) world_.fail("it comes to an end", "still busy after so many steps");
         }
         for (const auto& s : services_) s->cancel_all();
         world_.time.drain();
-        return {world_.judge.rule(), world_.judge.details(), world_.tale.hash(), world_.tale.events(), world_.faults};
+        return {world_.judge.rule(), world_.judge.details(), world_.log.hash(), world_.log.events(), world_.faults};
     }
 
 private:
@@ -149,7 +149,7 @@ private:
         current_.resize(std::max(current_.size(), static_cast<std::size_t>(host) + 1));
         current_[static_cast<std::size_t>(host)] = &self;
         world_.tell(self, 's', self.index, [] { return std::string{"starts"}; });
-        services_.push_back(std::make_unique<service>(world_, net_, believers_, self));
+        services_.push_back(std::make_unique<service>(world_, net_, monitors_, self));
     }
 
     static int process_host(const std::unique_ptr<process>& p) { return p->host; }
@@ -163,7 +163,7 @@ private:
 
     world world_;
     network net_;
-    believers believers_;
+    guard_monitors monitors_;
     std::vector<drifting_clock> clocks_;  // of hosts
     std::vector<process*> current_;       // of hosts
     std::vector<std::unique_ptr<service>> services_;

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_SERVICE_HPP
 #define LEASEHOLD_TESTS_SIMULATION_SERVICE_HPP
 
-#include "believers.hpp"
+#include "guard_monitors.hpp"
 #include "network.hpp"
 #include "stopwatch.hpp"
 #include "store.hpp"
@@ -28,12 +28,12 @@ namespace sim {
 // renew them, give them back or lose them; at the end each of them must get every lease once more.
 class service {
 public:
-    service(world& w, network& net, believers& all, process& self)
-        : world_{w}, net_{net}, believers_{all}, self_{self}, store_{w, net, self}, clock_{self, w.wishes.at_clock},
+    service(world& w, network& net, guard_monitors& all, process& self)
+        : world_{w}, net_{net}, monitors_{all}, self_{self}, store_{w, net, self}, clock_{self, w.wishes.at_clock},
           cancellations_{w, self}
     {
         store_.on_renew = [this](std::string_view name, leasehold::fencing_token token) {
-            believers_.renewing(self_, name, token);
+            monitors_.renewing(self_, name, token);
         };
         w.time.start(self, [this] { main(); });
     }
@@ -193,7 +193,7 @@ private:
                                                 if (election.is_leader())
                                                     world_.fail("who is to step down does not lead", self_.label + " leads");
                                             }};
-            const believers::belief believes{believers_, self_, term.guard(), t.name, t.owner, random().chance(700)};
+            const guard_monitors::belief believes{monitors_, self_, term.guard(), t.name, t.owner, random().chance(700)};
             ++world_.faults.terms;
             world_.tell(self_, 'e', term.token().value(),
                         [&] { return "is elected with token " + std::to_string(term.token().value()); });
@@ -272,7 +272,7 @@ private:
     // While the guard is held, and maybe some time longer.
     void use(thing& t, const guard& g, guard* to_renew)
     {
-        const believers::belief believes{believers_, self_, g, t.name, t.owner, random().chance(700)};
+        const guard_monitors::belief believes{monitors_, self_, g, t.name, t.owner, random().chance(700)};
         ++world_.faults.terms;
         const std::int64_t token = g.token().value();
         const std::int64_t trusted = time_left(g);
@@ -383,13 +383,13 @@ private:
         world_.tell(self_, 'm', t.name, [&] {
             return "gets '" + std::string{t.right->name()} + "' in the end, after " + seconds(watch.elapsed());
         });
-        const believers::belief believes{believers_, self_, g, t.name, t.owner, false};
+        const guard_monitors::belief believes{monitors_, self_, g, t.name, t.owner, false};
         sleep(random().below(p.ttl / 50));
     }
 
     world& world_;
     network& net_;
-    believers& believers_;
+    guard_monitors& monitors_;
     process& self_;
     store store_;
     clock clock_;

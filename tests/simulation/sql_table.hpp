@@ -86,10 +86,8 @@ private:
             }
             break;
         case statement::release:
-            if (is_live_term(r, asked, now)) said.rows = set(r, {r.owner, r.token, long_ago});
-            break;
-        case statement::close:
-            if (is_live_term(r, asked, now)) said.rows = set(r, {nobody, r.token, later});
+            if (is_live_term(r, asked, now))
+                said.rows = asked.time > 0 ? set(r, {nobody, r.token, later}) : set(r, {r.owner, r.token, long_ago});
             break;
         case statement::grant: grant(r, asked, now, later, said); break;
         default: said.failed = fault::failure;

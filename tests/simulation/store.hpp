@@ -88,7 +88,7 @@ public:
         operation call = begin(name, owner, ttl.count());
         const std::int64_t hint = hints_.take(name);
         flows::grant_answer answer;
-        const fault failed = persevere(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
+        const fault failed = try_until_deadline(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
         report(failed, ec);
         last_ = {failed != fault::none, failed == fault::none && !answer.result.granted(), world_.time.current(),
                  world_.time.now()};
@@ -138,7 +138,7 @@ public:
         ec.clear();
         for (std::size_t i = 0; i < releases.size(); ++i) {
             std::error_code of_this;
-            const bool released = release(releases[i].name, releases[i].owner, releases[i].token, releases[i].keep_closed, of_this);
+            const bool released = release(releases[i].name, releases[i].owner, releases[i].token, releases[i].min_hold_left, of_this);
             if (of_this)
                 ec = of_this;
             else
@@ -147,14 +147,14 @@ public:
     }
 
     bool release(std::string_view name, std::string_view owner, leasehold::fencing_token token,
-                 leasehold::duration keep_closed, std::error_code& ec)
+                 leasehold::duration min_hold_left, std::error_code& ec)
     {
-        operation call = begin(name, owner, keep_closed.count());
+        operation call = begin(name, owner, min_hold_left.count());
         bool released = false;
-        report(persevere(call,
-                         [&](bool repeated) { return end(call, token.value(), keep_closed.count(), repeated, released); }),
+        report(try_until_deadline(call,
+                         [&](bool repeated) { return end(call, token.value(), min_hold_left.count(), repeated, released); }),
                ec);
-        if (released && !ec && keep_closed.count() <= 0) hints_.put(name, token.value());
+        if (released && !ec && min_hold_left.count() <= 0) hints_.put(name, token.value());
         return released && !ec;
     }
 
@@ -162,7 +162,7 @@ public:
     {
         operation call = begin(name, {}, 0);
         reply said;
-        report(persevere(call,
+        report(try_until_deadline(call,
                          [&](bool) {
                              const ask what = world_.wishes.kind == store_kind::memory ? ask::inspect : ask::sql;
                              said = net_.call(of_, {what, statement::inspect, call.name, nobody, 0, 0}, call.until);
@@ -224,7 +224,7 @@ private:
     {
         world_.tell(of_, 'w', token.value(), [&] { return "sends a renewal of token " + std::to_string(token.value()); });
         bool renewed = false;
-        report(persevere(call,
+        report(try_until_deadline(call,
                          [&](bool) {
                              if (world_.wishes.kind == store_kind::memory)
                                  return ask_for(call, ask::renew, token.value(), ttl.count(), renewed);
@@ -277,16 +277,16 @@ private:
         return said.failed;
     }
 
-    fault end(const operation& call, std::int64_t token, std::int64_t keep_closed, bool repeated, bool& released)
+    fault end(const operation& call, std::int64_t token, std::int64_t min_hold_left, bool repeated, bool& released)
     {
-        if (world_.wishes.kind == store_kind::memory) return ask_for(call, ask::release, token, keep_closed, released);
-        statement_channel channel = open(call, keep_closed);
-        return flows::release_flow(channel, token, keep_closed > 0, repeated, released);
+        if (world_.wishes.kind == store_kind::memory) return ask_for(call, ask::release, token, min_hold_left, released);
+        statement_channel channel = open(call, min_hold_left);
+        return flows::release_flow(channel, token, min_hold_left > 0, repeated, released);
     }
 
     // As odbc::detail::session does: one new connection, and more tries after a conflict while there is time.
     template <class Try>
-    fault persevere(const operation& call, Try&& once)
+    fault try_until_deadline(const operation& call, Try&& once)
     {
         bool repeated = false;
         for (int tries = 0;; ++tries) {

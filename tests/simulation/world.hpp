@@ -7,7 +7,7 @@
 #include "process.hpp"
 #include "scheduler.hpp"
 #include "server.hpp"
-#include "story.hpp"
+#include "event_log.hpp"
 #include "tally.hpp"
 
 #include <cstdint>
@@ -20,13 +20,13 @@ namespace sim {
 // Everything of one schedule that its parts share.
 struct world {
     world(std::uint64_t seed, bool told)
-        : random{seed}, wishes{random}, tale{told}, time{random, seed}, db{wishes, time, judge, owners}
+        : random{seed}, wishes{random}, log{told}, time{random, seed}, db{wishes, time, judge, owners}
     {
     }
 
     random_source random;
     plan wishes;
-    story tale;
+    event_log log;
     scheduler time;
     checker judge;
     std::vector<std::string> owners;
@@ -39,12 +39,12 @@ struct world {
     template <class Text>
     void tell(const process& who, char what, std::int64_t value, Text&& text)
     {
-        if (!time.draining()) tale.tell(time.now(), who.label, what, value, text);
+        if (!time.draining()) log.tell(time.now(), who.label, what, value, text);
     }
     template <class Text>
     void tell(const char* who, char what, std::int64_t value, Text&& text)
     {
-        if (!time.draining()) tale.tell(time.now(), who, what, value, text);
+        if (!time.draining()) log.tell(time.now(), who, what, value, text);
     }
 
     void fail(const char* rule, const std::string& details)

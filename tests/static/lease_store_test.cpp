@@ -19,7 +19,7 @@ using error = std::error_code&;
 struct archetype {
     lh::acquire_result try_acquire(view name, view owner, lh::duration ttl, error ec);
     bool renew(view name, view owner, lh::fencing_token token, lh::duration ttl, error ec);
-    bool release(view name, view owner, lh::fencing_token token, lh::duration keep_closed, error ec);
+    bool release(view name, view owner, lh::fencing_token token, lh::duration min_hold_left, error ec);
     std::optional<lh::lease_record> inspect(view name, error ec);
 
     archetype() = default;
@@ -84,7 +84,7 @@ struct renews_to_int : archetype {
     int renew(view name, view owner, lh::fencing_token token, lh::duration ttl, error ec);
 };
 struct throws_only : archetype {
-    bool release(view name, view owner, lh::fencing_token token, lh::duration keep_closed);
+    bool release(view name, view owner, lh::fencing_token token, lh::duration min_hold_left);
 };
 struct inspects_by_pointer : archetype {
     const lh::lease_record* inspect(view name, error ec);

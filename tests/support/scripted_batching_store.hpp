@@ -41,7 +41,7 @@ public:
                       std::error_code& ec)
     {
         all(operation::release_many, releases, answers, ec,
-            [&](const auto& each) { return leases.release(each.name, each.owner, each.token, each.keep_closed, ec); });
+            [&](const auto& each) { return leases.release(each.name, each.owner, each.token, each.min_hold_left, ec); });
     }
 
     /// How many there were in each call, in the order of their beginnings.

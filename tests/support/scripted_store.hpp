@@ -145,14 +145,14 @@ public:
     }
 
     bool release(std::string_view name, std::string_view owner, leasehold::fencing_token token,
-                 leasehold::duration keep_closed, std::error_code& ec)
+                 leasehold::duration min_hold_left, std::error_code& ec)
     {
         {
             const std::lock_guard lock{mutex_};
-            last_keep_closed_ = keep_closed;
+            last_keep_closed_ = min_hold_left;
         }
         return play(operation::release, name, ec, false,
-                    [&] { return leases.release(name, owner, token, keep_closed, ec); });
+                    [&] { return leases.release(name, owner, token, min_hold_left, ec); });
     }
 
     std::optional<leasehold::lease_record> inspect(std::string_view name, std::error_code& ec)

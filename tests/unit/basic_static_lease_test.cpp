@@ -50,9 +50,9 @@ struct testy_store {
         return carry_out(ec, [&] { return leases.renew(name, owner, token, ttl, ec); });
     }
     template <class Error>
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed, Error& ec)
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left, Error& ec)
     {
-        return carry_out(ec, [&] { return leases.release(name, owner, token, keep_closed, ec); });
+        return carry_out(ec, [&] { return leases.release(name, owner, token, min_hold_left, ec); });
     }
     auto look_up(std::string_view name) const { return leases.look_up(name); }
 

@@ -44,10 +44,10 @@ public:
     void advance(duration by)
     {
         if (by < duration::zero())
-            detail::raise(std::invalid_argument{"leasehold: manual_clock::advance needs a duration that is not negative"});
+            detail::throw_exception(std::invalid_argument{"leasehold: manual_clock::advance needs a duration that is not negative"});
         std::unique_lock lock{shared_->mutex};
         if (by > time_point::max() - shared_->now)
-            detail::raise(std::invalid_argument{"leasehold: manual_clock::advance beyond the end of time"});
+            detail::throw_exception(std::invalid_argument{"leasehold: manual_clock::advance beyond the end of time"});
         shared_->now += by;
         for (const sleeper& s : shared_->sleepers)
             if (s.asleep && s.until <= shared_->now) s.wakes->wake();

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_ODBC_FENCE_HPP
 #define LEASEHOLD_ODBC_FENCE_HPP
 
-#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/odbc/detail/fence_access.hpp>
 #include <leasehold/odbc/detail/fence_term.hpp>
@@ -69,8 +69,8 @@ template <class Guard>
     store_diagnostics details;
     const bool fenced = detail::fence(connection, guard, ec, details);
     if (ec == std::errc::invalid_argument && ec.category() == std::generic_category())
-        leasehold::detail::raise(std::system_error{ec, detail::fence_needs_a_transaction});
-    if (ec) leasehold::detail::raise(store_error{ec, "fence '" + std::string{guard.name()} + "'", std::move(details)});
+        leasehold::detail::throw_exception(std::system_error{ec, detail::fence_needs_a_transaction});
+    if (ec) leasehold::detail::throw_exception(store_error{ec, "fence '" + std::string{guard.name()} + "'", std::move(details)});
     return fenced;
 }
 
@@ -80,7 +80,7 @@ template <class Guard>
 {
     bool fenced = false;
     ec.clear();
-    leasehold::detail::guarded(ec, [&] {
+    leasehold::detail::catch_into(ec, [&] {
         store_diagnostics ignored;
         fenced = detail::fence(connection, guard, ec, ignored);
     });

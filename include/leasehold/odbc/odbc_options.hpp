@@ -89,7 +89,7 @@ struct odbc_options {
 inline void validate(const odbc_options& options)
 {
     if (const char* rule = options.broken_rule())
-        leasehold::detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument),
+        leasehold::detail::throw_exception(std::system_error{std::make_error_code(std::errc::invalid_argument),
                                                    std::string{"leasehold: odbc_options: "} + rule});
 }
 

@@ -78,7 +78,7 @@ public:
     {
         validate(options);
         if (connection_string.find('\0') != std::string::npos)
-            leasehold::detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument),
+            leasehold::detail::throw_exception(std::system_error{std::make_error_code(std::errc::invalid_argument),
                                                        "leasehold: the connection string must not contain a NUL"});
         impl_ = std::make_unique<odbc::detail::store_impl>(std::move(connection_string), std::move(options), &describe, Dialect::in_process);
     }
@@ -105,12 +105,12 @@ public:
     }
 
     /// lease_store: true if that very term was unexpired and has ended. After a lost connection the row is read back.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed,
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left,
                  std::error_code& ec)
     {
         if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
         calling on{*this, ec};
-        return impl_->release(name, owner, token, keep_closed, on.failed);
+        return impl_->release(name, owner, token, min_hold_left, on.failed);
     }
 
     /// batching_store: how many terms go into one statement; 1 where the database can't, terms expire by observation, or
@@ -125,7 +125,7 @@ public:
         impl_->renew_many(renewals, answers, within, on.failed);
     }
 
-    /// batching_store: the same, each statement a transaction; those with keep_closed one by one.
+    /// batching_store: the same, each statement a transaction; those with min_hold_left one by one.
     void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
     {
         calling on{*this, ec};
@@ -228,7 +228,7 @@ public:
     std::size_t purge(duration unused_for)
     {
         if (!is_purgeable(unused_for))
-            leasehold::detail::raise(
+            leasehold::detail::throw_exception(
                 std::system_error{std::make_error_code(std::errc::invalid_argument),
                                   "leasehold: purge: unused_for must be at least 1 minute and twice call_timeout, at most 50 years"});
         std::error_code ec;
@@ -287,7 +287,7 @@ public:
 private:
     friend struct odbc::detail::fence_access;
 
-    static dialect::description describe(const dialect::circumstances& at)
+    static dialect::spec describe(const dialect::server_info& at)
     {
         return Expiry::applied_to(Dialect::describe(at));
     }
@@ -338,7 +338,7 @@ private:
 
     void throw_if(std::error_code ec, std::string_view doing) const
     {
-        if (ec) leasehold::detail::raise(store_error{ec, doing, diagnostics()});
+        if (ec) leasehold::detail::throw_exception(store_error{ec, doing, diagnostics()});
     }
 
     std::unique_ptr<odbc::detail::store_impl> impl_;

@@ -63,9 +63,9 @@ LEASEHOLD_DECL bool store_impl::renew(std::string_view name, std::string_view ow
     return operations_->renew(name, owner, token, ttl, why);
 }
 
-LEASEHOLD_DECL bool store_impl::release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why)
+LEASEHOLD_DECL bool store_impl::release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, failure& why)
 {
-    return operations_->release(name, owner, token, keep_closed, why);
+    return operations_->release(name, owner, token, min_hold_left, why);
 }
 
 LEASEHOLD_DECL std::optional<lease_record> store_impl::inspect(std::string_view name, failure& why)
@@ -100,7 +100,7 @@ LEASEHOLD_DECL void store_impl::create_schema(failure& why) { operations_->call(
 LEASEHOLD_DECL std::vector<std::string> store_impl::schema_sql(failure& why)
 {
     operations_->call({operation::connect, {}, {}, 0, {}}, why);
-    return why ? std::vector<std::string>{} : config_->program_for({}, {})->schema();
+    return why ? std::vector<std::string>{} : config_->catalog_for({}, {})->schema();
 }
 
 LEASEHOLD_DECL const configuration& store_impl::config() const noexcept { return *config_; }
@@ -128,7 +128,7 @@ LEASEHOLD_DECL std::string_view queue_ticket::name() const noexcept { return pla
 
 namespace dialect {
 
-LEASEHOLD_DECL description detected::describe(const circumstances& at)
+LEASEHOLD_DECL spec detected::describe(const server_info& at)
 {
     const auto is = [&at](std::string_view name) { return at.dbms_name.find(name) != std::string_view::npos; };
     if (is("PostgreSQL")) return postgresql::describe(at);

@@ -3,8 +3,8 @@
 #define LEASEHOLD_RENEWAL_BATCH_HPP
 
 #include <leasehold/clock/concept.hpp>
-#include <leasehold/detail/guarded.hpp>
-#include <leasehold/renewal/gathering.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -57,7 +57,7 @@ void renew_as_batch(Store& store, const Clock& clock, std::span<const std::share
     }
     if (batch.of.empty()) return;
     std::error_code ec;
-    detail::guarded(ec, [&] { store.renew_many(batch.renewals, batch.answers, time_in_company(least_left), ec); });
+    detail::catch_into(ec, [&] { store.renew_many(batch.renewals, batch.answers, time_in_batch(least_left), ec); });
     for (std::size_t i = 0; i < batch.of.size(); ++i) batch.of[i]->end_renewal(batch.sent[i], batch.answers[i], ec);
 }
 

@@ -4,13 +4,13 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
-#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/renewal/deadline_heap.hpp>
-#include <leasehold/renewal/gathering.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/renewal/job_queue.hpp>
 #include <leasehold/renewal/signal_queue.hpp>
-#include <leasehold/renewal/threading.hpp>
+#include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 
@@ -95,7 +95,7 @@ public:
     }
 
 private:
-    using background = threading<Clock>;
+    using background = runtime_traits<Clock>;
 
     // One of the threads. It sleeps on the clock, so that a manual clock knows when the thread has nothing more to do.
     struct sleeper {
@@ -165,7 +165,7 @@ private:
 
         void watch()
         {
-            gathering gathered;
+            coalescing gathered;
             for (;;) {
                 time_point next;
                 std::shared_ptr<watched_term> due;
@@ -193,14 +193,14 @@ private:
         }
 
         // The jobs staged since workers were last told. The workers wait for all that is due, to send it together.
-        struct gathering {
+        struct coalescing {
             std::size_t terms = 0;
             std::size_t most = 1;
             duration lead{};
             std::vector<std::shared_ptr<watched_term>> early;
         };
 
-        void stage(std::shared_ptr<watched_term> term, duration lead, gathering& gathered)
+        void stage(std::shared_ptr<watched_term> term, duration lead, coalescing& gathered)
         {
             gathered.most = term->batch_kind() ? term->batch_size() : 1;
             gathered.lead = std::max(gathered.lead, lead);
@@ -208,7 +208,7 @@ private:
             if (gathered.terms >= gathered.most) publish(gathered);
         }
 
-        void push(std::shared_ptr<watched_term> term, gathering& gathered)
+        void push(std::shared_ptr<watched_term> term, coalescing& gathered)
         {
             const std::lock_guard lock{mutex};
             batch_limit = gathered.most;
@@ -217,12 +217,12 @@ private:
         }
 
         // Adds the terms that are due soon.
-        void gather_early(gathering& gathered)
+        void gather_early(coalescing& gathered)
         {
             std::error_code without;
-            const std::size_t most = most_together(company::many, gathered.most);
+            const std::size_t most = largest_batch(batch_tier::many, gathered.most);
             const std::size_t room = most - std::min(most, gathered.terms);
-            detail::guarded(without, [&] { gathered.early.reserve(room); });
+            detail::catch_into(without, [&] { gathered.early.reserve(room); });
             if (without || gathered.lead == duration::zero()) return;
             {
                 const std::lock_guard lock{mutex};
@@ -234,7 +234,7 @@ private:
             gathered.early.clear();
         }
 
-        void publish(gathering& gathered)
+        void publish(coalescing& gathered)
         {
             const std::lock_guard lock{mutex};
             published += gathered.terms;
@@ -262,7 +262,7 @@ private:
                     room = batch_limit;
                     lock.unlock();
                     std::error_code without;  // without memory: in smaller batches, or one by one
-                    detail::guarded(without, [&] { together.reserve(most_together(company::many, room)); });
+                    detail::catch_into(without, [&] { together.reserve(largest_batch(batch_tier::many, room)); });
                     lock.lock();
                     continue;
                 }
@@ -281,9 +281,9 @@ private:
         void fill_batch(const watched_term& first, std::vector<std::shared_ptr<watched_term>>& others)
         {
             const void* const kind = first.batch_kind();
-            const std::size_t most = kind ? std::min(most_together(first.may_go_with(), batch_limit), others.capacity()) : 1;
+            const std::size_t most = kind ? std::min(largest_batch(first.tier(), batch_limit), others.capacity()) : 1;
             while (others.size() + 1 < most && published != 0 && !jobs.empty() && jobs.first()->batch_kind() == kind &&
-                   jobs.first()->may_go_with() >= first.may_go_with()) {
+                   jobs.first()->tier() >= first.tier()) {
                 others.push_back(jobs.pop());
                 --published;
             }
@@ -294,7 +294,7 @@ private:
             if (others.empty()) return first->renew();
             others.push_back(std::move(first));
             std::error_code without;  // without memory, nothing has been sent
-            detail::guarded(without, [&] { others.back()->renew_together(others); });
+            detail::catch_into(without, [&] { others.back()->renew_together(others); });
             if (without)
                 for (const auto& each : others) each->renew();
             others.clear();
@@ -335,7 +335,7 @@ private:
             if (worker_count == workers_max || stopping) return;
             // If one worker runs, the lack of a second is slower, but not a failure.
             std::error_code ignored;
-            detail::guarded(ignored, [this] { add_worker(); });
+            detail::catch_into(ignored, [this] { add_worker(); });
         }
 
         void add_worker()

@@ -3,7 +3,7 @@
 #define LEASEHOLD_RENEWAL_TERM_KEEPER_HPP
 
 #include <leasehold/clock/concept.hpp>
-#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_terms.hpp>
@@ -13,7 +13,7 @@
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/term.hpp>
-#include <leasehold/renewal/threading.hpp>
+#include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -111,7 +111,7 @@ public:
         const std::optional<term_release> what = end_here(ended);
         ec.clear();
         bool ours = false;
-        if (what) detail::guarded(ec, [&] { ours = store_.release(name_, owner_, what->token, what->keep_closed, ec); });
+        if (what) detail::catch_into(ec, [&] { ours = store_.release(name_, owner_, what->token, what->min_hold_left, ec); });
         const release_outcome outcome = ec ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
         has_ended(ended, outcome);
         return outcome;
@@ -332,7 +332,7 @@ private:
 
     bool plan_renewal(time_point now) noexcept
     {
-        this->set_renewal(newest_->machine.may_go_with(now), newest_->machine.deadline());
+        this->set_renewal(newest_->machine.tier(now), newest_->machine.deadline());
         return true;
     }
 
@@ -354,7 +354,7 @@ private:
         if (!begin(renewed, ttl, clock_.now(), out)) return false;
         lock.unlock();
         bool extended = false;
-        detail::guarded(ec, [&] { extended = store_.renew(name_, owner_, renewed->token, out.ttl, ec); });
+        detail::catch_into(ec, [&] { extended = store_.renew(name_, owner_, renewed->token, out.ttl, ec); });
         lock.lock();
         return finish(out, extended, ec);
     }
@@ -440,7 +440,7 @@ private:
     const Policy policy_;
 
     mutable std::mutex mutex_;  // guards what follows, and the terms; never held across I/O
-    typename threading<Clock>::condition_variable changed_;  // a renewal has ended, or a term was lost
+    typename runtime_traits<Clock>::condition_variable changed_;  // a renewal has ended, or a term was lost
     term_ptr newest_;  // the term that was granted last, until it has ended
     term_ptr spare_;   // for the next grant
     term_ptr lost_;    // terms whose loss is to be signalled

@@ -4,7 +4,7 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/renew_policy/concept.hpp>
-#include <leasehold/renewal/gathering.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ public:
     }
 
     /// How many other renewals may share the call of a renewal that is sent now.
-    [[nodiscard]] company may_go_with(time_point now) const noexcept { return company_of(deadline_ - now, planned_left_); }
+    [[nodiscard]] batch_tier tier(time_point now) const noexcept { return tier_of(deadline_ - now, planned_left_); }
 
     /// Whether the deadline passed just now: the part of step() that needs no engine. True once per term.
     [[nodiscard]] bool overrun(time_point now) noexcept

@@ -3,7 +3,7 @@
 #define LEASEHOLD_RENEWAL_WATCHED_TERM_HPP
 
 #include <leasehold/duration.hpp>
-#include <leasehold/renewal/gathering.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
@@ -66,14 +66,14 @@ public:
     [[nodiscard]] time_point wakes_at() const noexcept { return wakes_at_.load(std::memory_order_relaxed); }
 
     /// How many other renewals may share the call of the renewal that was requested last.
-    [[nodiscard]] company may_go_with() const noexcept { return may_go_with_.load(std::memory_order_relaxed); }
+    [[nodiscard]] batch_tier tier() const noexcept { return tier_.load(std::memory_order_relaxed); }
     /// The deadline of the term that the renewal is for.
     [[nodiscard]] time_point renew_before() const noexcept { return renew_before_.load(std::memory_order_relaxed); }
 
 protected:
-    void set_renewal(company others, time_point before) noexcept
+    void set_renewal(batch_tier others, time_point before) noexcept
     {
-        may_go_with_.store(others, std::memory_order_relaxed);
+        tier_.store(others, std::memory_order_relaxed);
         renew_before_.store(before, std::memory_order_relaxed);
     }
 
@@ -91,7 +91,7 @@ private:
     bool awaits_worker_ = false;
     bool awaits_signal_ = false;
     std::shared_ptr<watched_term> next_to_signal_;
-    std::atomic<company> may_go_with_{company::none};
+    std::atomic<batch_tier> tier_{batch_tier::none};
     std::atomic<time_point> renew_before_{time_point::max()};
 };
 

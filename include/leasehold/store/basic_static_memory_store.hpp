@@ -101,15 +101,15 @@ public:
 
     /// See lease_store.
     template <error_report Error>
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, Error& ec)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, Error& ec)
     {
         ec.clear();
         const detail::locked lock{mutex_};
         const time_point now = clock_.now();
         entry* e = term(name, owner, token, now);
         if (!e) return false;
-        e->owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of keep_closed
-        e->ends = now + keep_closed;
+        e->owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of min_hold_left
+        e->ends = now + min_hold_left;
         return true;
     }
 

@@ -69,7 +69,7 @@ struct term_release {
     std::string_view name;   ///< the name of the lease
     std::string_view owner;  ///< who holds it
     fencing_token token{};   ///< the token of the term
-    duration keep_closed{};  ///< see release()
+    duration min_hold_left{};  ///< see release()
 };
 
 /// The result of renew() or release() for one item of a batch, if it is known.
@@ -95,8 +95,8 @@ concept store_can_renew =
 
 template <class S>
 concept store_can_release =
-    requires(S& s, std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec) {
-        { s.release(name, owner, token, keep_closed, ec) } -> std::same_as<bool>;
+    requires(S& s, std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec) {
+        { s.release(name, owner, token, min_hold_left, ec) } -> std::same_as<bool>;
     };
 
 template <class S>
@@ -126,13 +126,13 @@ concept store_can_release_many =
 /// The place where leases live. It alone decides who holds.
 ///
 /// `s` is an object of the store; `name` and `owner` are std::string_views, already validated (non-empty UTF-8 up to 190
-/// bytes, no NUL); `token` is a fencing_token; `ttl` and `keep_closed` are durations; `ec` is a std::error_code&.
+/// bytes, no NUL); `token` is a fencing_token; `ttl` and `min_hold_left` are durations; `ec` is a std::error_code&.
 ///
 /// | expression | returns | does |
 /// |---|---|---|
 /// | s.try_acquire(name, owner, ttl, ec) | acquire_result | decides in one atomic step, by the store's clock. If another owner has an unexpired term, or the name is kept closed: busy, and writes nothing. Otherwise, also if `owner` itself has an unexpired term: grants `owner` a new term with a token larger than every earlier one of that name. The term ends `ttl` from now, or when that owner's unexpired term would have ended if that is later |
 /// | s.renew(name, owner, token, ttl, ec) | bool | true: that very term was unexpired and now ends `ttl` from now, or when it would have ended if that is later; false: it is over. Never creates or revives a term |
-/// | s.release(name, owner, token, keep_closed, ec) | bool | true: that very term was unexpired and has ended, and nobody, not even the same owner, can acquire the name for `keep_closed` (0: free at once); false: it was already over |
+/// | s.release(name, owner, token, min_hold_left, ec) | bool | true: that very term was unexpired and has ended, and nobody, not even the same owner, can acquire the name for `min_hold_left` (0: free at once); false: it was already over |
 /// | s.inspect(name, ec) | std::optional<lease_record> | the current record; empty when the name is free |
 ///
 /// No two grants share a token, so a late statement for an earlier term (a frozen server, a lost reply) can't touch a later

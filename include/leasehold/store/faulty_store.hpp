@@ -59,10 +59,10 @@ public:
     }
 
     /// See lease_store.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
     {
-        return planned({store_operation::release, name, owner, token, keep_closed}, ec,
-                       [&] { return store_.release(name, owner, token, keep_closed, ec); });
+        return planned({store_operation::release, name, owner, token, min_hold_left}, ec,
+                       [&] { return store_.release(name, owner, token, min_hold_left, ec); });
     }
 
     /// See lease_store.

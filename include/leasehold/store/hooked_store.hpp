@@ -21,9 +21,9 @@ namespace leasehold::inline v0 {
 /// A finished call: how it went and how long it took, on std::chrono::steady_clock.
 struct store_call_report {
     std::error_code error;  ///< the error, if it failed
-    bool positive = false;  ///< granted, renewed, released, or held (inspect); meaningless if error is set
-    duration took{};        ///< from call to return
-    std::size_t together = 1;  ///< how many operations shared one call; `took` is the time of all of them
+    bool succeeded = false;  ///< granted, renewed, released, or held (inspect); meaningless if error is set
+    duration elapsed{};        ///< from call to return
+    std::size_t batch_size = 1;  ///< how many operations shared one call; `elapsed` is the time of all of them
 };
 
 /// A store that reports every call to a hook, for logs and metrics.
@@ -61,10 +61,10 @@ public:
     }
 
     /// See lease_store.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
     {
-        return reported({store_operation::release, name, owner, token, keep_closed}, ec,
-                        [&] { return store_.release(name, owner, token, keep_closed, ec); }, std::identity{});
+        return reported({store_operation::release, name, owner, token, min_hold_left}, ec,
+                        [&] { return store_.release(name, owner, token, min_hold_left, ec); }, std::identity{});
     }
 
     /// See lease_store.
@@ -96,7 +96,7 @@ public:
     {
         const auto begun = std::chrono::steady_clock::now();
         store_.release_many(releases, answers, ec);
-        report_each(store_operation::release, releases, &term_release::keep_closed, answers, ec, begun);
+        report_each(store_operation::release, releases, &term_release::min_hold_left, answers, ec, begun);
     }
 
     /// The store that it decorates.
@@ -138,13 +138,13 @@ private:
         return std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
     }
 
-    template <class Call, class Positive>
-    auto reported(const store_call& call, std::error_code& ec, Call&& make, Positive positive)
+    template <class Call, class Succeeded>
+    auto reported(const store_call& call, std::error_code& ec, Call&& make, Succeeded succeeded)
     {
         const auto begun = std::chrono::steady_clock::now();
         auto result = make();
-        const auto took = since(begun);
-        hook_(call, store_call_report{.error = ec, .positive = !ec && std::invoke(positive, result), .took = took});
+        const auto elapsed = since(begun);
+        hook_(call, store_call_report{.error = ec, .succeeded = !ec && std::invoke(succeeded, result), .elapsed = elapsed});
         return result;
     }
 
@@ -153,13 +153,13 @@ private:
     void report_each(store_operation what, std::span<const Item> items, duration Item::*time, std::span<const batch_answer> answers,
                      std::error_code ec, moment begun)
     {
-        const auto took = since(begun);
+        const auto elapsed = since(begun);
         for (std::size_t i = 0; i < items.size(); ++i) {
             const Item& item = items[i];
             const bool answered = answers[i] != batch_answer::unknown;
             hook_(store_call{what, item.name, item.owner, item.token, item.*time},
-                  store_call_report{.error = answered ? std::error_code{} : ec, .positive = answers[i] == batch_answer::yes, .took = took,
-                                    .together = items.size()});
+                  store_call_report{.error = answered ? std::error_code{} : ec, .succeeded = answers[i] == batch_answer::yes, .elapsed = elapsed,
+                                    .batch_size = items.size()});
         }
     }
 

@@ -5,7 +5,7 @@
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/clock/waker.hpp>
-#include <leasehold/detail/guarded.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -72,12 +72,12 @@ public:
     }
 
     /// See lease_store.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
     {
         bool woken = false;
         const bool ended = change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
-            e.owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of keep_closed
-            e.ends = now + keep_closed;
+            e.owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of min_hold_left
+            e.ends = now + min_hold_left;
             woken = s.released(name);
         });
         // The woken thread often waits for this very processor: let it run first.
@@ -117,7 +117,7 @@ public:
     {
         std::vector<lease_record> records;
         ec.clear();
-        detail::guarded(ec, [&] { records = list(prefix); });
+        detail::catch_into(ec, [&] { records = list(prefix); });
         return records;
     }
 

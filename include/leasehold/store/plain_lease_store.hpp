@@ -17,7 +17,7 @@ namespace leasehold::inline v0 {
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | s.try_acquire(name, owner, ttl, ec), s.renew(name, owner, token, ttl, ec), s.release(name, owner, token, keep_closed, ec) | as in lease_store | as in lease_store, with `ec` a plain_error&; must not throw |
+/// | s.try_acquire(name, owner, ttl, ec), s.renew(name, owner, token, ttl, ec), s.release(name, owner, token, min_hold_left, ec) | as in lease_store | as in lease_store, with `ec` a plain_error&; must not throw |
 /// | S::max_name_bytes, S::max_owner_bytes | std::size_t | the longest texts that it accepts |
 template <class S>
 concept plain_lease_store = requires(S& s, std::string_view text, fencing_token token, duration time, plain_error& ec) {

@@ -51,7 +51,7 @@ public:
     explicit sharded_store(std::vector<shard> shards) : shards_{std::move(shards)}
     {
         const auto refuse = [](const char* why) {
-            detail::raise(std::system_error{std::make_error_code(std::errc::invalid_argument), why});
+            detail::throw_exception(std::system_error{std::make_error_code(std::errc::invalid_argument), why});
         };
         if (shards_.empty()) refuse("a sharded_store needs at least one shard");
         for (auto each = shards_.begin(); each != shards_.end(); ++each) {
@@ -81,9 +81,9 @@ public:
     }
 
     /// See lease_store.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, std::error_code& ec)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
     {
-        return shard_of(name).release(name, owner, token, keep_closed, ec);
+        return shard_of(name).release(name, owner, token, min_hold_left, ec);
     }
 
     /// See lease_store.

@@ -3,7 +3,7 @@
 #define LEASEHOLD_TESTS_BENCHMARKS_COST_BARE_CONNECTION_HPP
 
 #include <leasehold/odbc/detail/bindings.hpp>
-#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/statement_catalog.hpp>
 
 #include <stdexcept>
 #include <string>

@@ -124,7 +124,7 @@ private:
 /// The very statements of the store, written by hand.
 class statements_by_hand {
 public:
-    statements_by_hand(const detail::program& sql, const bare_connection& by)
+    statements_by_hand(const detail::statement_catalog& sql, const bare_connection& by)
         : take_{by, sql[detail::statement::take], in_}, release_{by, sql[detail::statement::release], in_}
     {
         in_.name.assign("by hand");
@@ -174,7 +174,7 @@ public:
     }
 
     /// After the first call.
-    [[nodiscard]] const detail::program& sql() const { return *session_.database().sql(); }
+    [[nodiscard]] const detail::statement_catalog& sql() const { return *session_.database().sql(); }
 
 private:
     static constexpr std::string_view name = "unbounded";

@@ -32,9 +32,9 @@ public:
     {
         return inner_.renew(name, owner, token, ttl, ec);
     }
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed, std::error_code& ec)
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left, std::error_code& ec)
     {
-        return inner_.release(name, owner, token, keep_closed, ec);
+        return inner_.release(name, owner, token, min_hold_left, ec);
     }
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec) { return inner_.inspect(name, ec); }
 

@@ -43,7 +43,7 @@ inline hand_over_story play_hand_over()
     lh::hooked_store store{real, [&](const lh::store_call& call, const lh::store_call_report& report) {
         if (call.operation != lh::store_operation::try_acquire) return;
         const std::lock_guard lock{mutex};
-        story.asked[std::string{call.owner}].push_back({clock.now() - begun, report.positive});
+        story.asked[std::string{call.owner}].push_back({clock.now() - begun, report.succeeded});
     }};
     const auto until = [&](lh::duration at) { clock.manual.advance(at - (clock.now() - begun)); };
     const auto held = [&](const char* who, lh::fencing_token token) { story.held[who] = {clock.now() - begun, token}; };

@@ -97,11 +97,11 @@ public:
         note("renew", name, token.value(), begin, ec, yes ? "yes" : "no");
         return yes;
     }
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration keep_closed,
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left,
                  std::error_code& ec)
     {
         const instant begin = now();
-        const bool yes = store_.release(name, owner, token, keep_closed, ec);
+        const bool yes = store_.release(name, owner, token, min_hold_left, ec);
         note("release", name, token.value(), begin, ec, yes ? "yes" : "no");
         return yes;
     }

@@ -223,11 +223,11 @@ BOOST_AUTO_TEST_CASE(every_dialects_fence_names_the_whole_term)
 {
     const lh::odbc_options options{.table = "own.leases",
                                    .columns = {.name = "n", .owner = "o", .token = "t", .expires_at = "e"}};
-    const lh::dialect::circumstances at{
+    const lh::dialect::server_info at{
         .dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}};
     for (const auto& described : {lh::dialect::postgresql::describe(at), lh::dialect::mariadb::describe(at),
                                   lh::dialect::sqlite::describe(at), lh::dialect::generic::describe(at)}) {
-        const program compiled{described, options};
+        const statement_catalog compiled{described, options};
         for (const compiled_statement* each : {&compiled.fence().lock, &compiled.fence().write}) {
             if (each->sql.empty()) continue;
             BOOST_TEST(each->sql.find_first_of("{}:") == std::string::npos, each->sql);

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 namespace {
 
 struct idle_term : lh::renewal::watched_term {
-    explicit idle_term(lh::duration before = {}) { set_renewal(lh::renewal::company::none, lh::time_point{before}); }
+    explicit idle_term(lh::duration before = {}) { set_renewal(lh::renewal::batch_tier::none, lh::time_point{before}); }
     bool step() override { return false; }
     void renew() override {}
 };

@@ -411,9 +411,9 @@ BOOST_AUTO_TEST_CASE(nothing_goes_early_that_is_not_to_be_renewed)
 BOOST_AUTO_TEST_CASE(company_is_less_the_less_time_is_left)
 {
     const term_machine machine = held();
-    BOOST_TEST((machine.may_go_with(start + 10s) == lh::renewal::company::many));
-    BOOST_TEST((machine.may_go_with(start + 15s) == lh::renewal::company::some));
-    BOOST_TEST((machine.may_go_with(start + 22s) == lh::renewal::company::none));
+    BOOST_TEST((machine.tier(start + 10s) == lh::renewal::batch_tier::many));
+    BOOST_TEST((machine.tier(start + 15s) == lh::renewal::batch_tier::some));
+    BOOST_TEST((machine.tier(start + 22s) == lh::renewal::batch_tier::none));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -71,12 +71,12 @@ BOOST_AUTO_TEST_CASE(hook_is_told_of_each_call_and_what_it_came_to)
     BOOST_TEST(s.ec == lh::errc::store_timeout);
 
     BOOST_REQUIRE(s.calls.size() == 4U);
-    BOOST_TEST((s.calls[0].operation == lh::store_operation::try_acquire && s.calls[0].report.positive));
-    BOOST_TEST((s.calls[1].operation == lh::store_operation::inspect && s.calls[1].report.positive));
-    BOOST_TEST((s.calls[2].operation == lh::store_operation::renew && !s.calls[2].report.positive && !s.calls[2].report.error));
+    BOOST_TEST((s.calls[0].operation == lh::store_operation::try_acquire && s.calls[0].report.succeeded));
+    BOOST_TEST((s.calls[1].operation == lh::store_operation::inspect && s.calls[1].report.succeeded));
+    BOOST_TEST((s.calls[2].operation == lh::store_operation::renew && !s.calls[2].report.succeeded && !s.calls[2].report.error));
     BOOST_TEST((s.calls[3].operation == lh::store_operation::release && s.calls[3].report.error == lh::errc::store_timeout));
     BOOST_TEST((s.calls[3].time == 2s));
-    BOOST_TEST(s.calls[3].report.together == 1U);
+    BOOST_TEST(s.calls[3].report.batch_size == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(many_go_together_and_the_hook_is_told_of_each)
@@ -95,15 +95,15 @@ BOOST_AUTO_TEST_CASE(many_go_together_and_the_hook_is_told_of_each)
     BOOST_TEST((s.below.last_within() == 5s));
     BOOST_TEST((answers == std::array{lh::batch_answer::yes, lh::batch_answer::no}));
     BOOST_REQUIRE(s.calls.size() == 2U);
-    BOOST_TEST((s.calls[0].operation == lh::store_operation::renew && s.calls[0].name == "a" && s.calls[0].report.positive));
-    BOOST_TEST((s.calls[1].name == "b" && s.calls[1].owner == "another" && !s.calls[1].report.positive && s.calls[1].time == 30s));
-    BOOST_TEST(s.calls[1].report.together == 2U);
+    BOOST_TEST((s.calls[0].operation == lh::store_operation::renew && s.calls[0].name == "a" && s.calls[0].report.succeeded));
+    BOOST_TEST((s.calls[1].name == "b" && s.calls[1].owner == "another" && !s.calls[1].report.succeeded && s.calls[1].time == 30s));
+    BOOST_TEST(s.calls[1].report.batch_size == 2U);
 
     const std::array releases{lh::term_release{"a", "me", a.token, 0s}, lh::term_release{"b", "me", b.token, 0s}};
     answers = {};
     store.release_many(releases, answers, s.ec);
     BOOST_REQUIRE(s.calls.size() == 4U);
-    BOOST_TEST((s.calls[3].operation == lh::store_operation::release && s.calls[3].report.positive));
+    BOOST_TEST((s.calls[3].operation == lh::store_operation::release && s.calls[3].report.succeeded));
     BOOST_TEST(s.below.sizes().size() == 2U);
 }
 
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(of_many_those_without_an_answer_are_told_as_failed)
     BOOST_TEST(s.ec == lh::errc::store_unavailable);
     BOOST_REQUIRE(s.calls.size() == 1U);
     BOOST_TEST(s.calls[0].report.error == lh::errc::store_unavailable);
-    BOOST_TEST(!s.calls[0].report.positive);
+    BOOST_TEST(!s.calls[0].report.succeeded);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,14 +13,14 @@
 // The part of a connection that is for many terms at once.
 namespace leasehold::inline v0::odbc::detail {
 
-inline bool connection::batches() const noexcept { return program_->batches().available() && !config_->gave_up_batches(); }
+inline bool connection::batches() const noexcept { return catalog_->batches().available() && !config_->gave_up_batches(); }
 
 inline fault connection::prepare_batch(std::size_t which)
 {
     statement_handle& handle = batches_.prepared(which);
     handle = statement_handle{connection_.get()};
     if (!handle) return fail(SQL_HANDLE_DBC, connection_.get());
-    const compiled_statement& sql = program_->batches().statements[which];
+    const compiled_statement& sql = catalog_->batches().statements[which];
     if (SQL_SUCCEEDED(::SQLPrepare(handle.get(), odbc_text(sql.sql.c_str()), SQL_NTS)) &&
         SQL_SUCCEEDED(batches_.bind_lists(handle.get(), sql, in_)))
         return fault::none;
@@ -40,7 +40,7 @@ inline fault connection::run_batch(batch_kind kind, const batch& of, std::span<c
     if (std::chrono::steady_clock::now() >= deadline_)
         return fail(fault::timeout, "the time of the call ran out between two statements");
     if (const fault failed = learn_granularity(statement::renew); failed != fault::none) return failed;
-    const compiled_batches& sql = program_->batches();
+    const compiled_batches& sql = catalog_->batches();
     const std::size_t which = sql.which(kind == batch_kind::renewals, items.size());
     const compiled_statement& text = sql.statements[which];
     if (!sql.arrays) batches_.reserve(sql.most);

@@ -5,7 +5,7 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/batch.hpp>
 #include <leasehold/odbc/detail/bindings.hpp>
-#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/statement_catalog.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
 #define LEASEHOLD_ODBC_DETAIL_BOUNDED_SESSION_HPP
 
-#include <leasehold/detail/quiet_thread.hpp>
+#include <leasehold/detail/thread_without_signals.hpp>
 #include <leasehold/odbc/detail/session.hpp>
-#include <leasehold/odbc/detail/spin_patience.hpp>
+#include <leasehold/odbc/detail/adaptive_spin.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -25,27 +25,27 @@ class bounded_session : public std::enable_shared_from_this<bounded_session> {
 public:
     using time_point = session::time_point;
     // Called on the session's thread when it comes back after it was given up.
-    using latecomer = std::function<void(bounded_session&)>;
+    using abandoned_return_handler = std::function<void(bounded_session&)>;
 
     // `dedicated`: not one of the pool's.
-    bounded_session(std::shared_ptr<const configuration> config, bool direct, latecomer late, bool dedicated = false)
-        : inner_{std::move(config)}, direct_{direct}, dedicated_{dedicated}, late_{std::move(late)}
+    bounded_session(std::shared_ptr<const configuration> config, bool runs_inline, abandoned_return_handler on_abandoned_return, bool dedicated = false)
+        : inner_{std::move(config)}, runs_inline_{runs_inline}, dedicated_{dedicated}, on_abandoned_return_{std::move(on_abandoned_return)}
     {
     }
 
-    // The one that works; to be touched only between take and give-back, or by the latecomer.
+    // The one that works; to be touched only between take and give-back, or by the abandoned_return_handler.
     [[nodiscard]] session& inner() noexcept { return inner_; }
 
     // Carries out what inner() was prepared for. False: not done by the deadline; then call give_up(). Throws
     // std::system_error if there is no thread to be had.
     bool run(time_point deadline)
     {
-        if (direct_) {
+        if (runs_inline_) {
             inner_.perform();
             return true;
         }
         std::unique_lock lock{mutex_};
-        if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
+        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
         state_ = state::queued;
         lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
         to_thread_.notify_one();
@@ -64,7 +64,7 @@ public:
     void start(std::function<void()> done)
     {
         const std::lock_guard lock{mutex_};
-        if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
+        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
         done_ = std::move(done);
         state_ = state::queued;
         to_thread_.notify_one();
@@ -82,7 +82,7 @@ public:
     }
 
     // For calls that nobody waits for.
-    [[nodiscard]] duration patience() const noexcept { return inner_.patience(); }
+    [[nodiscard]] duration call_timeout() const noexcept { return inner_.call_timeout(); }
 
     // Leaves the session to its thread. False: it has just come back after all.
     bool give_up()
@@ -102,13 +102,13 @@ public:
     // Once the database turned out to be in this process: no thread from now on. The connection stays.
     void become_direct_if_in_process()
     {
-        if (direct_ || !inner_.runs_in_process()) return;
-        direct_ = true;
+        if (runs_inline_ || !inner_.runs_in_process()) return;
+        runs_inline_ = true;
         ask_to_stop();
         thread_.join();
     }
 
-    [[nodiscard]] bool direct() const noexcept { return direct_; }
+    [[nodiscard]] bool runs_inline() const noexcept { return runs_inline_; }
     [[nodiscard]] bool dedicated() const noexcept { return dedicated_; }
 
     // The pool's count of uses when this one was taken and given back last; guarded by the pool's mutex.
@@ -143,7 +143,7 @@ private:
 
     // Looks for a while whether it comes true, giving way to whoever else wants the processor.
     template <class Condition>
-    static bool comes_soon(spin_patience& spin, Condition condition)
+    static bool comes_soon(adaptive_spin& spin, Condition condition)
     {
         const auto patience = spin.next();
         if (patience == patience.zero()) return false;
@@ -152,13 +152,13 @@ private:
         while (!condition()) {
             const auto before = std::exchange(now, std::chrono::steady_clock::now());
             // Whoever sleeps is preferred to whoever gives way: where processors are wanted, sleeping is quicker.
-            if (now >= until || now - before > spin_patience::undisturbed) {
-                spin.was_in_vain();
+            if (now >= until || now - before > adaptive_spin::undisturbed) {
+                spin.miss();
                 return false;
             }
             std::this_thread::yield();
         }
-        spin.was_worth_it();
+        spin.hit();
         return true;
     }
 
@@ -188,9 +188,9 @@ private:
             lock.lock();
         }
         const bool given_up = state_ == state::given_up;
-        const bool keep_connection = direct_;
+        const bool keep_connection = runs_inline_;
         lock.unlock();
-        if (given_up) late_(*this);
+        if (given_up) on_abandoned_return_(*this);
         if (!keep_connection) inner_.disconnect();
         lock.lock();
         state_ = state::stopped;
@@ -198,17 +198,17 @@ private:
     }
 
     session inner_;
-    bool direct_;
+    bool runs_inline_;
     bool dedicated_;
     std::uint64_t last_use_ = 0;
     std::uint64_t last_return_ = 0;
-    latecomer late_;
+    abandoned_return_handler on_abandoned_return_;
     std::function<void()> done_;
     std::mutex mutex_;
     std::condition_variable to_thread_, to_caller_;
     std::atomic<state> state_{state::idle};  // changed under the mutex, but for a `done` that the caller has seen
-    spin_patience for_answer_{spin_patience::for_an_answer};  // of the caller
-    spin_patience for_next_{spin_patience::for_the_next_call};  // of the session's thread
+    adaptive_spin for_answer_{adaptive_spin::for_an_answer};  // of the caller
+    adaptive_spin for_next_{adaptive_spin::for_the_next_call};  // of the session's thread
     std::thread thread_;
 };
 

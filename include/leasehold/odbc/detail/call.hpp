@@ -44,7 +44,7 @@ struct request {
     std::string_view name{};
     std::string_view owner{};
     std::int64_t token = 0;  // acquire: a hint, or 0
-    duration time{};         // ttl, keep_closed, or for how long unused
+    duration time{};         // ttl, min_hold_left, or for how long unused
     std::shared_ptr<batch> many{};
 };
 

@@ -3,10 +3,10 @@
 #define LEASEHOLD_ODBC_DETAIL_CONFIGURATION_HPP
 
 #include <leasehold/odbc/detail/observations.hpp>
-#include <leasehold/odbc/detail/program.hpp>
-#include <leasehold/odbc/detail/reconnection.hpp>
+#include <leasehold/odbc/detail/statement_catalog.hpp>
+#include <leasehold/odbc/detail/connect_gate.hpp>
 #include <leasehold/odbc/detail/secrets.hpp>
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace leasehold::inline v0::odbc::detail {
 // What all connections of a store share. Owned by each of them too: a connection that was given up outlives its store.
 class configuration {
 public:
-    using describe_function = dialect::description (*)(const dialect::circumstances&);
+    using describe_function = dialect::spec (*)(const dialect::server_info&);
 
     configuration(std::string connection_string, odbc_options options, describe_function describe)
         : connection_string_{std::move(connection_string)}, options_{std::move(options)},
@@ -42,23 +42,23 @@ public:
     [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 2); }
 
     // The SQL for the database that the first connection met. Thread-safe.
-    [[nodiscard]] std::shared_ptr<const program> program_for(std::string_view dbms_name, std::string_view dbms_version) const
+    [[nodiscard]] std::shared_ptr<const statement_catalog> catalog_for(std::string_view dbms_name, std::string_view dbms_version) const
     {
         const std::lock_guard lock{mutex_};
-        if (!program_) {
-            const dialect::circumstances at{dbms_name, dbms_version, lock_timeout(), options_.call_timeout};
-            dialect::description described = describe_(at);
+        if (!catalog_) {
+            const dialect::server_info at{dbms_name, dbms_version, lock_timeout(), options_.call_timeout};
+            dialect::spec described = describe_(at);
             if (!options_.session_locks) described.locks = {};
-            program_ = std::make_shared<const program>(std::move(described), options_);
+            catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
         }
-        return program_;
+        return catalog_;
     }
 
     // Shared by all sessions, so that they don't all knock at a server that is starting.
-    [[nodiscard]] reconnection& turns() const noexcept { return turns_; }
+    [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
 
     // The connection string for a database that is known, with what its dialect wants: in front, where drivers look first.
-    [[nodiscard]] std::string connection_string(const dialect::description& of) const
+    [[nodiscard]] std::string connection_string(const dialect::spec& of) const
     {
         return std::string{of.connection_prefix} + connection_string_;
     }
@@ -67,25 +67,25 @@ public:
     [[nodiscard]] bool session_locks() const
     {
         const std::lock_guard lock{mutex_};
-        return program_ && program_->description().locks.available() && !locks_failed_;
+        return catalog_ && catalog_->spec().locks.available() && !locks_failed_;
     }
     [[nodiscard]] bool known_without_session_locks() const
     {
         const std::lock_guard lock{mutex_};
-        return program_ && (!program_->description().locks.available() || locks_failed_);
+        return catalog_ && (!catalog_->spec().locks.available() || locks_failed_);
     }
     // Before the first connection the driver's name is all there is to go by.
     [[nodiscard]] bool likely_in_process() const noexcept
     {
         const std::lock_guard lock{mutex_};
-        if (program_) return program_->description().in_process;
+        if (catalog_) return catalog_->spec().in_process;
         return connection_string_.find("SQLite") != std::string::npos || connection_string_.find("sqlite") != std::string::npos;
     }
     // How many terms are worth one call, as far as is known.
     [[nodiscard]] std::size_t batch_size() const noexcept
     {
         const std::lock_guard lock{mutex_};
-        return program_ && program_->batches().available() && !batches_failed_ ? program_->batches().most : 1;
+        return catalog_ && catalog_->batches().available() && !batches_failed_ ? catalog_->batches().most : 1;
     }
     // A database that the statements for many terms are too much for.
     void give_up_batches() const noexcept { batches_failed_ = true; }
@@ -104,11 +104,11 @@ private:
     describe_function describe_;
     mutable observations seen_;
     mutable std::mutex mutex_;
-    mutable std::shared_ptr<const program> program_;
+    mutable std::shared_ptr<const statement_catalog> catalog_;
     mutable std::atomic<bool> locks_failed_ = false;
     mutable std::atomic<bool> batches_failed_ = false;
     mutable std::atomic<bool> commits_ = false;
-    mutable reconnection turns_{std::random_device{}()};
+    mutable connect_gate gate_{std::random_device{}()};
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -36,20 +36,20 @@ public:
     [[nodiscard]] const std::shared_ptr<const configuration>& config() const noexcept { return config_; }
     [[nodiscard]] bool connected() const noexcept { return connected_; }
     // Null before the first connection.
-    [[nodiscard]] const program* sql() const noexcept { return program_.get(); }
-    [[nodiscard]] bool single_statement_grant() const noexcept { return program_->description().single_statement_grant; }
-    [[nodiscard]] bool observes() const noexcept { return program_->description().observes; }
-    [[nodiscard]] bool reads_back() const noexcept { return program_->description().reads_back; }
-    [[nodiscard]] bool purges() const noexcept { return program_->description().purge.available(); }
+    [[nodiscard]] const statement_catalog* sql() const noexcept { return catalog_.get(); }
+    [[nodiscard]] bool single_statement_grant() const noexcept { return catalog_->spec().single_statement_grant; }
+    [[nodiscard]] bool observes() const noexcept { return catalog_->spec().observes; }
+    [[nodiscard]] bool reads_back() const noexcept { return catalog_->spec().reads_back; }
+    [[nodiscard]] bool purges() const noexcept { return catalog_->spec().purge.available(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
     {
-        return program_ && program_->description().locks.available() && !config_->gave_up_session_locks()
-                   ? &program_->description().locks
+        return catalog_ && catalog_->spec().locks.available() && !config_->gave_up_session_locks()
+                   ? &catalog_->spec().locks
                    : nullptr;
     }
     // The same, also where they have turned out not to work: there may be some to be given back.
-    [[nodiscard]] bool ever_had_locks() const noexcept { return program_ && program_->description().locks.available(); }
+    [[nodiscard]] bool ever_had_locks() const noexcept { return catalog_ && catalog_->spec().locks.available(); }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
     // Of the last statement, or of what had to go before it; kind `none` if it had no fault.
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
@@ -155,7 +155,7 @@ private:
     }
 
     std::shared_ptr<const configuration> config_;
-    std::shared_ptr<const program> program_;
+    std::shared_ptr<const statement_catalog> catalog_;
     environment_handle environment_;  // one each: freeing a shared one blocks while another connection hangs in it
     connection_handle connection_;
     std::array<statement_handle, statement_count> statements_;
@@ -197,7 +197,7 @@ inline fault connection::connect()
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
     ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT,
                         reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
-    const std::string text = program_ ? config_->connection_string(program_->description()) : config_->connection_string();
+    const std::string text = catalog_ ? config_->connection_string(catalog_->spec()) : config_->connection_string();
     const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(text.c_str()), SQL_NTS, nullptr, 0, nullptr,
                                               SQL_DRIVER_NOPROMPT);
     if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
@@ -209,14 +209,14 @@ inline fault connection::connect()
 
 inline fault connection::set_up()
 {
-    if (!program_) {
-        program_ = config_->program_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
+    if (!catalog_) {
+        catalog_ = config_->catalog_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
         // Now that the database is known, so is what its connection string lacks.
-        if (config_->connection_string(program_->description()) != config_->connection_string()) return connect();
+        if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
     }
-    granularity_us_ = program_->description().in_process || observes() ? 0 : -1;
+    granularity_us_ = catalog_->spec().in_process || observes() ? 0 : -1;
     fault failed = fault::none;
-    for (const auto* statements : {&program_->description().on_connect, &config_->options().on_connect})
+    for (const auto* statements : {&catalog_->spec().on_connect, &config_->options().on_connect})
         for (const std::string& text : *statements)
             if (failed == fault::none) failed = run_text(text);
     if (failed == fault::none) return fault::none;
@@ -272,7 +272,7 @@ inline fault connection::prepare(statement which)
     statement_handle& handle = prepared(which);
     handle = statement_handle{connection_.get()};
     if (!handle) return fail(SQL_HANDLE_DBC, connection_.get());
-    const compiled_statement& compiled = (*program_)[which];
+    const compiled_statement& compiled = (*catalog_)[which];
     if (!SQL_SUCCEEDED(::SQLPrepare(handle.get(), odbc_text(compiled.sql.c_str()), SQL_NTS)))
         return forget(which, SQL_HANDLE_STMT, handle.get());
     SQLUSMALLINT number = 0;
@@ -301,7 +301,7 @@ inline SQLRETURN connection::widen_granularity(SQLHANDLE of) noexcept
 
 inline fault connection::learn_granularity(statement which)
 {
-    if (granularity_us_ >= 0 || (*program_)[which].parameters.empty()) return fault::none;
+    if (granularity_us_ >= 0 || (*catalog_)[which].parameters.empty()) return fault::none;
     if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
     if (!SQL_SUCCEEDED(widen_granularity(prepared(statement::probe).get())))
         return forget(statement::probe, SQL_HANDLE_STMT, prepared(statement::probe).get());
@@ -382,7 +382,7 @@ inline fault connection::fetch(statement which)
 // To be asked of a table that is there, before its first use.
 inline fault connection::check_expiry_column()
 {
-    if (!program_->description().numeric_expiry) return fault::none;
+    if (!catalog_->spec().numeric_expiry) return fault::none;
     if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
     SQLLEN type = SQL_UNKNOWN_TYPE;
     const SQLHANDLE handle = prepared(statement::probe).get();

@@ -6,7 +6,7 @@
 #include <leasehold/odbc/detail/bindings.hpp>
 #include <leasehold/odbc/detail/handle.hpp>
 #include <leasehold/odbc/detail/observations.hpp>
-#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/statement_catalog.hpp>
 #include <leasehold/odbc/detail/report.hpp>
 
 #include <array>

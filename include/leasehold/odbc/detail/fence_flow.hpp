@@ -3,7 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_FENCE_FLOW_HPP
 
 #include <leasehold/odbc/detail/fault.hpp>
-#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/statement_catalog.hpp>
 
 #include <cstdint>
 

@@ -27,7 +27,7 @@ LEASEHOLD_DECL bool fence_term(store_impl& store, SQLHDBC connection, std::strin
     bool autocommit = false;
     fence_answer answer = fence_answer::over;
     fault failed = on.read_autocommit(autocommit);
-    const auto sql = failed == fault::none ? config.program_for(on.info(SQL_DBMS_NAME), on.info(SQL_DBMS_VER)) : nullptr;
+    const auto sql = failed == fault::none ? config.catalog_for(on.info(SQL_DBMS_NAME), on.info(SQL_DBMS_VER)) : nullptr;
     if (failed == fault::none) failed = look_for_transaction(on, sql->fence(), autocommit);
     if (failed == fault::none && autocommit) {
         ec = std::make_error_code(std::errc::invalid_argument);

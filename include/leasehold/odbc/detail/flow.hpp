@@ -205,16 +205,16 @@ fault renew_flow(Database& db, std::int64_t token, bool& renewed)
 
 // `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost.
 template <class Database>
-fault release_flow(Database& db, std::int64_t token, bool keep_closed, bool repeated, bool& released)
+fault release_flow(Database& db, std::int64_t token, bool min_hold, bool repeated, bool& released)
 {
     db.set_token(token);
-    if (const fault failed = db.run(keep_closed ? statement::close : statement::release); failed != fault::none)
+    if (const fault failed = db.run(statement::release); failed != fault::none)
         return failed;
     released = db.rows() > 0;
     if (released || !repeated) return fault::none;
     if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
     released = db.found() && db.number(column::token) == token &&
-               (db.number(column::released) != 0 || (keep_closed && db.number(column::whose) == owner_is_nobody));
+               (db.number(column::released) != 0 || (min_hold && db.number(column::whose) == owner_is_nobody));
     return fault::none;
 }
 

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_LOCK_KEEPER_HPP
 #define LEASEHOLD_ODBC_DETAIL_LOCK_KEEPER_HPP
 
-#include <leasehold/detail/quiet_thread.hpp>
+#include <leasehold/detail/thread_without_signals.hpp>
 #include <leasehold/odbc/detail/configuration.hpp>
 #include <leasehold/odbc/detail/session.hpp>
 #include <leasehold/odbc/detail/session_lock_key.hpp>
@@ -51,7 +51,7 @@ public:
                 return;
             }
             if (stopping_ || kept_.size() >= config_->options().max_session_locks) return;
-            if (!thread_.joinable()) thread_ = leasehold::detail::quiet_thread([self = shared_from_this()] { self->serve(); });
+            if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
             const time_point due = std::chrono::steady_clock::now() + lock_after;
             kept_.emplace(name, kept{.token = token, .due = due});
             count_ = kept_.size();

@@ -67,7 +67,7 @@ public:
     // One that has a lock, on that connection: gives it back on the session's own thread, so that nobody waits for it.
     void unlock_and_put_back(session_pointer session, const session_lock_key& key, std::uint64_t connection)
     {
-        session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + session->patience());
+        session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + session->call_timeout());
         session->inner().set_lock(key, connection);
         session_pointer started = session;
         started->start([self = shared_from_this(), session = std::move(session)] {

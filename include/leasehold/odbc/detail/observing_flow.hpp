@@ -179,20 +179,21 @@ fault observing_renew_flow(Database& db, observations& seen, std::string_view na
 // would know for another ttl, but that is no release.
 template <class Database, class Now>
 fault observing_release_flow(Database& db, observations& seen, std::string_view name, std::int64_t token,
-                             std::int64_t version, bool keep_closed, bool repeated, Now now, bool& released)
+                             std::int64_t version, bool min_hold, bool repeated, Now now, bool& released)
 {
     const bool over = seen.has_run_out(name, token, now());
-    keep_closed = keep_closed && !over;
+    min_hold = min_hold && !over;
+    if (over) db.set_time_to_live(duration::zero());
     db.set_token(token);
     db.set_version(version);
     released = false;
-    fault failed = db.run(keep_closed ? statement::close : statement::release);
+    fault failed = db.run(statement::release);
     // Whoever has the name by now was let in by this release, unless the count says that there was nothing to release.
     const auto is_released = [&](const observed_row& row, std::int64_t counted) {
         return row.token > token ? counted != 0 : row.token == token && row.version == version;
     };
     if (failed == fault::none) failed = look_if_written(db, repeated, released, is_released);
-    if (released && keep_closed) seen.closed(name, token, version, asked_ttl(db), now());
+    if (released && min_hold) seen.closed(name, token, version, asked_ttl(db), now());
     if (over) released = false;
     return failed;
 }

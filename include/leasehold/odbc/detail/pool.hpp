@@ -27,7 +27,7 @@ class pool : public std::enable_shared_from_this<pool> {
 public:
     using time_point = session::time_point;
 
-    pool(std::shared_ptr<const configuration> config, bool in_process) : config_{std::move(config)}, direct_{in_process} {}
+    pool(std::shared_ptr<const configuration> config, bool in_process) : config_{std::move(config)}, runs_inline_{in_process} {}
 
     // A session, prepared for the request; the one that was used last, or a new one, or, when there are enough, the next to
     // be given back. Null: `why` is timeout (none was free in time) or unavailable (too many were given up).
@@ -66,10 +66,10 @@ public:
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
-        direct_ = direct_ || session->direct();
+        runs_inline_ = runs_inline_ || session->runs_inline();
         if (told != 0) late_.told(session->inner().name(), session->inner().owner(), told);
         std::erase(active_, session);
-        std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
+        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
         session->set_last_return(++uses_);
         if (session->dedicated()) {
             changed_.notify_one();
@@ -86,11 +86,11 @@ public:
 
     // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
     // hang for longer than calls may last, whoever needs a session next gives it up.
-    void run_unattended(const session_pointer& session)
+    void run_detached(const session_pointer& session)
     {
         {
             const std::lock_guard lock{mutex_};
-            unattended_.push_back({session, std::chrono::steady_clock::now() + session->patience()});
+            detached_.push_back({session, std::chrono::steady_clock::now() + session->call_timeout()});
         }
         session->start([self = shared_from_this(), session] { self->give_back(session, 0); });
     }
@@ -136,7 +136,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         std::erase(active_, session);
-        std::erase_if(unattended_, [&](const unattended& each) { return each.session == session; });
+        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
         if (!session->dedicated()) --open_;
         changed_.notify_one();
     }
@@ -147,7 +147,7 @@ public:
         std::vector<session_pointer> ending;
         {
             std::unique_lock lock{mutex_};
-            changed_.wait_until(lock, deadline, [this] { return unattended_.empty(); });
+            changed_.wait_until(lock, deadline, [this] { return detached_.empty(); });
             closed_ = true;
             ending.swap(idle_);
             open_ -= ending.size();
@@ -173,7 +173,7 @@ public:
     }
 
 private:
-    struct unattended {
+    struct detached_call {
         session_pointer session;
         time_point until;
     };
@@ -207,9 +207,9 @@ private:
     // One that has just come back is about to give itself back.
     void give_up_the_overdue()
     {
-        if (unattended_.empty()) return;
+        if (detached_.empty()) return;
         const auto now = std::chrono::steady_clock::now();
-        std::erase_if(unattended_, [&](const unattended& each) { return each.until <= now && give_up_locked(each.session); });
+        std::erase_if(detached_, [&](const detached_call& each) { return each.until <= now && give_up_locked(each.session); });
     }
 
     [[nodiscard]] std::size_t most_calls() const noexcept { return abandoned_calls_max + config_->options().pool_size; }
@@ -229,19 +229,19 @@ private:
         idle_.reserve(config_->options().pool_size);  // so that giving back allocates nothing
         active_.reserve(config_->options().pool_size);
         const auto late = [self = shared_from_this()](bounded_session& session) { self->came_late(session); };
-        idle_.push_back(std::make_shared<bounded_session>(config_, direct_, late));
+        idle_.push_back(std::make_shared<bounded_session>(config_, runs_inline_, late));
         ++open_;
     }
 
     std::shared_ptr<const configuration> config_;
-    bool direct_;
+    bool runs_inline_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<session_pointer> idle_;
     std::vector<session_pointer> active_;
     std::vector<session_pointer> abandoned_;
     late_terms late_;
-    std::vector<unattended> unattended_;
+    std::vector<detached_call> detached_;
     std::size_t open_ = 0;
     bool closed_ = false;
     std::uint64_t abandoned_calls_ = 0;

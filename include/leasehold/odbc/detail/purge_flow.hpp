@@ -30,7 +30,7 @@ fault raise_floor(Database& db, std::int64_t above)
         const bool there = db.found();
         if (there && db.number(column::token) >= above) return fault::none;
         db.set_token(above);
-        const fault failed = db.run(there ? statement::raise : statement::add_floor);
+        const fault failed = db.run(there ? statement::raise_floor : statement::add_floor);
         if (failed != fault::none && failed != fault::duplicate_key) return failed;
         if (there && db.rows() > 0) return fault::none;
     }

@@ -33,14 +33,14 @@ inline constexpr const char* out_of_shared_memory = "53200";
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
 
-// One connection that carries out one request at a time, with retries and reconnection within the request's time. Without
+// One connection that carries out one request at a time, with retries and a new connection within the request's time. Without
 // threads: whoever calls perform() may block in the driver. Not thread-safe.
 class session {
 public:
     using time_point = connection::time_point;
 
     explicit session(std::shared_ptr<const configuration> config)
-        : patience_{config->options().call_timeout}, lock_patience_{config->lock_timeout()}, turns_{config->turns()},
+        : call_timeout_{config->options().call_timeout}, lock_timeout_{config->lock_timeout()}, gate_{config->gate()},
           seen_{config->seen()}, db_{std::move(config)},
           pause_{reinterpret_cast<std::uintptr_t>(this) >> 4U}
     {
@@ -88,7 +88,7 @@ public:
             answer_.records.clear();
             answer_.purged = {};
             answer_.yes = false;
-            persevere();
+            try_until_deadline();
         } catch (...) {
             answer_.failed = fault::failure;
             answer_.thrown = std::current_exception();
@@ -102,7 +102,7 @@ public:
         version_ = 0;
         token_ = token;
         time_ = duration::zero();
-        deadline_ = std::chrono::steady_clock::now() + patience_;
+        deadline_ = std::chrono::steady_clock::now() + call_timeout_;
         db_.begin_call(deadline_);
         perform();
     }
@@ -111,7 +111,7 @@ public:
 
     [[nodiscard]] answer& result() noexcept { return answer_; }
     [[nodiscard]] const connection& database() const noexcept { return db_; }
-    [[nodiscard]] duration patience() const noexcept { return patience_; }
+    [[nodiscard]] duration call_timeout() const noexcept { return call_timeout_; }
     [[nodiscard]] operation what() const noexcept { return what_; }
     // Of the last request; not written while it is carried out.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
@@ -124,11 +124,11 @@ public:
     }
     [[nodiscard]] bool runs_in_process() const noexcept
     {
-        return db_.sql() != nullptr && db_.sql()->description().in_process;
+        return db_.sql() != nullptr && db_.sql()->spec().in_process;
     }
 
 private:
-    void persevere()
+    void try_until_deadline()
     {
         const time_point begun = std::chrono::steady_clock::now();
         int reconnects = 0;
@@ -172,7 +172,7 @@ private:
     bool busy_by_now(time_point begun)
     {
         if (what_ != operation::acquire || answer_.failed != fault::conflict || !runs_in_process()) return false;
-        if (std::chrono::steady_clock::now() - begun < lock_patience_) return false;
+        if (std::chrono::steady_clock::now() - begun < lock_timeout_) return false;
         const report why = db_.last_report();
         const bool read = look_who_holds() == fault::none && db_.found();
         // One's own term is nobody else's.
@@ -237,12 +237,12 @@ private:
 
     fault release(bool repeated)
     {
-        const bool keep_closed = time_ > duration::zero();
+        const bool min_hold = time_ > duration::zero();
         db_.set_time_to_live(time_);
         if (db_.observes())
-            return observing_release_flow(db_, seen_, name(), token_, version(), keep_closed, repeated, &observations::now,
+            return observing_release_flow(db_, seen_, name(), token_, version(), min_hold, repeated, &observations::now,
                                           answer_.yes);
-        return release_flow(db_, token_, keep_closed, repeated, answer_.yes);
+        return release_flow(db_, token_, min_hold, repeated, answer_.yes);
     }
 
     fault force_release(bool repeated)
@@ -321,15 +321,15 @@ private:
     {
         ++connection_number_;
         backend_ = 0;
-        if (auto why_not = turns_.wait_for_turn(deadline_)) {
+        if (auto why_not = gate_.wait_for_turn(deadline_)) {
             db_.set_last_report(std::move(*why_not));
             return db_.last_report().kind;
         }
         const fault failed = db_.connect();
         if (failed == fault::none)
-            turns_.succeeded();
+            gate_.succeeded();
         else
-            turns_.failed(db_.last_report());
+            gate_.failed(db_.last_report());
         return failed;
     }
 
@@ -393,9 +393,9 @@ private:
         return purge_flow(db_, answer_.purged);
     }
 
-    duration patience_;  // for undo()
-    duration lock_patience_;
-    reconnection& turns_;  // of the configuration, which the connection keeps alive
+    duration call_timeout_;  // for undo()
+    duration lock_timeout_;
+    connect_gate& gate_;  // of the configuration, which the connection keeps alive
     observations& seen_;   // likewise
     connection db_;
     retry_pause pause_;

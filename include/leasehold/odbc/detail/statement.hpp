@@ -9,7 +9,7 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// The statements a connection keeps prepared. What each does is at dialect::description.
+// The statements a connection keeps prepared. What each does is at dialect::spec.
 enum class statement : std::uint8_t {
     probe,
     grant,
@@ -19,7 +19,6 @@ enum class statement : std::uint8_t {
     take,
     renew,
     release,
-    close,
     inspect,
     list,
     force_release,
@@ -30,7 +29,7 @@ enum class statement : std::uint8_t {
     end_wait,
     floor,
     add_floor,
-    raise,
+    raise_floor,
     look,
     remove
 };
@@ -113,7 +112,6 @@ constexpr bool is_told_by_rows(statement which) noexcept
     case statement::take:
     case statement::renew:
     case statement::release:
-    case statement::close:
     case statement::force_release: return true;
     default: return false;
     }

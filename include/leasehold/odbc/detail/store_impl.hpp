@@ -8,7 +8,7 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/odbc/detail/fault.hpp>
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/queue_ticket.hpp>
 #include <leasehold/store/concept.hpp>
@@ -31,7 +31,7 @@ class store_operations;
 // include the store. Defined in odbc/src.hpp. Rethrows what was thrown underneath. Thread-safe.
 class store_impl {
 public:
-    using describe_function = dialect::description (*)(const dialect::circumstances&);
+    using describe_function = dialect::spec (*)(const dialect::server_info&);
 
     LEASEHOLD_DECL store_impl(std::string connection_string, odbc_options options, describe_function describe, bool in_process);
     store_impl(const store_impl&) = delete;
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] LEASEHOLD_DECL queue_ticket enqueue(std::string_view name, waker& to_wake);
     LEASEHOLD_DECL void leave(waiting_ticket& place) noexcept;
     LEASEHOLD_DECL bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why);
-    LEASEHOLD_DECL bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why);
+    LEASEHOLD_DECL bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, failure& why);
     LEASEHOLD_DECL std::optional<lease_record> inspect(std::string_view name, failure& why);
 
     LEASEHOLD_DECL void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, failure& why);

@@ -111,10 +111,10 @@ public:
         return renewed;
     }
 
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration keep_closed, failure& why)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, failure& why)
     {
         const time_point until = deadline();
-        const request asked{operation::release, name, owner, token.value(), keep_closed};
+        const request asked{operation::release, name, owner, token.value(), min_hold_left};
         auto held = held_.take(name, token.value());
         bool released = false;
         if (held) {
@@ -123,8 +123,8 @@ public:
             released = call(asked, until, why).yes && !why;
             keeper_->give_back(name, token.value());
         }
-        end_late_terms(name, owner, token.value(), keep_closed, until);
-        if (released && keep_closed <= duration::zero()) hints_.put(name, token.value());
+        end_late_terms(name, owner, token.value(), min_hold_left, until);
+        if (released && min_hold_left <= duration::zero()) hints_.put(name, token.value());
         return released;
     }
 
@@ -146,15 +146,15 @@ public:
         std::vector<item_number> plain;
         for (const item_number i : numbers_of(what.size())) {
             const term_release& each = what[i];
-            if (each.keep_closed <= duration::zero()) {
+            if (each.min_hold_left <= duration::zero()) {
                 plain.push_back(i);
                 continue;
             }
             if (why) continue;
-            const bool released = release(each.name, each.owner, each.token, each.keep_closed, why);
+            const bool released = release(each.name, each.owner, each.token, each.min_hold_left, why);
             if (!why) answers[i] = released ? batch_answer::yes : batch_answer::no;
         }
-        for (const auto& group : batch_groups(what, plain, &term_release::keep_closed, config_->batch_size())) {
+        for (const auto& group : batch_groups(what, plain, &term_release::min_hold_left, config_->batch_size())) {
             call_for_many(operation::release_many, what, group, {}, answers, until, why);
             for (const item_number i : group) {
                 if (answers[i] == batch_answer::yes) hints_.put(what[i].name, what[i].token.value());
@@ -270,7 +270,7 @@ private:
     void finish(const session_pointer& session, const request& asked, answer& said, failure& why)
     {
         const bool granted = asked.what == operation::acquire && said.failed == fault::none && said.grant.result.granted();
-        if (granted) note_grant(asked.name, said.grant.result.token.value(), session->dedicated());
+        if (granted) record_grant(asked.name, said.grant.result.token.value(), session->dedicated());
         pool_->give_back(session, granted ? said.grant.result.token.value() : 0);
         if (config_->gave_up_session_locks()) give_all_locks_back();
         if (said.thrown) std::rethrow_exception(said.thrown);
@@ -278,7 +278,7 @@ private:
     }
 
     // Earlier terms of the name are over. A term that no waiter got has no session of its own with the lock.
-    void note_grant(std::string_view name, std::int64_t token, bool to_waiter)
+    void record_grant(std::string_view name, std::int64_t token, bool to_waiter)
     {
         if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
         if (to_waiter)
@@ -406,7 +406,7 @@ private:
             if (!session) return;
             session->inner().prepare(asked, std::chrono::steady_clock::now() + end_wait_stale_after);
             try {
-                pool_->run_unattended(session);
+                pool_->run_detached(session);
             } catch (...) {
                 pool_->drop(session);
                 throw;
@@ -417,11 +417,11 @@ private:
 
     // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
     // nobody knows of what came out of it, and so it is ended too.
-    void end_late_terms(std::string_view name, std::string_view owner, std::int64_t token, duration keep_closed, time_point until)
+    void end_late_terms(std::string_view name, std::string_view owner, std::int64_t token, duration min_hold_left, time_point until)
     {
         while ((token = pool_->given_back(name, owner, token)) != 0) {
             failure ignored;
-            const request asked{operation::release, name, owner, token, keep_closed};
+            const request asked{operation::release, name, owner, token, min_hold_left};
             call(asked, until, ignored);
         }
     }

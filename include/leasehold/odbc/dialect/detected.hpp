@@ -13,7 +13,7 @@ struct detected {
     static constexpr bool in_process = false;  // not known yet
 
     /// See odbc_dialect.
-    [[nodiscard]] LEASEHOLD_DECL static description describe(const circumstances& at);
+    [[nodiscard]] LEASEHOLD_DECL static spec describe(const server_info& at);
 };
 
 static_assert(odbc_dialect<detected>);

@@ -8,7 +8,7 @@ namespace leasehold::inline v0::dialect {
 
 /// The statements of odbc::fence, run on the caller's connection and in its transaction, whatever its isolation level.
 ///
-/// Parameters as in description. None may commit, nor change anything about the session.
+/// Parameters as in spec. None may commit, nor change anything about the session.
 struct fence_sql {
     /// A row if a take-over can be held off by `lock`, which on PostgreSQL needs an index; empty: nothing is needed, or `lock`
     /// fails without it. Run once per store.

@@ -3,7 +3,7 @@
 #define LEASEHOLD_ODBC_DIALECT_GENERIC_HPP
 
 #include <leasehold/odbc/dialect/concept.hpp>
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/dialect/observing_sql.hpp>
 
 #include <utility>
@@ -21,15 +21,15 @@ struct generic {
     static constexpr bool in_process = false;
 
     /// See odbc_dialect.
-    [[nodiscard]] static description describe(const circumstances& at)
+    [[nodiscard]] static spec describe(const server_info& at)
     {
-        description d{};
+        spec d{};
         d.name = "generic";
         d.reads_back = true;
         // MySQL's family has names in backquotes unless told otherwise.
         if (at.dbms_name.find("MySQL") != at.dbms_name.npos || at.dbms_name.find("MariaDB") != at.dbms_name.npos)
             d.quote = '`';
-        d.pieces = {{"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"}};
+        d.fragments = {{"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"}};
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
                     " {token} bigint not null, {expiry columns})",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"

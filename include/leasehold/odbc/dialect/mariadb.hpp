@@ -3,7 +3,7 @@
 #define LEASEHOLD_ODBC_DIALECT_MARIADB_HPP
 
 #include <leasehold/odbc/dialect/concept.hpp>
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 
 #include <chrono>
 #include <string>
@@ -20,13 +20,13 @@ struct mariadb {
     static constexpr bool in_process = false;
 
     /// See odbc_dialect.
-    [[nodiscard]] static description describe(const circumstances& at)
+    [[nodiscard]] static spec describe(const server_info& at)
     {
-        description d{};
+        spec d{};
         d.name = "mariadb";
         d.quote = '`';
         d.on_connect = on_connect(at);
-        d.pieces = {
+        d.fragments = {
             {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
             // A new term of the owner of the unexpired one is not over before that would have been.
             {"{mine or free}", "({ours} or ({live}) is not true)"},
@@ -65,8 +65,8 @@ struct mariadb {
         d.take = "update {table} set {expires_at} = {not before}, {owner} = :owner, {token} = {token} + 1"
                  " where {name} = :name and {token} = :token and {mine or free}";
         d.renew = "update {table} set {expires_at} = {changed} where {this live term}";
-        d.release = "update {table} set {expires_at} = {released now} where {this live term}";
-        d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
+        d.release = "update {table} set {owner} = case when :us > 0 then '' else {owner} end,"
+                    " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
@@ -80,7 +80,7 @@ struct mariadb {
 
 private:
     // The driver has set the character set (utf8mb4) and refuses SET NAMES. Strict, so that no value is cut in silence.
-    static std::vector<std::string> on_connect(const circumstances& at)
+    static std::vector<std::string> on_connect(const server_info& at)
     {
         const auto whole = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::seconds>(d).count()); };
         return {"set session transaction isolation level read committed",

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DIALECT_OBSERVING_SQL_HPP
 #define LEASEHOLD_ODBC_DIALECT_OBSERVING_SQL_HPP
 
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 
 #include <algorithm>
 #include <string>
@@ -14,15 +14,15 @@ namespace leasehold::inline v0::dialect {
 /// A dialect's statements, changed to those of expiry by observation. They are the same for all databases: a SELECT, and
 /// UPDATEs that compare what was read. What differs comes from the dialect: quotes, types, and how owners are compared.
 /// No statement reads a clock, and none computes with what a client doesn't send but for `{token} + 1`.
-[[nodiscard]] inline description observing(description d)
+[[nodiscard]] inline spec observing(spec d)
 {
-    // Pieces stand in the order in which they are replaced.
+    // Fragments stand in the order in which they are replaced.
     const auto set_piece = [&d](std::string_view name, std::string_view text) {
-        const auto found = std::ranges::find(d.pieces, name, &std::pair<std::string_view, std::string>::first);
-        if (found != d.pieces.end())
+        const auto found = std::ranges::find(d.fragments, name, &std::pair<std::string_view, std::string>::first);
+        if (found != d.fragments.end())
             found->second = text;
         else
-            d.pieces.emplace_back(name, text);
+            d.fragments.emplace_back(name, text);
     };
     set_piece("{live}", "{ttl} > 0");
     set_piece("{expiry columns}", "{version} bigint not null, {ttl} bigint not null");
@@ -46,8 +46,8 @@ namespace leasehold::inline v0::dialect {
     // The longer ttl stays: a renewal that was late must not let the term end sooner than its successor said.
     d.renew = "update {table} set {version} = :version, {ttl} = case when {ttl} > :us then {ttl} else :us end"
               " where {this live term}";
-    d.release = "update {table} set {version} = :version, {ttl} = 0 where {this live term}";
-    d.close = "update {table} set {owner} = '', {version} = :version, {ttl} = :us where {this live term}";
+    d.release = "update {table} set {owner} = case when :us > 0 then '' else {owner} end, {version} = :version, {ttl} = :us"
+                " where {this live term}";
     d.force_release = "update {table} set {version} = :version, {ttl} = 0 where {name} = :name and {live}";
     d.list = "select {token}, {ttl}, {owner}, {name} from {table} where {name} <> '' and {live}";
     return d;

@@ -3,7 +3,7 @@
 #define LEASEHOLD_ODBC_DIALECT_POSTGRESQL_HPP
 
 #include <leasehold/odbc/dialect/concept.hpp>
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 
 #include <chrono>
 #include <string>
@@ -19,13 +19,13 @@ struct postgresql {
     static constexpr bool in_process = false;
 
     /// See odbc_dialect.
-    [[nodiscard]] static description describe(const circumstances& at)
+    [[nodiscard]] static spec describe(const server_info& at)
     {
-        description d{};
+        spec d{};
         d.name = "postgresql";
         d.single_statement_grant = true;
         d.on_connect = {on_connect(at)};
-        d.pieces = {
+        d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
             {"{expiry columns}", "{expires_at} timestamptz not null"},
             {"{expiry names}", "{expires_at}"},
@@ -56,8 +56,8 @@ struct postgresql {
                  " from {table} where {name} = :name";
         d.take = take;
         d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
-        d.release = "update {table} set {expires_at} = {released now} where {this live term}";
-        d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
+        d.release = "update {table} set {owner} = case when cast(:us as bigint) > 0 then '' else {owner} end, {expires_at} ="
+                    " case when cast(:us as bigint) > 0 then {later} else {released now} end where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
@@ -74,7 +74,7 @@ private:
     // or the role has; statement_timeout ends on the server what the caller has stopped waiting for.
     static std::string ms(duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
-    static std::string on_connect(const circumstances& at)
+    static std::string on_connect(const server_info& at)
     {
         std::string sql = "select set_config('default_transaction_isolation', 'read committed', false),"
                           " set_config('TimeZone', 'UTC', false), set_config('client_encoding', 'UTF8', false)";
@@ -169,7 +169,7 @@ private:
         return f;
     }
 
-    static session_lock_sql locks(const circumstances& at)
+    static session_lock_sql locks(const server_info& at)
     {
         session_lock_sql l;
         // lock_timeout holds for this lock too, and is looked at when the wait begins. A minute at a time: a statement that

@@ -22,7 +22,7 @@ struct purge_sql {
 
     std::string floor{};      ///< token; no row: 1
     std::string add_floor{};  ///< inserts the row with the floor 1; no error, or a duplicate key, if it is there
-    std::string raise{};      ///< the floor to :token, if it is less
+    std::string raise_floor{};      ///< the floor to :token, if it is less
     /// Over the next rows_per_step names after :name, in the table's own order: how many there are; the first token above
     /// those of the unused, 0 if there are none; the last name. No name that is too long for a lease.
     std::string look{};
@@ -34,13 +34,13 @@ struct purge_sql {
     [[nodiscard]] bool available() const noexcept { return !remove.empty(); }
 };
 
-/// With plain statements about one table each, for a dialect that has the pieces {unused} and {name bytes}.
+/// With plain statements about one table each, for a dialect that has the fragments {unused} and {name bytes}.
 inline purge_sql purge_with(std::string add_floor)
 {
     purge_sql p;
     p.floor = "select {token} from {table} where {name} = ''";
     p.add_floor = std::move(add_floor);
-    p.raise = "update {table} set {token} = :token where {name} = '' and {token} < :token";
+    p.raise_floor = "update {table} set {token} = :token where {name} = '' and {token} < :token";
     p.look = "select count(*), coalesce(max(case when {unused} then {token} + 1 end), 0), max({name})"
              " from (select {name}, {token}, {expires_at} from {table} where {name} > :name and {name} <> ''"
              " and {name bytes} <= 190 order by {name} limit " +

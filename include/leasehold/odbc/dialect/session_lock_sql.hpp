@@ -9,7 +9,7 @@ namespace leasehold::inline v0::dialect {
 /// The statements of a lock that belongs to a session, not to a transaction, and for which other sessions queue: it wakes waiters.
 ///
 /// A session has the lock while its store has the term, and gives it back after the release. Only a hint: the row decides, and a
-/// lock that is lost, or stuck, costs time at most. Besides the parameters of description: :lock_number (64 bits) and :lock_name
+/// lock that is lost, or stuck, costs time at most. Besides the parameters of spec: :lock_number (64 bits) and :lock_name
 /// (42 characters), both made of the table's and the lease's name; use either.
 struct session_lock_sql {
     std::string before_wait;  ///< run on a session before each wait, so that nothing ends it; may be empty

@@ -3,7 +3,7 @@
 #define LEASEHOLD_ODBC_DIALECT_SQLITE_HPP
 
 #include <leasehold/odbc/dialect/concept.hpp>
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 
 #include <string>
 
@@ -19,9 +19,9 @@ struct sqlite {
     static constexpr bool in_process = true;
 
     /// See odbc_dialect.
-    [[nodiscard]] static description describe(const circumstances&)
+    [[nodiscard]] static spec describe(const server_info&)
     {
-        description d{};
+        spec d{};
         d.name = "sqlite";
         d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
@@ -31,7 +31,7 @@ struct sqlite {
         // The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
         d.on_connect = {"pragma synchronous = full"};
-        d.pieces = {
+        d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
             {"{expiry columns}", "{expires_at} integer not null"},
             {"{expiry names}", "{expires_at}"},
@@ -67,8 +67,8 @@ struct sqlite {
                  " {expires_at} = coalesce(max({expires_at}, {later}), {later})"
                  " where {name} = :name and {token} = :token and ({owner} = :owner or ({live}) is not true)";
         d.renew = "update {table} set {expires_at} = max({expires_at}, {later}) where {this live term}";
-        d.release = "update {table} set {expires_at} = {released now} where {this live term}";
-        d.close = "update {table} set {owner} = '', {expires_at} = {later} where {this live term}";
+        d.release = "update {table} set {owner} = case when :us > 0 then '' else {owner} end,"
+                    " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";

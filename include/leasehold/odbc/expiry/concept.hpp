@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_ODBC_EXPIRY_CONCEPT_HPP
 #define LEASEHOLD_ODBC_EXPIRY_CONCEPT_HPP
 
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 
 #include <concepts>
 #include <utility>
@@ -13,15 +13,15 @@ namespace leasehold::inline v0 {
 ///
 /// | expression | returns | does |
 /// |---|---|---|
-/// | E::applied_to(d) | dialect::description | a dialect's statements, changed to judge so; may throw std::bad_alloc |
+/// | E::applied_to(d) | dialect::spec | a dialect's statements, changed to judge so; may throw std::bad_alloc |
 ///
 /// Models: expiry_by_server_clock, expiry_by_observation. Stores with different ones can't share a table.
 template <class E>
-concept odbc_expiry = requires(dialect::description d)
+concept odbc_expiry = requires(dialect::spec d)
 {
     {
         E::applied_to(std::move(d))
-        } -> std::same_as<dialect::description>;
+        } -> std::same_as<dialect::spec>;
 };
 
 }  // namespace leasehold::inline v0

@@ -21,7 +21,7 @@ namespace leasehold::inline v0 {
 /// so that a write whose reply was lost is known by it.
 struct expiry_by_observation {
     /// See odbc_expiry.
-    [[nodiscard]] static dialect::description applied_to(dialect::description d)
+    [[nodiscard]] static dialect::spec applied_to(dialect::spec d)
     {
         return d.observes ? d : dialect::observing(std::move(d));
     }

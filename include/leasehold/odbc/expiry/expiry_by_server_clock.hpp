@@ -14,7 +14,7 @@ namespace leasehold::inline v0 {
 /// Not with dialect::generic, which expires by observation always.
 struct expiry_by_server_clock {
     /// See odbc_expiry.
-    [[nodiscard]] static dialect::description applied_to(dialect::description d) { return d; }
+    [[nodiscard]] static dialect::spec applied_to(dialect::spec d) { return d; }
 };
 
 static_assert(odbc_expiry<expiry_by_server_clock>);

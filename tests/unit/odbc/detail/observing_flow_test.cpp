@@ -61,10 +61,9 @@ public:
         } else if (which == statement::take && row_ && row_->token == token_ && row_->version == seen_) {
             row_ = row{owner_, token_ + 1, version_, ttl_us};
             rows_ = 1;
-        } else if ((which == statement::release || which == statement::close) && row_ && row_->token == token_ &&
-                   row_->owner == owner_ && row_->ttl_us > 0) {
-            if (which == statement::close) row_->owner.clear();
-            row_->ttl_us = which == statement::close ? ttl_us : 0;
+        } else if (which == statement::release && row_ && row_->token == token_ && row_->owner == owner_ && row_->ttl_us > 0) {
+            if (ttl_us > 0) row_->owner.clear();
+            row_->ttl_us = ttl_us;
             row_->version = version_;
             rows_ = 1;
         } else if (which == statement::renew && row_ && row_->token == token_ && row_->owner == owner_ && row_->ttl_us > 0) {
@@ -147,16 +146,19 @@ struct contender {
         failed = od::observing_grant_flow(db, seen, "n", request, [this] { return now; }, answer);
         return answer.result;
     }
-    bool release(std::int64_t token, bool keep_closed = false)
+    bool release(std::int64_t token, bool min_hold_left = false)
     {
         request = next_version();
-        return release_again(token, keep_closed, false);
+        return release_again(token, min_hold_left, false);
     }
-    bool release_again(std::int64_t token, bool keep_closed = false, bool repeated = true)
+    bool release_again(std::int64_t token, bool min_hold_left = false, bool repeated = true)
     {
         bool released = true;
+        const std::int64_t ttl_us = db.ttl_us;
+        if (!min_hold_left) db.ttl_us = 0;
         failed =
-            od::observing_release_flow(db, seen, "n", token, request, keep_closed, repeated, [this] { return now; }, released);
+            od::observing_release_flow(db, seen, "n", token, request, min_hold_left, repeated, [this] { return now; }, released);
+        db.ttl_us = ttl_us;
         return released;
     }
     bool force_release()

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(floor_is_raised_before_anything_is_removed)
     BOOST_TEST(od::purge_flow(db, step) == fault::none);
     BOOST_TEST(step.removed == 5);
     BOOST_TEST(step.last == "m");
-    BOOST_TEST((db.asked == statements{statement::look, statement::floor, statement::raise, statement::remove}));
+    BOOST_TEST((db.asked == statements{statement::look, statement::floor, statement::raise_floor, statement::remove}));
     BOOST_TEST(db.tokens[2] == 42);
     BOOST_TEST(db.tokens[3] == 42);
     BOOST_TEST((db.uppers == std::vector<std::string>{"m"}));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(missing_floor_is_made_and_then_raised)
         BOOST_TEST(od::purge_flow(db, step) == fault::none);
         BOOST_TEST(step.removed == 1);
         BOOST_TEST((db.asked == statements{statement::look, statement::floor, statement::add_floor, statement::floor,
-                                           statement::raise, statement::remove}));
+                                           statement::raise_floor, statement::remove}));
     }
 }
 
@@ -97,12 +97,12 @@ BOOST_AUTO_TEST_CASE(floor_that_somebody_else_has_raised_is_read_again)
     scripted_database db{shows_step(1, 9, "m"), shows_floor(5), changes(0), shows_floor(12), changes(1)};
     BOOST_TEST(od::purge_flow(db, step) == fault::none);
     BOOST_TEST((db.asked ==
-                statements{statement::look, statement::floor, statement::raise, statement::floor, statement::remove}));
+                statements{statement::look, statement::floor, statement::raise_floor, statement::floor, statement::remove}));
 
     // A floor of 5 that no row is counted for, again and again.
     scripted_database never{shows_step(1, 9, "m"), shows_floor(5)};
     BOOST_TEST(od::purge_flow(never, step) == fault::conflict);
-    BOOST_TEST((never.asked.back() == statement::raise));
+    BOOST_TEST((never.asked.back() == statement::raise_floor));
     BOOST_TEST(never.asked.size() == static_cast<std::size_t>(1 + 2 * od::max_looks));
 }
 
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(failure_ends_the_step_and_nothing_is_removed_without_a_floo
     purge_step step;
     scripted_database locked{look, shows_floor(1), fails(fault::lock_timeout)};
     BOOST_TEST(od::purge_flow(locked, step) == fault::lock_timeout);
-    BOOST_TEST((locked.asked.back() == statement::raise));
+    BOOST_TEST((locked.asked.back() == statement::raise_floor));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_ODBC_DETAIL_PROGRAM_HPP
-#define LEASEHOLD_ODBC_DETAIL_PROGRAM_HPP
+#ifndef LEASEHOLD_ODBC_DETAIL_STATEMENT_CATALOG_HPP
+#define LEASEHOLD_ODBC_DETAIL_STATEMENT_CATALOG_HPP
 
 #include <leasehold/odbc/detail/identifier.hpp>
 #include <leasehold/odbc/detail/statement.hpp>
-#include <leasehold/odbc/dialect/description.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 
 #include <algorithm>
@@ -59,11 +59,11 @@ struct compiled_batches {
 };
 
 // A dialect's SQL for one table, ready to be prepared. Made once per store; never changed afterwards.
-class program {
+class statement_catalog {
 public:
-    program(dialect::description description, const odbc_options& options) : description_{std::move(description)}
+    statement_catalog(dialect::spec described, const odbc_options& options) : spec_{std::move(described)}
     {
-        const dialect::description& d = description_;
+        const dialect::spec& d = spec_;
         const dialect::session_lock_sql& l = d.locks;
         const dialect::purge_sql& p = d.purge;
         const auto add = [&](statement which, const std::string& text) { statements_[static_cast<std::size_t>(which)] = compile(text, options); };
@@ -75,7 +75,6 @@ public:
         add(statement::take, d.take);
         add(statement::renew, d.renew);
         add(statement::release, d.release);
-        add(statement::close, d.close);
         add(statement::inspect, d.inspect);
         add(statement::list, d.list);
         add(statement::force_release, d.force_release);
@@ -86,7 +85,7 @@ public:
         add(statement::end_wait, l.end_wait);
         add(statement::floor, p.floor);
         add(statement::add_floor, p.add_floor);
-        add(statement::raise, p.raise);
+        add(statement::raise_floor, p.raise_floor);
         add(statement::look, p.look);
         add(statement::remove, p.remove);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
@@ -100,7 +99,7 @@ public:
         compile_batches(options);
     }
 
-    [[nodiscard]] const dialect::description& description() const noexcept { return description_; }
+    [[nodiscard]] const dialect::spec& spec() const noexcept { return spec_; }
     [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept
     {
         return statements_[static_cast<std::size_t>(which)];
@@ -118,7 +117,7 @@ private:
 
     void compile_batches(const odbc_options& options)
     {
-        const dialect::batch_sql& b = description_.batches;
+        const dialect::batch_sql& b = spec_.batches;
         if (!b.available()) return;
         batches_.most = b.most;
         batches_.arrays = b.renew.find(":all_names") != std::string::npos;
@@ -138,8 +137,8 @@ private:
 
     compiled_statement compile(std::string text, const odbc_options& options) const
     {
-        const char quote = description_.quote;
-        for (const auto& [marker, piece] : description_.pieces) replace_all(text, marker, piece);
+        const char quote = spec_.quote;
+        for (const auto& [marker, fragment] : spec_.fragments) replace_all(text, marker, fragment);
         replace_all(text, "{table}", quoted_identifier(options.table, quote));
         replace_all(text, "{name}", quoted_identifier(options.columns.name, quote));
         replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
@@ -183,7 +182,7 @@ private:
         return result;
     }
 
-    dialect::description description_;
+    dialect::spec spec_;
     std::array<compiled_statement, statement_count> statements_;
     std::vector<std::string> schema_;
     compiled_fence fence_;

@@ -16,7 +16,7 @@ namespace leasehold::inline v0::detail {
 // for the program's own threads. It does not block signals that it causes itself, for crash handlers, sandboxes and
 // profilers.
 template <class Function>
-std::thread quiet_thread(Function&& function)
+std::thread thread_without_signals(Function&& function)
 {
 #if defined(__unix__) || defined(__APPLE__)
     struct signals_blocked {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_DETAIL_GUARDED_HPP
-#define LEASEHOLD_DETAIL_GUARDED_HPP
+#ifndef LEASEHOLD_DETAIL_CATCH_INTO_HPP
+#define LEASEHOLD_DETAIL_CATCH_INTO_HPP
 
 #include <leasehold/error.hpp>
 
@@ -12,7 +12,7 @@ namespace leasehold::inline v0::detail {
 // Runs `f`, which reports errors in `ec`, and turns its exceptions into error codes too. For the forms that do not throw,
 // and for the library's own threads, in which nothing catches exceptions.
 template <class Function>
-void guarded([[maybe_unused]] std::error_code& ec, Function&& f) noexcept
+void catch_into([[maybe_unused]] std::error_code& ec, Function&& f) noexcept
 {
 #if defined(__cpp_exceptions)
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which signals the library's own threads take.
-#include <leasehold/detail/quiet_thread.hpp>
+#include <leasehold/detail/thread_without_signals.hpp>
 #include <leasehold/leasehold.hpp>
 #include <support/eventually.hpp>
 #include <support/thread_signals.hpp>
@@ -16,13 +16,13 @@
 namespace lh = leasehold;
 using namespace leasehold_test;
 
-BOOST_AUTO_TEST_SUITE(quiet_thread_test)
+BOOST_AUTO_TEST_SUITE(thread_without_signals_test)
 
 BOOST_AUTO_TEST_CASE(a_quiet_thread_blocks_what_is_sent_and_takes_what_it_causes)
 {
     sigset_t before, inside, after;
     pthread_sigmask(SIG_BLOCK, nullptr, &before);
-    lh::detail::quiet_thread([&] { pthread_sigmask(SIG_BLOCK, nullptr, &inside); }).join();
+    lh::detail::thread_without_signals([&] { pthread_sigmask(SIG_BLOCK, nullptr, &inside); }).join();
     pthread_sigmask(SIG_BLOCK, nullptr, &after);
     for (const int signal : sent_signals) BOOST_TEST(sigismember(&inside, signal) == 1, "signal " << signal);
     for (const int signal : caused_signals) BOOST_TEST(sigismember(&inside, signal) == 0, "signal " << signal);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_RENEWAL_THREADING_HPP
-#define LEASEHOLD_RENEWAL_THREADING_HPP
+#ifndef LEASEHOLD_RENEWAL_RUNTIME_TRAITS_HPP
+#define LEASEHOLD_RENEWAL_RUNTIME_TRAITS_HPP
 
-#include <leasehold/detail/quiet_thread.hpp>
+#include <leasehold/detail/thread_without_signals.hpp>
 
 #include <condition_variable>
 #include <thread>
@@ -13,14 +13,14 @@ namespace leasehold::inline v0::renewal {
 /// The threads and synchronisation of the background work of leases on this clock. A simulator, whose clock is not real
 /// time, specialises it with its own types, so that the same engine runs there.
 template <class Clock>
-struct threading {
+struct runtime_traits {
     using thread = std::thread;
     using condition_variable = std::condition_variable;
 
     template <class Function>
     static thread start(Function&& function)
     {
-        return detail::quiet_thread(std::forward<Function>(function));
+        return detail::thread_without_signals(std::forward<Function>(function));
     }
 
     /// Identifies the calling thread, different from that of any other living thread.

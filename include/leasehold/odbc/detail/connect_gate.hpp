@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_ODBC_DETAIL_RECONNECTION_HPP
-#define LEASEHOLD_ODBC_DETAIL_RECONNECTION_HPP
+#ifndef LEASEHOLD_ODBC_DETAIL_CONNECT_GATE_HPP
+#define LEASEHOLD_ODBC_DETAIL_CONNECT_GATE_HPP
 
 #include <leasehold/odbc/detail/reconnect_schedule.hpp>
 #include <leasehold/odbc/detail/report.hpp>
@@ -15,11 +15,11 @@
 namespace leasehold::inline v0::odbc::detail {
 
 // The turns of a store's sessions to connect. Thread-safe.
-class reconnection {
+class connect_gate {
 public:
     using time_point = reconnect_schedule::time_point;
 
-    explicit reconnection(std::minstd_rand::result_type seed) : random_{seed} {}
+    explicit connect_gate(std::minstd_rand::result_type seed) : random_{seed} {}
 
     // Nothing: it is this session's turn to try; then tell succeeded() or failed(). Otherwise why the last one failed: there is
     // no turn before the deadline.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_RENEWAL_GATHERING_HPP
-#define LEASEHOLD_RENEWAL_GATHERING_HPP
+#ifndef LEASEHOLD_RENEWAL_BATCH_TIER_HPP
+#define LEASEHOLD_RENEWAL_BATCH_TIER_HPP
 
 #include <leasehold/duration.hpp>
 
@@ -17,27 +17,27 @@ inline constexpr std::size_t max_batch = 1000;
 
 /// How many other renewals may share a renewal's call. More is cheaper, but one call that hangs, or one locked row, affects
 /// all of them.
-enum class company : std::uint8_t { none, some, many };
+enum class batch_tier : std::uint8_t { none, some, many };
 
-/// The company for a term that has `left` until its deadline, and had `planned` left when its first renewal was due. A
-/// shared call takes at most half of the time left (see time_in_company). So a renewal that comes back from it without an
+/// The batch_tier for a term that has `left` until its deadline, and had `planned` left when its first renewal was due. A
+/// shared call takes at most half of the time left (see time_in_batch). So a renewal that comes back from it without an
 /// answer shares its next call with fewer others, and the one after with none.
-constexpr company company_of(duration left, duration planned) noexcept
+constexpr batch_tier tier_of(duration left, duration planned) noexcept
 {
-    if (left >= planned / 4 * 3) return company::many;
-    return left >= planned / 8 * 3 ? company::some : company::none;
+    if (left >= planned / 4 * 3) return batch_tier::many;
+    return left >= planned / 8 * 3 ? batch_tier::some : batch_tier::none;
 }
 
 /// How many renewals one call may have if the store takes `limit`.
-constexpr std::size_t most_together(company with, std::size_t limit) noexcept
+constexpr std::size_t largest_batch(batch_tier with, std::size_t limit) noexcept
 {
     const std::size_t many = std::min(limit, max_batch);
-    if (with == company::many) return std::max<std::size_t>(many, 1);
-    return with == company::some ? std::max<std::size_t>(many / 16, 1) : 1;
+    if (with == batch_tier::many) return std::max<std::size_t>(many, 1);
+    return with == batch_tier::some ? std::max<std::size_t>(many / 16, 1) : 1;
 }
 
 /// How long a call may take if its terms have at least `left` until their deadlines.
-constexpr duration time_in_company(duration left) noexcept { return left / 2; }
+constexpr duration time_in_batch(duration left) noexcept { return left / 2; }
 
 /// How much earlier than planned a renewal may go, to share a call with others. `pause` is the time between the last event
 /// and the renewal. This causes at most an eighth more renewals, and only at first: terms that have shared a call once are

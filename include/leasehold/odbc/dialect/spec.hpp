@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_ODBC_DIALECT_DESCRIPTION_HPP
-#define LEASEHOLD_ODBC_DIALECT_DESCRIPTION_HPP
+#ifndef LEASEHOLD_ODBC_DIALECT_SPEC_HPP
+#define LEASEHOLD_ODBC_DIALECT_SPEC_HPP
 
 #include <leasehold/duration.hpp>
 #include <leasehold/odbc/dialect/batch_sql.hpp>
@@ -21,7 +21,7 @@ namespace leasehold::inline v0::dialect {
 inline constexpr std::int64_t remaining_is_no_time = -std::numeric_limits<std::int64_t>::max();
 
 /// What a dialect may look at.
-struct circumstances {
+struct server_info {
     std::string_view dbms_name;     ///< SQL_DBMS_NAME; empty before the first connection
     std::string_view dbms_version;  ///< SQL_DBMS_VER
     duration lock_timeout;  ///< odbc_options::lock_timeout
@@ -35,7 +35,7 @@ struct circumstances {
 /// range of names), :version and :seen (the version to write, and the one that was read; see expiry_by_observation) for
 /// parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that
 /// very statement.
-struct description {
+struct spec {
     std::string_view name;  ///< of the dialect
     char quote = '"';  ///< around the names of table and columns
     bool in_process = false;              ///< a call can't hang on a network, and so needs no thread to be given up
@@ -45,8 +45,8 @@ struct description {
 
     bool numeric_expiry = false;          ///< a column for text would make text of the expiry
 
-    /// Pieces of SQL that the statements name in braces, as in {live}. A piece may name those after it.
-    std::vector<std::pair<std::string_view, std::string>> pieces;
+    /// Fragments of SQL that the statements name in braces, as in {live}. A fragment may name those after it.
+    std::vector<std::pair<std::string_view, std::string>> fragments;
 
     std::string_view connection_prefix{};  ///< pairs, each with its semicolon, that go before the connection string
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
@@ -61,9 +61,9 @@ struct description {
     std::string take;     ///< a new term, if the row has :token and is not live
     std::string renew;    ///< if the row has :owner, :token and is live; never to an earlier expiry, and where rows are certified or
                           ///< only changes are counted: always to another one
-    std::string release;  ///< the same; sets the expiry to long ago, so that a clock set back revives nothing: to a thousandth
-                          ///< of the time since 1970 where there is `purge`, which reads it, so that `released` is before 1971
-    std::string close;    ///< the same; no owner, and live for :us
+    std::string release;  ///< the same. :us > 0: no owner, and live for :us. Else the expiry is long ago, so that a clock set back
+                          ///< revives nothing: a thousandth of the time since 1970 where there is `purge`, which reads it, so
+                          ///< that `released` is before 1971
     std::string inspect;  ///< token, remaining us, owner of a live row
     std::string list;     ///< token, remaining us, owner, name of live rows
     std::string force_release;  ///< as release, whoever holds

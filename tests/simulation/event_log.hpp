@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_TESTS_SIMULATION_STORY_HPP
-#define LEASEHOLD_TESTS_SIMULATION_STORY_HPP
+#ifndef LEASEHOLD_TESTS_SIMULATION_EVENT_LOG_HPP
+#define LEASEHOLD_TESTS_SIMULATION_EVENT_LOG_HPP
 
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@ namespace sim {
 
 // What happened, one line per event. Lines are only made where somebody reads them; the hash is always made, and is equal
 // for two runs of a seed.
-class story {
+class event_log {
 public:
     explicit story(bool told) : told_{told} {}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_TESTS_SIMULATION_BELIEVERS_HPP
-#define LEASEHOLD_TESTS_SIMULATION_BELIEVERS_HPP
+#ifndef LEASEHOLD_TESTS_SIMULATION_GUARD_MONITORS_HPP
+#define LEASEHOLD_TESTS_SIMULATION_GUARD_MONITORS_HPP
 
 #include "policy.hpp"
 #include "store.hpp"
@@ -41,14 +41,14 @@ private:
 };
 
 // Every guard that is alive anywhere, asked again and again what it believes, and held against the rows and each other.
-class believers {
+class guard_monitors {
 public:
-    explicit believers(world& of) : world_{of} {}
+    explicit guard_monitors(world& of) : world_{of} {}
 
     // One guard, from after it was acquired until before it is released.
     class belief {
     public:
-        belief(believers& all, process& of, const guard& g, int name, int owner, bool watches_for_loss)
+        belief(guard_monitors& all, process& of, const guard& g, int name, int owner, bool watches_for_loss)
             : all_{all}, of_{of}, guard_{g}, name_{name}, owner_{owner}, token_{g.token().value()}
         {
             const no_freeze here;
@@ -66,8 +66,8 @@ public:
         ~belief() { std::erase(all_.all_, this); }
 
     private:
-        friend believers;
-        believers& all_;
+        friend guard_monitors;
+        guard_monitors& all_;
         process& of_;
         const guard& guard_;
         int name_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // From a dialect's SQL to what ODBC prepares.
-#include <leasehold/odbc/detail/program.hpp>
+#include <leasehold/odbc/detail/statement_catalog.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
 #include <leasehold/odbc/dialect/postgresql.hpp>
@@ -22,22 +22,22 @@ using namespace std::chrono_literals;
 
 namespace {
 
-lh::dialect::description plain()
+lh::dialect::spec plain()
 {
-    lh::dialect::description d{};
+    lh::dialect::spec d{};
     d.name = "plain";
     d.quote = '`';
     return d;
 }
 
-lh::dialect::circumstances connected_to(std::string_view dbms)
+lh::dialect::server_info connected_to(std::string_view dbms)
 {
     return {.dbms_name = dbms, .dbms_version = "15", .lock_timeout = 1s, .call_timeout = 5s};
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(program_test)
+BOOST_AUTO_TEST_SUITE(statement_catalog_test)
 
 BOOST_AUTO_TEST_CASE(names_are_quoted_and_parameters_become_question_marks_in_their_order)
 {
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(names_are_quoted_and_parameters_become_question_marks_in_th
     lh::odbc_options options;
     options.table = "jobs.leases";
     options.columns.owner = "locked_by";
-    const program compiled{d, options};
+    const statement_catalog compiled{d, options};
     const compiled_statement& renew = compiled[statement::renew];
     BOOST_TEST(renew.sql ==
                "update `jobs`.`leases` set `expires_at` = ? where `name` = ? and `token` = ? and `locked_by` = ?");
@@ -57,9 +57,9 @@ BOOST_AUTO_TEST_CASE(names_are_quoted_and_parameters_become_question_marks_in_th
 BOOST_AUTO_TEST_CASE(pieces_are_put_in_and_may_name_those_after_them)
 {
     auto d = plain();
-    d.pieces = {{"{mine}", "{owner} = :owner and {live}"}, {"{live}", "{expires_at} > {now}"}, {"{now}", "now()"}};
+    d.fragments = {{"{mine}", "{owner} = :owner and {live}"}, {"{live}", "{expires_at} > {now}"}, {"{now}", "now()"}};
     d.read = "select {live} from {table} where {mine}";
-    const program compiled{d, {}};
+    const statement_catalog compiled{d, {}};
     BOOST_TEST(compiled[statement::read].sql ==
                "select `expires_at` > now() from `leasehold` where `owner` = ? and `expires_at` > now()");
     BOOST_TEST((compiled[statement::read].parameters == std::vector{parameter::owner}));
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(parameters_whose_names_begin_alike_are_told_apart)
 {
     auto d = plain();
     d.locks.lock = "select get_lock(:lock_name), :lock_number, :seen, :upper, :version";
-    const program compiled{d, {}};
+    const statement_catalog compiled{d, {}};
     const std::vector expected{parameter::lock_name, parameter::lock_number, parameter::seen, parameter::upper,
                                parameter::version};
     BOOST_TEST((compiled[statement::lock].parameters == expected));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(list_of_a_statement_for_many_is_as_long_as_the_dialect_says
     d.batches.most = 20;
     d.batches.renew = "update {table} set x = :us where {name} in (:each_name) and y in (cast(:each_term))";
     d.batches.release = "delete where {name} in (:each_name)";
-    const program compiled{d, {}};
+    const statement_catalog compiled{d, {}};
     const compiled_batches& batches = compiled.batches();
     BOOST_TEST(!batches.arrays);
     BOOST_TEST(std::ranges::count(batches.statements[batches.which(true, 17)].sql, '?') == 41);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(statement_with_arrays_is_the_same_for_any_number)
     auto d = plain();
     d.batches.most = 1000;
     d.batches.renew = "update {table} from unnest(:all_names, :all_owners, :all_tokens) where x > :us";
-    const program compiled{d, {}};
+    const statement_catalog compiled{d, {}};
     BOOST_TEST(compiled.batches().arrays);
     BOOST_TEST(compiled.batches().which(true, 2) == compiled.batches().which(true, 1000));
     const std::vector expected{parameter::all_names, parameter::all_owners, parameter::all_tokens, parameter::us};
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(statement_with_arrays_is_the_same_for_any_number)
 
 BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
 {
-    const program compiled{plain(), {}};
+    const statement_catalog compiled{plain(), {}};
     BOOST_TEST(compiled[statement::try_lock].sql.empty());
     BOOST_TEST(compiled.schema().empty());
 }
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
 BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
 {
     for (const char* dbms : {"PostgreSQL", "MariaDB", "MySQL", "SQLite", "Some Other"}) {
-        const program compiled{lh::dialect::detected::describe(connected_to(dbms)), {}};
+        const statement_catalog compiled{lh::dialect::detected::describe(connected_to(dbms)), {}};
         for (std::size_t i = 0; i < statement_count; ++i) {
             const compiled_statement& each = compiled[static_cast<statement>(i)];
             BOOST_TEST(each.sql.find('{') == std::string::npos, each.sql);

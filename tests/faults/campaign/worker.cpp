@@ -126,7 +126,7 @@ public:
     {
         const instant begin = now();
         const lh::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
-        note("acquire", result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
+        note("acquire", ticket.name(), result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
         return result;
     }
     [[nodiscard]] lh::store_diagnostics diagnostics() const { return store_.diagnostics(); }

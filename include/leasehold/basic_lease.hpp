@@ -434,7 +434,7 @@ private:
             }
             attempt_result tried = step.action == waiting::wait_action::attempt ? attempt(ticket, ec) : attempt(ec);
             if (!tried.guard.empty() || ec || tried.closed) return tried;
-            on_busy(tried.answer);
+            if (tried.answer.status == acquire_status::busy) on_busy(tried.answer);
             machine.busy(clock().now(), tried.answer);
         }
     }

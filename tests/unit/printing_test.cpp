@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(answers_to_an_attempt)
 {
     prints(lh::acquire_status::granted, "granted");
     prints(lh::acquire_status::busy, "busy");
+    prints(lh::acquire_status::queued, "queued");
     prints(static_cast<lh::acquire_status>(99), "invalid");
 }
 

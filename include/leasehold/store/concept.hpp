@@ -23,8 +23,12 @@ namespace leasehold::inline v0 {
 
 class waker;
 
-/// The two answers to an attempt.
-enum class acquire_status : std::uint8_t { granted, busy };
+/// The answers to an attempt.
+enum class acquire_status : std::uint8_t {
+    granted,
+    busy,   ///< somebody else holds the lease, or has just come first
+    queued  ///< to a waiter only: it has a place in the queue, and the store has not looked who holds the lease
+};
 
 /// The enumerator's name; "invalid" for any other value.
 [[nodiscard]] constexpr std::string_view to_string(acquire_status status) noexcept
@@ -32,6 +36,7 @@ enum class acquire_status : std::uint8_t { granted, busy };
     switch (status) {
     case acquire_status::granted: return "granted";
     case acquire_status::busy: return "busy";
+    case acquire_status::queued: return "queued";
     }
     return "invalid";
 }
@@ -49,7 +54,7 @@ struct acquire_result {
     acquire_status status = acquire_status::busy;
     fencing_token token{};  ///< granted: the token of the caller's term; busy: the holder's token, or 0 if it isn't known
     duration remaining{};   ///< busy: time until the holder's term ends by the store's clock; 0 if it isn't known
-    /// Busy, to a waiter with a queue ticket: how long it may sleep unless it is woken; 0: nobody will wake it, so it polls.
+    /// Busy or queued, to a waiter with a ticket: how long it may sleep unless it is woken; 0: nobody will wake it, so it polls.
     duration retry_after{};
 
     /// Whether the lease was granted.
@@ -188,7 +193,7 @@ using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, 
 /// |---|---|---|
 /// | s.enqueue(name, w) | an object `ticket` | a waiter's place in the queue for `name`, until `ticket` is destroyed. From the first attempt with it on, the store wakes `w` (a waker&) when `name` may have become free. A hint: it may wake for no reason, or not at all. Does no I/O; reports no errors; may throw std::bad_alloc |
 /// | ticket.name() | std::string_view | the name it is for; what it refers to lives as long as the ticket |
-/// | s.try_acquire(ticket, owner, ttl, ec) | acquire_result | the same as try_acquire(name, owner, ttl, ec), but by a waiter: the store may prefer those that have waited longer. A busy answer has `retry_after`. It may come without a look at the row, and then has neither token nor remaining time |
+/// | s.try_acquire(ticket, owner, ttl, ec) | acquire_result | the same as try_acquire(name, owner, ttl, ec), but by a waiter: the store may prefer those that have waited longer. An answer that is not a grant has `retry_after`. `queued` comes without a look at the lease, so that it has neither token nor remaining time, and says nothing about whether the store can be reached |
 ///
 /// A name that becomes free before the first busy answer is not missed: the store looks, or wakes. `retry_after` is no longer than
 /// the holder's time, if that is known. A release that keeps the name closed should wake waiters too: the name may open before

@@ -48,10 +48,10 @@ public:
         return {wait_action::sleep, std::min(attempt_at_, deadline_)};
     }
 
-    /// The store answered busy at `now`; see acquire_result.
+    /// The store answered at `now`, and granted nothing; see acquire_result.
     void busy(time_point now, const acquire_result& answer) noexcept
     {
-        looked_ = looked_ || (tried_ && now >= deadline_) || answer.retry_after == duration::zero() || answer.token != fencing_token{};
+        looked_ = looked_ || answer.status != acquire_status::queued || (tried_ && now >= deadline_);
         tried_ = true;
         if (answer.retry_after > duration::zero()) {
             attempt_at_ = after(now, answer.retry_after);
@@ -71,7 +71,7 @@ private:
     time_point attempt_at_ = time_point::max();
     detail::backoff pauses_;
     bool tried_ = false;
-    bool looked_ = false;  // at the row, not only at the queue
+    bool looked_ = false;  // somebody has, who holds the lease
 };
 
 }  // namespace leasehold::inline v0::waiting

@@ -126,7 +126,8 @@ public:
     {
         const instant begin = now();
         const lh::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
-        note("acquire", ticket.name(), result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
+        if (ec || result.status != lh::acquire_status::queued)
+            note("acquire", ticket.name(), result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
         return result;
     }
     [[nodiscard]] lh::store_diagnostics diagnostics() const { return store_.diagnostics(); }

@@ -26,7 +26,7 @@ constexpr lh::acquire_result wakes(lh::duration retry_after)
 }
 constexpr lh::acquire_result polled(lh::duration remaining) { return {.token = lh::fencing_token{7}, .remaining = remaining}; }
 // One that knows the queue, but hasn't looked at the row.
-constexpr lh::acquire_result queued{.retry_after = 250ms};
+constexpr lh::acquire_result queued{.status = lh::acquire_status::queued, .retry_after = 250ms};
 
 wait_machine machine(lh::duration wait = 10s, std::uint64_t seed = 1) { return {start + wait, pauses, seed}; }
 

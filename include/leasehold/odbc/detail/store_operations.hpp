@@ -84,12 +84,8 @@ public:
         case waiting_ticket::position::waiting: return look_past_queue(ticket, request, why);
         default: break;
         }
-        acquire_result busy;
-        if (config_->session_locks() && ticket.queue_up()) {
-            busy.retry_after = ticket.look_after();
-            return busy;
-        }
-        busy = attempt(request, why);  // it may have shown what database this is
+        if (config_->session_locks() && ticket.queue_up()) return {.status = acquire_status::queued, .retry_after = ticket.look_after()};
+        acquire_result busy = attempt(request, why);  // it may have shown what database this is
         if (!why && !busy.granted() && config_->session_locks() && ticket.queue_up()) busy.retry_after = after_term(busy.remaining);
         return busy;
     }

@@ -19,8 +19,8 @@
 #include <leasehold/renewal/term_keeper.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/local_queue.hpp>
-#include <leasehold/waiting/wait_machine.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
 
 #include <algorithm>
 #include <cassert>

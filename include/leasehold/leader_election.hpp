@@ -4,8 +4,8 @@
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/waker.hpp>
-#include <leasehold/detail/election_machine.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/election_machine.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>

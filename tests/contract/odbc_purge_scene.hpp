@@ -5,9 +5,9 @@
 #include <contract/odbc_connection.hpp>
 
 #include <leasehold/leasehold.hpp>
-#include <leasehold/odbc/detail/connection.hpp>
-#include <leasehold/odbc/detail/flow.hpp>
-#include <leasehold/odbc/detail/purge_flow.hpp>
+#include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <chrono>

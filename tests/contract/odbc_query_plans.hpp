@@ -6,7 +6,7 @@
 
 #include <contract/odbc_connection.hpp>
 
-#include <leasehold/odbc/detail/statement_catalog.hpp>
+#include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
 #include <leasehold/odbc/dialect/postgresql.hpp>

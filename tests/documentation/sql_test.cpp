@@ -3,7 +3,7 @@
 // (blocks of SQL whose first line names databases in a comment) runs.
 #include <contract/odbc_connection.hpp>
 #include <leasehold/leasehold.hpp>
-#include <leasehold/odbc/detail/statement_catalog.hpp>
+#include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>

@@ -2,9 +2,9 @@
 // needs: server
 // A process that is frozen between a release of many leases and its commit: their rows are locked by then.
 #include <leasehold/basic_lease.hpp>
-#include <leasehold/odbc/detail/batch.hpp>
-#include <leasehold/odbc/detail/batch_execution.hpp>
-#include <leasehold/odbc/detail/connection.hpp>
+#include <leasehold/odbc/detail/driver/batches.hpp>
+#include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>

@@ -2,7 +2,7 @@
 // needs: server, quiet
 // Calls whose driver does not return: how many there may be, what becomes of them, and of a process that ends meanwhile.
 #include <leasehold/leasehold.hpp>
-#include <leasehold/odbc/detail/pool.hpp>
+#include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/child_process.hpp>
 #include <support/eventually.hpp>

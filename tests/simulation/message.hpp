@@ -2,8 +2,8 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_MESSAGE_HPP
 #define LEASEHOLD_TESTS_SIMULATION_MESSAGE_HPP
 
-#include <leasehold/odbc/detail/fault.hpp>
-#include <leasehold/odbc/detail/statement.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <array>

@@ -8,8 +8,8 @@
 
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
-#include <leasehold/odbc/detail/flow.hpp>
-#include <leasehold/odbc/detail/token_hints.hpp>
+#include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/session/remembered_terms.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #define LEASEHOLD_ODBC_ODBC_OPTIONS_HPP
 
 #include <leasehold/duration.hpp>
-#include <leasehold/odbc/detail/identifier.hpp>
+#include <leasehold/odbc/detail/driver/identifier.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/limits.hpp>
-#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/store_impl.hpp>
 #include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>

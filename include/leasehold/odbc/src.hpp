@@ -6,11 +6,11 @@
 /// then one file of the program includes this one.
 
 #include <leasehold/detail/config.hpp>
-#include <leasehold/odbc/detail/call.hpp>
-#include <leasehold/odbc/detail/configuration.hpp>
-#include <leasehold/odbc/detail/store_operations.hpp>
+#include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
+#include <leasehold/odbc/detail/session/call.hpp>
+#include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/store_impl.hpp>
-#include <leasehold/odbc/detail/waiting_ticket.hpp>
+#include <leasehold/odbc/detail/store_operations.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
@@ -20,7 +20,7 @@
 
 #ifdef LEASEHOLD_SEPARATE_COMPILATION
 #include <leasehold/odbc/detail/compiled_once.hpp>
-#include <leasehold/odbc/detail/fence_src.hpp>
+#include <leasehold/odbc/detail/fence/fence_src.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #endif
 

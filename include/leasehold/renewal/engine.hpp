@@ -6,11 +6,11 @@
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/duration.hpp>
-#include <leasehold/renewal/deadline_heap.hpp>
 #include <leasehold/renewal/batch_tier.hpp>
+#include <leasehold/renewal/deadline_heap.hpp>
 #include <leasehold/renewal/job_queue.hpp>
-#include <leasehold/renewal/signal_queue.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
+#include <leasehold/renewal/signal_queue.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 

@@ -12,8 +12,8 @@
 #include <leasehold/renewal/batch.hpp>
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
-#include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
+#include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>

@@ -4,8 +4,8 @@
 
 #include <leasehold/error.hpp>
 #include <leasehold/store/concept.hpp>
-#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/store/store_call.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -3,8 +3,8 @@
 #define LEASEHOLD_STORE_HOOKED_STORE_HPP
 
 #include <leasehold/store/concept.hpp>
-#include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/store/store_call.hpp>
+#include <leasehold/waiting/local_queue.hpp>
 
 #include <chrono>
 #include <concepts>

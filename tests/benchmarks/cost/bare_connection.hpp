@@ -2,8 +2,8 @@
 #ifndef LEASEHOLD_TESTS_BENCHMARKS_COST_BARE_CONNECTION_HPP
 #define LEASEHOLD_TESTS_BENCHMARKS_COST_BARE_CONNECTION_HPP
 
-#include <leasehold/odbc/detail/bindings.hpp>
-#include <leasehold/odbc/detail/statement_catalog.hpp>
+#include <leasehold/odbc/detail/driver/bindings.hpp>
+#include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 
 #include <stdexcept>
 #include <string>

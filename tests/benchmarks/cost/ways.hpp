@@ -4,7 +4,7 @@
 
 #include "bare_connection.hpp"
 
-#include <leasehold/odbc/detail/session.hpp>
+#include <leasehold/odbc/detail/session/session.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
 #include <leasehold/odbc/dialect/postgresql.hpp>

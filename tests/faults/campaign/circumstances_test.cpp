@@ -2,7 +2,7 @@
 #include "circumstances.hpp"
 
 #include <leasehold/limits.hpp>
-#include <leasehold/odbc/detail/classify.hpp>
+#include <leasehold/odbc/detail/driver/errors.hpp>
 
 #include <boost/test/unit_test.hpp>
 

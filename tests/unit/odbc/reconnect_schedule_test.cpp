@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/reconnect_schedule.hpp>
+#include <leasehold/odbc/detail/session/retries.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -7,7 +7,7 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
-#include <leasehold/odbc/detail/fault.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/queue_ticket.hpp>

@@ -4,16 +4,15 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
-#include <leasehold/odbc/detail/batch.hpp>
-#include <leasehold/odbc/detail/call.hpp>
-#include <leasehold/odbc/detail/configuration.hpp>
-#include <leasehold/odbc/detail/fault.hpp>
-#include <leasehold/odbc/detail/held_locks.hpp>
-#include <leasehold/odbc/detail/lock_keeper.hpp>
-#include <leasehold/odbc/detail/lock_sessions.hpp>
-#include <leasehold/odbc/detail/pool.hpp>
-#include <leasehold/odbc/detail/token_hints.hpp>
-#include <leasehold/odbc/detail/waiting_ticket.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/queue/lock_keeper.hpp>
+#include <leasehold/odbc/detail/queue/lock_sessions.hpp>
+#include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
+#include <leasehold/odbc/detail/session/call.hpp>
+#include <leasehold/odbc/detail/session/configuration.hpp>
+#include <leasehold/odbc/detail/session/pool.hpp>
+#include <leasehold/odbc/detail/session/remembered_terms.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 

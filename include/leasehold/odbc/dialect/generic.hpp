@@ -4,7 +4,7 @@
 
 #include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
-#include <leasehold/odbc/dialect/observing_sql.hpp>
+#include <leasehold/odbc/expiry/expiry_by_observation.hpp>
 
 #include <utility>
 

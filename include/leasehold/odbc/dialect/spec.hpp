@@ -3,11 +3,8 @@
 #define LEASEHOLD_ODBC_DIALECT_SPEC_HPP
 
 #include <leasehold/duration.hpp>
-#include <leasehold/odbc/dialect/batch_sql.hpp>
-#include <leasehold/odbc/dialect/fence_sql.hpp>
-#include <leasehold/odbc/dialect/purge_sql.hpp>
-#include <leasehold/odbc/dialect/session_lock_sql.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -16,6 +13,110 @@
 #include <vector>
 
 namespace leasehold::inline v0::dialect {
+
+/// The statements for many terms at once, of distinct names.
+///
+/// Each does to every term what the statement for one does, and counts the rows it has changed; a row that is not counted
+/// though its term is live costs time at most, for then they are taken a few at a time, and in the end one by one.
+///
+/// The terms come either as arrays in PostgreSQL's notation (:all_names, :all_owners, :all_tokens, each a text), or in lists of
+/// parameters that are written for one and repeated: :each_name, and :each_term, which is the token, a blank, the bytes of the
+/// name, a blank, the name and the owner, so that it is the same for no two terms. Where there are fewer terms, the rest of a
+/// list is empty texts.
+struct batch_sql {
+    std::string renew{};    ///< extends the terms
+    std::string release{};  ///< ends the terms
+    std::size_t most = 0;   ///< terms in one statement; 0: there are none
+
+    /// Whether the dialect has them.
+    [[nodiscard]] bool available() const noexcept { return most > 1; }
+};
+
+/// The statements of odbc::fence, run on the caller's connection and in its transaction, whatever its isolation level.
+///
+/// Parameters as in spec. None may commit, nor change anything about the session.
+struct fence_sql {
+    /// A row if a take-over can be held off by `lock`, which on PostgreSQL needs an index; empty: nothing is needed, or `lock`
+    /// fails without it. Run once per store.
+    std::string possible{};
+    /// A row if the session is in a transaction although the driver says that it is in autocommit mode: there are drivers that set
+    /// it with the next statement. Empty: there are none.
+    std::string transaction{};
+    /// A row if other nodes of a cluster don't see the locks of this one, so that `write` is needed besides; empty: there are
+    /// no such clusters. Run once per store.
+    std::string cluster{};
+    /// Keeps the token of the row with :name and :token from being changed until the transaction ends, and lets what changes
+    /// nothing but its expiry pass if it can. An UPDATE: counts the row if it is live and :owner's. A SELECT: no row, or 0: that
+    /// term is over; 1: it is live and :owner's; 2: the transaction may see an old version, so the row has to be read
+    /// outside of it; 3: it sees the rows as they were before the term began.
+    std::string lock{};
+    /// For a cluster, after `lock`: an UPDATE as above, which changes the row, so that the nodes find the conflict.
+    std::string write{};
+    /// Where no count of rows is believed: a row if `lock`, an UPDATE that has set the version to :version, has found its row.
+    std::string written{};
+    /// Undoes what `write` has done to the row; may be empty.
+    std::string write_back{};
+};
+
+/// The statements that remove the rows of names nobody uses any longer.
+///
+/// The row with the empty name has the floor: the token of the first term of a name without a row. It is raised above the
+/// tokens of what is about to be removed, so no token comes twice. A dialect that has these statements uses the floor in
+/// `insert` (see there) or `grant`, and writes the time of a release so that it can be read again.
+///
+/// "Unused" is a row that was released :us ago or longer, or ran out then; never one that is live. :us is never less than
+/// min_unused_for. All are run in autocommit.
+struct purge_sql {
+    /// Rows that one step looks at.
+    static constexpr std::size_t rows_per_step = 1000;
+
+    std::string floor{};      ///< token; no row: 1
+    std::string add_floor{};  ///< inserts the row with the floor 1; no error, or a duplicate key, if it is there
+    std::string raise_floor{};      ///< the floor to :token, if it is less
+    /// Over the next rows_per_step names after :name, in the table's own order: how many there are; the first token above
+    /// those of the unused, 0 if there are none; the last name. No name that is too long for a lease.
+    std::string look{};
+    /// The rows after :name up to :upper that are unused and have tokens less than :token. Judged on the row as it is when
+    /// it is removed; one that a fence has locked has to be waited for.
+    std::string remove{};
+
+    /// Whether the dialect has them.
+    [[nodiscard]] bool available() const noexcept { return !remove.empty(); }
+};
+
+/// With plain statements about one table each, for a dialect that has the fragments {unused} and {name bytes}.
+inline purge_sql purge_with(std::string add_floor)
+{
+    purge_sql p;
+    p.floor = "select {token} from {table} where {name} = ''";
+    p.add_floor = std::move(add_floor);
+    p.raise_floor = "update {table} set {token} = :token where {name} = '' and {token} < :token";
+    p.look = "select count(*), coalesce(max(case when {unused} then {token} + 1 end), 0), max({name})"
+             " from (select {name}, {token}, {expires_at} from {table} where {name} > :name and {name} <> ''"
+             " and {name bytes} <= 190 order by {name} limit " +
+             std::to_string(purge_sql::rows_per_step) + ") as step";
+    p.remove = "delete from {table} where {name} > :name and {name} <= :upper and {name} <> '' and {unused}"
+               " and {token} < :token";
+    return p;
+}
+
+/// The statements of a lock that belongs to a session, not to a transaction, and for which other sessions queue: it wakes waiters.
+///
+/// A session has the lock while its store has the term, and gives it back after the release. Only a hint: the row decides, and a
+/// lock that is lost, or stuck, costs time at most. Besides the parameters of spec: :lock_number (64 bits) and :lock_name
+/// (42 characters), both made of the table's and the lease's name; use either.
+struct session_lock_sql {
+    std::string before_wait;  ///< run on a session before each wait, so that nothing ends it; may be empty
+    std::string lock;         ///< waits for the lock, or for so long that it had better be asked again; 1: has it. What before_wait
+                              ///< has changed is as before then
+    std::string try_lock;     ///< does not wait for it; 1: has it
+    std::string unlock;       ///< gives it back; no error if it hasn't got it
+    std::string backend;      ///< the number by which others can end what this session is at
+    std::string end_wait;     ///< ends the wait of the session :token, which goes on; no error where it doesn't wait
+
+    /// Whether the database has such locks.
+    [[nodiscard]] bool available() const noexcept { return !lock.empty(); }
+};
 
 /// What a statement returns for the time that is left where the expiry is no time at all.
 inline constexpr std::int64_t remaining_is_no_time = -std::numeric_limits<std::int64_t>::max();

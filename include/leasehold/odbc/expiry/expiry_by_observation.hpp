@@ -2,10 +2,59 @@
 #ifndef LEASEHOLD_ODBC_EXPIRY_EXPIRY_BY_OBSERVATION_HPP
 #define LEASEHOLD_ODBC_EXPIRY_EXPIRY_BY_OBSERVATION_HPP
 
-#include <leasehold/odbc/dialect/observing_sql.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/expiry/concept.hpp>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
+
+namespace leasehold::inline v0::dialect {
+
+/// A dialect's statements, changed to those of expiry by observation. They are the same for all databases: a SELECT, and
+/// UPDATEs that compare what was read. What differs comes from the dialect: quotes, types, and how owners are compared.
+/// No statement reads a clock, and none computes with what a client doesn't send but for `{token} + 1`.
+[[nodiscard]] inline spec observing(spec d)
+{
+    // Fragments stand in the order in which they are replaced.
+    const auto set_piece = [&d](std::string_view name, std::string_view text) {
+        const auto found = std::ranges::find(d.fragments, name, &std::pair<std::string_view, std::string>::first);
+        if (found != d.fragments.end())
+            found->second = text;
+        else
+            d.fragments.emplace_back(name, text);
+    };
+    set_piece("{live}", "{ttl} > 0");
+    set_piece("{expiry columns}", "{version} bigint not null, {ttl} bigint not null");
+    set_piece("{expiry names}", "{version}, {ttl}");
+    set_piece("{expiry of no lease}", "0, 0");
+    set_piece("{expiry}", "{ttl}");
+
+    d.observes = true;
+    d.single_statement_grant = false;
+    d.locks = {};
+    d.batches = {};  // each row has to be read to be judged
+    d.purge = {};    // no clock has written down when it was used
+    d.grant.clear();
+    d.read.clear();
+    d.inspect.clear();
+    d.probe = "select {version}, {ttl}, {name}, {owner}, {token} from {table} where 1 = 0";
+    d.observe = "select {token}, {version}, {ttl}, {owner}, {name} from {table} where {name} = :name";
+    d.insert = "insert into {table} ({name}, {owner}, {token}, {version}, {ttl}) values (:name, :owner, 1, :version, :us)";
+    d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {version} = :version, {ttl} = :us"
+             " where {name} = :name and {token} = :token and {version} = :seen";
+    // The longer ttl stays: a renewal that was late must not let the term end sooner than its successor said.
+    d.renew = "update {table} set {version} = :version, {ttl} = case when {ttl} > :us then {ttl} else :us end"
+              " where {this live term}";
+    d.release = "update {table} set {owner} = case when :us > 0 then '' else {owner} end, {version} = :version, {ttl} = :us"
+                " where {this live term}";
+    d.force_release = "update {table} set {version} = :version, {ttl} = 0 where {name} = :name and {live}";
+    d.list = "select {token}, {ttl}, {owner}, {name} from {table} where {name} <> '' and {live}";
+    return d;
+}
+
+}  // namespace leasehold::inline v0::dialect
 
 namespace leasehold::inline v0 {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/adaptive_spin.hpp>
+#include <leasehold/odbc/detail/session/bounded_session.hpp>
 
 #include <boost/test/unit_test.hpp>
 

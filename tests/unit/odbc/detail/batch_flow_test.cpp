@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Many terms at once on a database that does as told: which statements it is asked for, and what the answers are.
-#include <leasehold/odbc/detail/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
 
 #include "scripted_database.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/batch.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/held_locks.hpp>
+#include <leasehold/odbc/detail/queue/lock_sessions.hpp>
 
 #include <boost/test/unit_test.hpp>
 

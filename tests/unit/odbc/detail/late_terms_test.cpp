@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Terms that were granted after their caller had left: which are ended, and when.
-#include <leasehold/odbc/detail/late_terms.hpp>
+#include <leasehold/odbc/detail/session/remembered_terms.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <support/printing.hpp>
 
-#include <leasehold/odbc/detail/observations.hpp>
+#include <leasehold/odbc/detail/flow/observations.hpp>
 
 #include <boost/test/unit_test.hpp>
 

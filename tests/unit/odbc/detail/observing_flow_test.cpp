@@ -3,7 +3,7 @@
 #include <support/printing.hpp>
 #include <unit/odbc/detail/scripted_database.hpp>
 
-#include <leasehold/odbc/detail/observing_flow.hpp>
+#include <leasehold/odbc/detail/flow/observing_flow.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 // Which statement comes next in a step of a purge, on a database that answers as written.
 #include <unit/odbc/detail/scripted_database.hpp>
 
-#include <leasehold/odbc/detail/purge_flow.hpp>
+#include <leasehold/odbc/detail/flow/operator_flows.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,8 +3,8 @@
 #define LEASEHOLD_TESTS_UNIT_ODBC_DETAIL_SCRIPTED_DATABASE_HPP
 
 #include <leasehold/duration.hpp>
-#include <leasehold/odbc/detail/fault.hpp>
-#include <leasehold/odbc/detail/statement.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
 
 #include <array>
 #include <chrono>

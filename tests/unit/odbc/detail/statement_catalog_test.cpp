@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // From a dialect's SQL to what ODBC prepares.
-#include <leasehold/odbc/detail/statement_catalog.hpp>
+#include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
 #include <leasehold/odbc/dialect/postgresql.hpp>

@@ -2,7 +2,7 @@
 // What a store remembers of its releases: those that went well, and those of which nobody knows.
 #include <support/printing.hpp>
 
-#include <leasehold/odbc/detail/token_hints.hpp>
+#include <leasehold/odbc/detail/session/remembered_terms.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_BATCH_STATEMENTS_HPP
+#define LEASEHOLD_ODBC_DETAIL_DRIVER_BATCH_STATEMENTS_HPP
+
+#include <leasehold/limits.hpp>
+#include <leasehold/odbc/detail/driver/bindings.hpp>
+#include <leasehold/odbc/detail/driver/statement_catalog.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// The prepared statements of a connection for many terms, and what they read. Must not move once bound.
+class batch_statements {
+public:
+    // Prepared with its lists bound, or null.
+    [[nodiscard]] statement_handle& prepared(std::size_t which) noexcept { return handles_[which]; }
+
+    void reset() noexcept
+    {
+        for (statement_handle& each : handles_) each.reset();
+    }
+
+    // Makes room for lists; may throw std::bad_alloc.
+    void reserve(std::size_t terms)
+    {
+        if (names_.size() >= terms) return;
+        reset();  // they are bound to what moves now
+        names_.resize(terms);
+        terms_.resize(terms);
+    }
+
+    // Once after preparing: what stays where it is.
+    SQLRETURN bind_lists(SQLHANDLE to, const compiled_statement& sql, parameter_block& in) noexcept
+    {
+        SQLUSMALLINT number = 0;
+        std::size_t name = 0, term = 0;
+        SQLRETURN done = SQL_SUCCESS;
+        for (const parameter each : sql.parameters) {
+            ++number;
+            switch (each) {
+            case parameter::each_name: done = bind_text(to, number, names_[name++]); break;
+            case parameter::each_term: done = bind_text(to, number, terms_[term++]); break;
+            case parameter::all_names:
+            case parameter::all_owners:
+            case parameter::all_tokens: break;
+            default: done = bind(to, number, each, in);
+            }
+            if (!SQL_SUCCEEDED(done)) return done;
+        }
+        return SQL_SUCCESS;
+    }
+
+    // Before each execution: arrays, which are somewhere else each time. May throw std::bad_alloc.
+    SQLRETURN fill_arrays(SQLHANDLE to, const compiled_statement& sql, const batch& of, std::span<const item_number> items)
+    {
+        SQLUSMALLINT number = 0;
+        for (const parameter each : sql.parameters) {
+            ++number;
+            if (each != parameter::all_names && each != parameter::all_owners && each != parameter::all_tokens) continue;
+            array& into = arrays_[static_cast<std::size_t>(each) - static_cast<std::size_t>(parameter::all_names)];
+            into.write(items.size(), [&](std::size_t i, std::string& text) {
+                if (each == parameter::all_tokens)
+                    text += std::to_string(of.token(items[i]));
+                else
+                    append_quoted(text, each == parameter::all_names ? of.name(items[i]) : of.owner(items[i]));
+            });
+            const SQLRETURN done =
+                ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_LONGVARCHAR, into.text.size(), 0,
+                                   into.text.data(), static_cast<SQLLEN>(into.text.size()), &into.length);
+            if (!SQL_SUCCEEDED(done)) return done;
+        }
+        return SQL_SUCCESS;
+    }
+
+    // Before each execution: the first of the lists' parameters; the rest is left empty.
+    void fill_lists(std::size_t parameters, const batch& of, std::span<const item_number> items) noexcept
+    {
+        for (std::size_t i = 0; i < parameters; ++i) {
+            const bool used = i < items.size();
+            names_[i].assign(used ? of.name(items[i]) : std::string_view{});
+            terms_[i].length = 0;
+            if (used) write_term(terms_[i], of, items[i]);
+        }
+    }
+
+private:
+    static constexpr std::size_t max_term_bytes = max_name_bytes + max_owner_bytes + 26;
+
+    using name_buffer = text_buffer<max_name_bytes + 1>;
+    using term_buffer = text_buffer<max_term_bytes + 1>;
+
+    struct array {
+        std::string text;
+        SQLLEN length = 0;
+
+        template <class Append>
+        void write(std::size_t items, Append append)
+        {
+            text = '{';
+            for (std::size_t i = 0; i < items; ++i) {
+                if (i != 0) text += ',';
+                append(i, text);
+            }
+            text += '}';
+            length = static_cast<SQLLEN>(text.size());
+        }
+    };
+
+    template <class Buffer>
+    static SQLRETURN bind_text(SQLHANDLE to, SQLUSMALLINT number, Buffer& buffer) noexcept
+    {
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, buffer.bytes.size() - 1, 0,
+                                  buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
+    }
+
+    static void append_quoted(std::string& text, std::string_view value)
+    {
+        text += '"';
+        for (const char c : value) {
+            if (c == '"' || c == '\\') text += '\\';
+            text += c;
+        }
+        text += '"';
+    }
+
+    static void write_term(term_buffer& into, const batch& of, item_number i) noexcept
+    {
+        char* at = into.bytes.data();
+        char* const end = at + into.bytes.size();
+        const auto append = [&](std::string_view text) {
+            at = std::copy_n(text.data(), std::min(text.size(), static_cast<std::size_t>(end - at)), at);
+        };
+        at = std::to_chars(at, end, of.token(i)).ptr;
+        append(" ");
+        at = std::to_chars(at, end, of.name(i).size()).ptr;
+        append(" ");
+        append(of.name(i));
+        append(of.owner(i));
+        into.length = at - into.bytes.data();
+    }
+
+    std::array<statement_handle, compiled_batches::count> handles_;
+    std::vector<name_buffer> names_;
+    std::vector<term_buffer> terms_;
+    std::array<array, 3> arrays_;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_BINDINGS_HPP
+#define LEASEHOLD_ODBC_DETAIL_DRIVER_BINDINGS_HPP
+
+#include <leasehold/limits.hpp>
+#include <leasehold/odbc/detail/driver/handle.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
+#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// Text in a buffer that a driver reads from or writes to.
+template <std::size_t Size>
+struct text_buffer {
+    std::array<char, Size> bytes{};
+    SQLLEN length = 0;
+
+    void assign(std::string_view text) noexcept
+    {
+        const std::size_t used = std::min(text.size(), Size);
+        if (used != 0) std::memcpy(bytes.data(), text.data(), used);
+        length = static_cast<SQLLEN>(used);
+    }
+    // A driver reports the whole length of what it had to cut, and a negative one for NULL.
+    [[nodiscard]] std::string_view view() const noexcept
+    {
+        return {bytes.data(), length <= 0 ? std::size_t{0} : std::min(static_cast<std::size_t>(length), Size - 1)};
+    }
+};
+
+// A 64-bit integer in digits, which drivers convert that have no SQL_C_SBIGINT.
+inline constexpr std::size_t integer_text_size = 24;
+using integer_text = text_buffer<integer_text_size>;
+
+inline void assign(integer_text& to, SQLBIGINT value) noexcept
+{
+    char* const begin = to.bytes.data();
+    to.length = static_cast<SQLLEN>(std::to_chars(begin, begin + to.bytes.size(), value).ptr - begin);
+}
+
+// Nothing: that is no integer, or none that fits.
+inline std::optional<SQLBIGINT> integer_in(std::string_view text) noexcept
+{
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    SQLBIGINT value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+// What statements read. Bound once per prepared statement, so it must not move.
+struct parameter_block {
+    text_buffer<max_name_bytes + 1> name;
+    text_buffer<max_owner_bytes + 1> owner;
+    text_buffer<max_name_bytes + 8> upper;
+    SQLBIGINT token = 0;
+    SQLBIGINT version = 0;
+    SQLBIGINT seen = 0;
+    SQLBIGINT us = 0;
+    SQLBIGINT unit = 1;
+    SQLBIGINT lock_number = 0;
+    text_buffer<session_lock_key::text_size + 1> lock_name;
+    std::array<integer_text, 4> digits;  // of token, version, seen and us
+
+    void write_digits() noexcept
+    {
+        assign(digits[0], token);
+        assign(digits[1], version);
+        assign(digits[2], seen);
+        assign(digits[3], us);
+    }
+};
+
+// What statements write, column by column.
+struct result_block {
+    static constexpr std::size_t max_text = 1024;  // a taken-over table may have longer owners than ours
+
+    std::array<SQLBIGINT, 10> numbers{};  // count to version
+    std::array<text_buffer<max_text>, 2> texts{};
+    std::array<SQLLEN, 10> lengths{};
+    std::array<integer_text, 10> digits{};
+
+    // In place of a number: a driver that knows no 64-bit integers may report success all the same.
+    static constexpr SQLBIGINT untouched = std::numeric_limits<SQLBIGINT>::min();
+
+    void clear() noexcept
+    {
+        numbers.fill(untouched);
+        lengths.fill(0);
+        for (auto& each : texts) each.length = 0;
+        for (auto& each : digits) each.length = 0;
+    }
+
+    // What came in digits.
+    void read_digits(std::size_t index) noexcept
+    {
+        lengths[index] = digits[index].length;
+        if (lengths[index] != SQL_NULL_DATA) numbers[index] = integer_in(digits[index].view()).value_or(untouched);
+    }
+};
+
+// SQL_C_CHAR passes bytes through unchanged in psqlODBC (Unicode and ANSI), MariaDB's driver and libsqliteodbc, under any
+// LANG and with any or no setlocale(). SQL_C_WCHAR fails in both psqlODBCs outside a UTF-8 locale, and in the ANSI one
+// always; SQL_C_BINARY makes a BLOB in SQLite, which equals no TEXT.
+// `in_digits`: integers too go as text, and as SQL_NUMERIC, of which Virtuoso's driver keeps all digits; not so of SQL_BIGINT.
+inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parameter_block& in, bool in_digits = false) noexcept
+{
+    const auto text = [&](auto& buffer) {
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, max_name_bytes, 0,
+                                  buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
+    };
+    const auto integer = [&](SQLBIGINT& value) {
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &value, 0, nullptr);
+    };
+    const auto digits = [&](integer_text& buffer) {
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_NUMERIC, 19, 0, buffer.bytes.data(),
+                                  static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
+    };
+    switch (which) {
+    case parameter::name: return text(in.name);
+    case parameter::owner: return text(in.owner);
+    case parameter::upper: return text(in.upper);
+    case parameter::token: return in_digits ? digits(in.digits[0]) : integer(in.token);
+    case parameter::version: return in_digits ? digits(in.digits[1]) : integer(in.version);
+    case parameter::seen: return in_digits ? digits(in.digits[2]) : integer(in.seen);
+    case parameter::us: return in_digits ? digits(in.digits[3]) : integer(in.us);
+    case parameter::unit: return integer(in.unit);
+    case parameter::lock_number: return integer(in.lock_number);
+    case parameter::lock_name: return text(in.lock_name);
+    default: break;  // those of batches have buffers of their own
+    }
+    return SQL_ERROR;
+}
+
+inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_block& out, bool in_digits = false) noexcept
+{
+    const auto index = static_cast<std::size_t>(which);
+    switch (which) {
+    case column::owner:
+    case column::name: {
+        auto& buffer = out.texts[which == column::name];
+        return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
+                            &buffer.length);
+    }
+    default:
+        if (in_digits) {
+            integer_text& buffer = out.digits[index];
+            return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
+                                &buffer.length);
+        }
+        return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);
+    }
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

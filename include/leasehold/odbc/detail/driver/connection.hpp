@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTION_HPP
+#define LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTION_HPP
+
+#include <leasehold/odbc/detail/driver/batch_statements.hpp>
+#include <leasehold/odbc/detail/driver/bindings.hpp>
+#include <leasehold/odbc/detail/driver/errors.hpp>
+#include <leasehold/odbc/detail/driver/handle.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/session/configuration.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// One connection and its prepared statements. All ODBC calls of the store are made here; any of them may block for as long
+// as the driver likes. Not thread-safe, not movable (drivers hold the addresses of the blocks).
+class connection {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    explicit connection(std::shared_ptr<const configuration> config) : config_{std::move(config)} {}
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+    ~connection() { disconnect(); }
+
+    [[nodiscard]] const std::shared_ptr<const configuration>& config() const noexcept { return config_; }
+    [[nodiscard]] bool connected() const noexcept { return connected_; }
+    // Null before the first connection.
+    [[nodiscard]] const statement_catalog* sql() const noexcept { return catalog_.get(); }
+    [[nodiscard]] bool single_statement_grant() const noexcept { return catalog_->spec().single_statement_grant; }
+    [[nodiscard]] bool observes() const noexcept { return catalog_->spec().observes; }
+    [[nodiscard]] bool reads_back() const noexcept { return catalog_->spec().reads_back; }
+    [[nodiscard]] bool purges() const noexcept { return catalog_->spec().purge.available(); }
+    // Its SQL for session locks, or null where there are none, or they have turned out not to work.
+    [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
+    {
+        return catalog_ && catalog_->spec().locks.available() && !config_->gave_up_session_locks()
+                   ? &catalog_->spec().locks
+                   : nullptr;
+    }
+    // The same, also where they have turned out not to work: there may be some to be given back.
+    [[nodiscard]] bool ever_had_locks() const noexcept { return catalog_ && catalog_->spec().locks.available(); }
+    void give_up_locks() const noexcept { config_->give_up_session_locks(); }
+    // Of the last statement, or of what had to go before it; kind `none` if it had no fault.
+    [[nodiscard]] const report& last_report() const noexcept { return report_; }
+    void set_last_report(report last) { report_ = std::move(last); }
+    // The words of the last row that was refused since begin_call(), because of a unique index or another constraint.
+    [[nodiscard]] const store_diagnostics& last_refusal() const noexcept { return refusal_; }
+
+    // No statement is begun after this instant.
+    void begin_call(time_point deadline)
+    {
+        deadline_ = deadline;
+        if (!refusal_.sqlstate.empty()) refusal_ = {};
+    }
+
+    fault connect();
+    void disconnect() noexcept;
+
+    // What the next statements read.
+    parameter_block& in() noexcept { return in_; }
+    const parameter_block& in() const noexcept { return in_; }
+    void set_token(std::int64_t token) noexcept { in_.token = token; }
+    void set_version(std::int64_t version) noexcept { in_.version = version; }
+    void set_seen(std::int64_t version) noexcept { in_.seen = version; }
+    void set_upper(std::string_view name) noexcept { in_.upper.assign(name); }
+    // The time to live of what they write; rounded up to what the database keeps.
+    void set_time_to_live(duration ttl) noexcept { ttl_us_ = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
+
+    [[nodiscard]] std::int64_t time_to_live_us() const noexcept { return ttl_us_; }
+
+    // Runs a prepared statement, preparing it if need be, and reads the first row, if any.
+    fault run(statement which);
+    // Runs it and calls each(*this) for every row.
+    template <class Each>
+    fault run_each(statement which, Each each);
+    // Whether the column of the expiry can hold one, in a table that is there.
+    fault check_expiry_column();
+    // Runs a statement once.
+    fault run_text(const std::string& sql);
+
+    // For many terms at once: whether there are such statements, and to run one.
+    [[nodiscard]] bool batches() const noexcept;
+    void give_up_batches() const noexcept { config_->give_up_batches(); }
+    fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
+    fault begin_transaction();
+    fault end_transaction(bool commit);
+
+    // Of the last run: rows that an UPDATE or INSERT counted (-1: the driver doesn't count), whether there was a row, and what
+    // is in it.
+    [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
+    [[nodiscard]] bool found() const noexcept { return found_; }
+    [[nodiscard]] bool warned() const noexcept { return warned_; }
+    [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] std::string_view text(column which) const noexcept { return out_.texts[which == column::name].view(); }
+    // Whether the last failure was a constraint's: of a key, or of a column that must not be NULL.
+    [[nodiscard]] bool met_constraint() const noexcept { return report_.details.sqlstate.starts_with("23"); }
+    [[nodiscard]] bool shows_name() const noexcept { return text(column::name) == in_.name.view(); }
+
+    fault fail(fault kind, const char* advice)
+    {
+        report_ = own_report(kind, advice);
+        return kind;
+    }
+
+private:
+    static constexpr std::int64_t longest_remaining_us = std::int64_t{100} * 31'557'600 * 1'000'000;  // as good as for ever
+    static constexpr int whole_second = 0;                // digits of a column without fractions
+    static constexpr std::int64_t released_scale = 1000;  // of the time in a released row, see dialect::purge_sql
+
+    fault fail(SQLSMALLINT type, SQLHANDLE of)
+    {
+        report_ = driver_report(type, of, connection_.get(), config_->secrets());
+        if (report_.kind == fault::duplicate_key) refusal_ = report_.details;
+        return report_.kind;
+    }
+    // Before a statement: what an earlier one said is no explanation of what comes now.
+    void forget_report()
+    {
+        if (report_.kind != fault::none) report_ = {};
+    }
+    // A statement that ran before as it was prepared, and no longer does.
+    fault conflict_if_stale(bool ran_before, fault failed)
+    {
+        return ran_before && report_.details.sqlstate == stale_plan ? fail(fault::conflict, advice::conflict) : failed;
+    }
+    fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
+    fault set_up();
+    static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }
+    fault prepare(statement which);
+    fault prepare_and_execute(statement which);
+    fault forget(statement which, SQLSMALLINT type, SQLHANDLE of);
+    fault forget(statement which, fault kind, const char* advice);
+    fault prepare_batch(std::size_t which);
+    fault forget_batch(std::size_t which);
+    fault learn_granularity(statement which);
+    SQLRETURN widen_granularity(SQLHANDLE of) noexcept;
+    fault fetch(statement which);
+    bool finish_row(statement which) noexcept;
+    std::string info(SQLUSMALLINT what) const;
+    [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] statement_handle& prepared(statement which) noexcept
+    {
+        return statements_[static_cast<std::size_t>(which)];
+    }
+
+    std::shared_ptr<const configuration> config_;
+    std::shared_ptr<const statement_catalog> catalog_;
+    environment_handle environment_;  // one each: freeing a shared one blocks while another connection hangs in it
+    connection_handle connection_;
+    std::array<statement_handle, statement_count> statements_;
+    batch_statements batches_;
+    bool connected_ = false;
+    time_point deadline_ = time_point::max();
+    std::int64_t ttl_us_ = 0;
+    std::int64_t granularity_us_ = -1;  // what is lost of an expiry without fractions; -1: not known yet
+    SQLLEN rows_ = 0;
+    bool found_ = false;
+    bool warned_ = false;
+    parameter_block in_;
+    result_block out_;
+    report report_;
+    store_diagnostics refusal_;
+};
+
+inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
+{
+    report_ = driver_report(type, of, SQL_NULL_HANDLE, config_->secrets());
+    if (report_.kind != fault::starting && report_.kind != fault::conflict) {
+        report_.kind = fault::unavailable;
+        if (report_.details.advice.empty()) report_.details.advice = "check the connection string";
+    }
+    disconnect();
+    return report_.kind;
+}
+
+inline fault connection::connect()
+{
+    disconnect();
+    environment_ = environment_handle{SQL_NULL_HANDLE};
+    if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
+    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION,
+                    reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
+    connection_ = connection_handle{environment_.get()};
+    if (!connection_) return fail_connecting(SQL_HANDLE_ENV, environment_.get());
+    // Only helps a thread that was given up to end; drivers that refuse it are as good.
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT,
+                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
+    const std::string text = catalog_ ? config_->connection_string(catalog_->spec()) : config_->connection_string();
+    const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(text.c_str()), SQL_NTS, nullptr, 0, nullptr,
+                                              SQL_DRIVER_NOPROMPT);
+    if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
+    connected_ = true;
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT,
+                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_ON)), SQL_IS_UINTEGER);
+    return set_up();
+}
+
+inline fault connection::set_up()
+{
+    if (!catalog_) {
+        catalog_ = config_->catalog_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
+        // Now that the database is known, so is what its connection string lacks.
+        if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
+    }
+    granularity_us_ = catalog_->spec().in_process || observes() ? 0 : -1;
+    fault failed = fault::none;
+    for (const auto* statements : {&catalog_->spec().on_connect, &config_->options().on_connect})
+        for (const std::string& text : *statements)
+            if (failed == fault::none) failed = run_text(text);
+    if (failed == fault::none) return fault::none;
+    // A table that is missing here is not ours.
+    if (failed == fault::schema_missing) failed = report_.kind = fault::failure;
+    if (failed == fault::failure) report_.details.advice = advice::set_up;
+    disconnect();
+    return failed;
+}
+
+inline void connection::disconnect() noexcept
+{
+    for (statement_handle& each : statements_) each.reset();
+    batches_.reset();
+    if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
+    connection_.reset();
+    environment_.reset();
+}
+
+inline std::string connection::info(SQLUSMALLINT what) const
+{
+    std::array<char, 256> text{};
+    SQLSMALLINT length = 0;
+    ::SQLGetInfo(connection_.get(), what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
+    return text.data();
+}
+
+inline fault connection::run_text(const std::string& sql)
+{
+    forget_report();
+    const statement_handle once{connection_.get()};
+    if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
+    const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
+    return SQL_SUCCEEDED(done) || done == SQL_NO_DATA ? fault::none : fail(SQL_HANDLE_STMT, once.get());
+}
+
+inline fault connection::forget(statement which, fault kind, const char* advice)
+{
+    prepared(which).reset();
+    return fail(kind, advice);
+}
+
+// A statement that failed is prepared anew: the table may have been made, or changed, in the meantime.
+inline fault connection::forget(statement which, SQLSMALLINT type, SQLHANDLE of)
+{
+    const fault kind = fail(type, of);
+    prepared(which).reset();
+    return kind;
+}
+
+inline fault connection::prepare(statement which)
+{
+    statement_handle& handle = prepared(which);
+    handle = statement_handle{connection_.get()};
+    if (!handle) return fail(SQL_HANDLE_DBC, connection_.get());
+    const compiled_statement& compiled = (*catalog_)[which];
+    if (!SQL_SUCCEEDED(::SQLPrepare(handle.get(), odbc_text(compiled.sql.c_str()), SQL_NTS)))
+        return forget(which, SQL_HANDLE_STMT, handle.get());
+    SQLUSMALLINT number = 0;
+    for (const parameter each : compiled.parameters)
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, in_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
+    number = 0;
+    for (const column each : columns_of(which))
+        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
+    return fault::none;
+}
+
+// A column that keeps d digits of the second cuts off, or rounds, up to one unit of the last digit.
+inline SQLRETURN connection::widen_granularity(SQLHANDLE of) noexcept
+{
+    SQLSMALLINT ignored = 0, type = 0, digits = whole_second, nullable = 0;
+    SQLULEN size = 0;
+    std::array<SQLCHAR, 128> name{};
+    const SQLRETURN done = ::SQLDescribeCol(of, 1, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
+                                            &type, &size, &digits, &nullable);
+    if (!SQL_SUCCEEDED(done)) return done;
+    std::int64_t unit = 1'000'000;
+    for (SQLSMALLINT digit = 0; digit < digits && unit > 1; ++digit) unit /= 10;
+    granularity_us_ = std::max(granularity_us_, unit == 1 ? 0 : unit);
+    return done;
+}
+
+inline fault connection::learn_granularity(statement which)
+{
+    if (granularity_us_ >= 0 || (*catalog_)[which].parameters.empty()) return fault::none;
+    if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
+    if (!SQL_SUCCEEDED(widen_granularity(prepared(statement::probe).get())))
+        return forget(statement::probe, SQL_HANDLE_STMT, prepared(statement::probe).get());
+    prepared(statement::probe).reset();
+    return fault::none;
+}
+
+inline fault connection::prepare_and_execute(statement which)
+{
+    forget_report();
+    if (std::chrono::steady_clock::now() >= deadline_)
+        return fail(fault::timeout, "the time of the call ran out between two statements");
+    if (const fault failed = learn_granularity(which); failed != fault::none) return failed;
+    const bool ran_before = static_cast<bool>(prepared(which));
+    if (!ran_before)
+        if (const fault failed = prepare(which); failed != fault::none) return failed;
+    in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
+    in_.unit = std::max<std::int64_t>(granularity_us_, 1);
+    if (reads_back()) in_.write_digits();
+    rows_ = 0;
+    found_ = false;
+    const SQLRETURN done = ::SQLExecute(prepared(which).get());
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA)
+        return conflict_if_stale(ran_before, forget(which, SQL_HANDLE_STMT, prepared(which).get()));
+    warned_ = done == SQL_SUCCESS_WITH_INFO;
+    return fault::none;
+}
+
+inline fault connection::run(statement which)
+{
+    if (const fault failed = prepare_and_execute(which); failed != fault::none) return failed;
+    const SQLHANDLE handle = prepared(which).get();
+    if (columns_of(which).empty()) {
+        if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_)) || rows_ < 0) rows_ = -1;
+        if (rows_ < 0 && is_told_by_rows(which) && !observes()) return fail(fault::failure, advice::no_count);
+    } else if (const fault failed = fetch(which); failed != fault::none) {
+        return failed;
+    }
+    ::SQLFreeStmt(handle, SQL_CLOSE);
+    return fault::none;
+}
+
+template <class Each>
+fault connection::run_each(statement which, Each each)
+{
+    fault failed = prepare_and_execute(which);
+    while (failed == fault::none) {
+        failed = fetch(which);
+        if (failed != fault::none || !found_) break;
+        each(*this);
+    }
+    if (failed == fault::none) ::SQLFreeStmt(prepared(which).get(), SQL_CLOSE);
+    return failed;
+}
+
+inline fault connection::fetch(statement which)
+{
+    const SQLHANDLE handle = prepared(which).get();
+    out_.clear();
+    const SQLRETURN done = ::SQLFetch(handle);
+    found_ = SQL_SUCCEEDED(done);
+    if (!found_ && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, handle);
+    if (!found_) return fault::none;
+    if (!finish_row(which)) {
+        prepared(which).reset();
+        return fail(fault::failure, advice::no_integers);
+    }
+    SQLBIGINT& remaining = number_of(column::remaining);
+    if (remaining == result_block::untouched) return fault::none;
+    if (remaining == dialect::remaining_is_no_time) {
+        remaining = 0;
+        return forget(which, fault::failure, advice::expiry_is_text);
+    }
+    remaining = std::clamp<SQLBIGINT>(remaining, -longest_remaining_us, longest_remaining_us);
+    return fault::none;
+}
+
+// To be asked of a table that is there, before its first use.
+inline fault connection::check_expiry_column()
+{
+    if (!catalog_->spec().numeric_expiry) return fault::none;
+    if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
+    SQLLEN type = SQL_UNKNOWN_TYPE;
+    const SQLHANDLE handle = prepared(statement::probe).get();
+    if (!SQL_SUCCEEDED(::SQLColAttribute(handle, 1, SQL_DESC_CONCISE_TYPE, nullptr, 0, nullptr, &type)))
+        return forget(statement::probe, SQL_HANDLE_STMT, handle);
+    for (const SQLLEN text : {SQL_CHAR, SQL_VARCHAR, SQL_LONGVARCHAR, SQL_WCHAR, SQL_WVARCHAR, SQL_WLONGVARCHAR})
+        if (type == text) return forget(statement::probe, fault::failure, advice::expiry_is_text);
+    return fault::none;
+}
+
+// NULLs to 0, and what an observed row comes to. False: the driver has left out a number.
+inline bool connection::finish_row(statement which) noexcept
+{
+    const auto number = [this](column of) -> SQLBIGINT& { return number_of(of); };
+    for (const column each : columns_of(which)) {
+        if (each == column::owner || each == column::name) continue;
+        if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));
+        if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number(each) = 0;
+        if (number(each) == result_block::untouched) return false;
+    }
+    if (which == statement::observe) {
+        number(column::live) = number(column::remaining) > 0;
+        const std::string_view owner = text(column::owner);
+        number(column::whose) = owner == in_.owner.view() ? owner_is_us : owner.empty() ? owner_is_nobody : 0;
+    }
+    return true;
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

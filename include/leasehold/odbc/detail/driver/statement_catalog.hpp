@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_STATEMENT_CATALOG_HPP
+#define LEASEHOLD_ODBC_DETAIL_DRIVER_STATEMENT_CATALOG_HPP
+
+#include <leasehold/odbc/detail/driver/identifier.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
+#include <leasehold/odbc/odbc_options.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// SQL as ODBC wants it: question marks, and what to bind to them.
+struct compiled_statement {
+    std::string sql;
+    std::vector<parameter> parameters;
+};
+
+// What a store has learnt about fences on its database.
+enum class fence_kind : std::uint8_t { unknown, lock, write };
+
+// See dialect::fence_sql.
+struct compiled_fence {
+    compiled_statement possible;
+    compiled_statement transaction;
+    compiled_statement cluster;
+    compiled_statement lock;
+    compiled_statement write;
+    compiled_statement written;
+    compiled_statement write_back;
+    mutable std::atomic<fence_kind> kind{fence_kind::unknown};
+};
+
+// See dialect::batch_sql.
+struct compiled_batches {
+    static constexpr std::size_t count = 4;
+    static constexpr std::size_t few = 16;
+
+    std::array<compiled_statement, count> statements;  // renewals of many and of few, releases of many and of few
+    std::size_t most = 0;
+    bool arrays = false;  // and so room for any number
+
+    [[nodiscard]] bool available() const noexcept { return most > 1; }
+    [[nodiscard]] std::size_t which(bool renewals, std::size_t terms) const noexcept
+    {
+        return (renewals ? std::size_t{0} : std::size_t{2}) + (!arrays && terms <= few ? 1 : 0);
+    }
+    // Places in its lists.
+    [[nodiscard]] std::size_t room(std::size_t which) const noexcept { return which % 2 == 0 ? most : std::min(few, most); }
+};
+
+// A dialect's SQL for one table, ready to be prepared. Made once per store; never changed afterwards.
+class statement_catalog {
+public:
+    statement_catalog(dialect::spec described, const odbc_options& options) : spec_{std::move(described)}
+    {
+        const dialect::spec& d = spec_;
+        const dialect::session_lock_sql& l = d.locks;
+        const dialect::purge_sql& p = d.purge;
+        const auto add = [&](statement which, const std::string& text) { statements_[static_cast<std::size_t>(which)] = compile(text, options); };
+        add(statement::probe, d.probe);
+        add(statement::grant, d.grant);
+        add(statement::read, d.read);
+        add(statement::observe, d.observe);
+        add(statement::insert, d.insert);
+        add(statement::take, d.take);
+        add(statement::renew, d.renew);
+        add(statement::release, d.release);
+        add(statement::inspect, d.inspect);
+        add(statement::list, d.list);
+        add(statement::force_release, d.force_release);
+        add(statement::lock, l.lock);
+        add(statement::try_lock, l.try_lock);
+        add(statement::unlock, l.unlock);
+        add(statement::backend, l.backend);
+        add(statement::end_wait, l.end_wait);
+        add(statement::floor, p.floor);
+        add(statement::add_floor, p.add_floor);
+        add(statement::raise_floor, p.raise_floor);
+        add(statement::look, p.look);
+        add(statement::remove, p.remove);
+        for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
+        fence_.possible = compile(d.fence.possible, options);
+        fence_.cluster = compile(d.fence.cluster, options);
+        fence_.lock = compile(d.fence.lock, options);
+        fence_.write = compile(d.fence.write, options);
+        fence_.written = compile(d.fence.written, options);
+        fence_.write_back = compile(d.fence.write_back, options);
+        fence_.transaction = compile(d.fence.transaction, options);
+        compile_batches(options);
+    }
+
+    [[nodiscard]] const dialect::spec& spec() const noexcept { return spec_; }
+    [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept
+    {
+        return statements_[static_cast<std::size_t>(which)];
+    }
+    [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
+    [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
+    [[nodiscard]] const compiled_batches& batches() const noexcept { return batches_; }
+
+private:
+    static void replace_all(std::string& text, std::string_view what, std::string_view with)
+    {
+        for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+            text.replace(at, what.size(), with);
+    }
+
+    void compile_batches(const odbc_options& options)
+    {
+        const dialect::batch_sql& b = spec_.batches;
+        if (!b.available()) return;
+        batches_.most = b.most;
+        batches_.arrays = b.renew.find(":all_names") != std::string::npos;
+        for (std::size_t i = 0; i < compiled_batches::count; ++i)
+            batches_.statements[i] = compile(with_lists(i < 2 ? b.renew : b.release, batches_.room(i)), options);
+    }
+
+    static std::string with_lists(std::string text, std::size_t terms)
+    {
+        for (const std::string_view each : {":each_name", ":each_term"}) {
+            std::string list{each};
+            for (std::size_t i = 1; i < terms; ++i) list.append(", ").append(each);
+            replace_all(text, each, list);
+        }
+        return text;
+    }
+
+    compiled_statement compile(std::string text, const odbc_options& options) const
+    {
+        const char quote = spec_.quote;
+        for (const auto& [marker, fragment] : spec_.fragments) replace_all(text, marker, fragment);
+        replace_all(text, "{table}", quoted_identifier(options.table, quote));
+        replace_all(text, "{name}", quoted_identifier(options.columns.name, quote));
+        replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
+        replace_all(text, "{token}", quoted_identifier(options.columns.token, quote));
+        replace_all(text, "{version}", quoted_identifier(options.columns.version, quote));
+        replace_all(text, "{ttl}", quoted_identifier(options.columns.ttl, quote));
+        replace_all(text, "{expires_at}", quoted_identifier(options.columns.expires_at, quote));
+        return with_question_marks(text);
+    }
+
+    static compiled_statement with_question_marks(std::string_view text)
+    {
+        constexpr std::array<std::pair<std::string_view, parameter>, 15> markers{{{":name", parameter::name},
+                                                                                 {":owner", parameter::owner},
+                                                                                 {":token", parameter::token},
+                                                                                 {":version", parameter::version},
+                                                                                 {":seen", parameter::seen},
+                                                                                 {":us", parameter::us},
+                                                                                 {":unit", parameter::unit},
+                                                                                 {":upper", parameter::upper},
+                                                                                 {":lock_number", parameter::lock_number},
+                                                                                 {":lock_name", parameter::lock_name},
+                                                                                 {":all_names", parameter::all_names},
+                                                                                 {":all_owners", parameter::all_owners},
+                                                                                 {":all_tokens", parameter::all_tokens},
+                                                                                 {":each_name", parameter::each_name},
+                                                                                 {":each_term", parameter::each_term}}};
+        compiled_statement result;
+        while (!text.empty()) {
+            const auto found = std::find_if(markers.begin(), markers.end(),
+                                            [text](const auto& each) { return text.starts_with(each.first); });
+            if (found != markers.end()) {
+                result.sql += '?';
+                result.parameters.push_back(found->second);
+                text.remove_prefix(found->first.size());
+            } else {
+                result.sql += text.front();
+                text.remove_prefix(1);
+            }
+        }
+        return result;
+    }
+
+    dialect::spec spec_;
+    std::array<compiled_statement, statement_count> statements_;
+    std::vector<std::string> schema_;
+    compiled_fence fence_;
+    compiled_batches batches_;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

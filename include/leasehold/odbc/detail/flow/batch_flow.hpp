@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_BATCH_FLOW_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_BATCH_FLOW_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+using item_number = std::uint32_t;
+
+// Terms of distinct names, and what has become of them. Copies all it is told, for a caller may leave before the driver does.
+class batch {
+public:
+    explicit batch(std::size_t most) : answers_(most) { items_.reserve(most); }
+
+    void add(std::string_view name, std::string_view owner, std::int64_t token)
+    {
+        items_.push_back({text_.size(), name.size(), owner.size(), token});
+        text_.append(name).append(owner);
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+    [[nodiscard]] std::string_view name(item_number i) const { return text_of(items_[i].at, items_[i].name); }
+    [[nodiscard]] std::string_view owner(item_number i) const { return text_of(items_[i].at + items_[i].name, items_[i].owner); }
+    [[nodiscard]] std::int64_t token(item_number i) const { return items_[i].token; }
+
+    // Of each, as soon as it is known: also for a caller that has given up waiting for the rest. From any thread.
+    [[nodiscard]] batch_answer answer(item_number i) const noexcept { return answers_[i].load(std::memory_order_relaxed); }
+    void set_answer(item_number i, bool yes) noexcept
+    {
+        answers_[i].store(yes ? batch_answer::yes : batch_answer::no, std::memory_order_relaxed);
+    }
+
+private:
+    struct item {
+        std::size_t at, name, owner;
+        std::int64_t token;
+    };
+
+    std::string_view text_of(std::size_t at, std::size_t size) const { return std::string_view{text_}.substr(at, size); }
+
+    std::vector<item> items_;
+    std::string text_;
+    std::vector<std::atomic<batch_answer>> answers_;
+};
+
+// Which items can go into one statement: of one time (a ttl), at most `most`, and no name twice, so that each row counted is
+// one item. In the order of their names, as everybody who locks many rows should take them.
+template <class Item, class Time>
+std::vector<std::vector<item_number>> batch_groups(std::span<const Item> items, std::span<const item_number> which, Time time,
+                                                   std::size_t most)
+{
+    std::vector<item_number> order{which.begin(), which.end()};
+    const auto time_of = [&](item_number i) { return std::invoke(time, items[i]); };
+    std::ranges::sort(order, [&](item_number a, item_number b) {
+        if (time_of(a) != time_of(b)) return time_of(a) < time_of(b);
+        const int names = items[a].name.compare(items[b].name);
+        return names != 0 ? names < 0 : a < b;
+    });
+    std::vector<std::vector<item_number>> groups;
+    while (!order.empty()) {
+        std::vector<item_number> again;  // names that this round has already
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            const bool same_time = i != 0 && time_of(order[i]) == time_of(order[i - 1]);
+            if (same_time && items[order[i]].name == items[order[i - 1]].name) {
+                again.push_back(order[i]);
+                continue;
+            }
+            if (i == 0 || !same_time || groups.back().size() >= most) groups.emplace_back();
+            groups.back().push_back(order[i]);
+        }
+        order = std::move(again);
+    }
+    return groups;
+}
+
+// The protocol for many terms at once: as in flow.hpp, no ODBC and no SQL. `Database` has batches(), run_batch(),
+// begin_transaction(), end_transaction(), rows() and give_up_batches(), as `connection` has.
+
+enum class batch_kind : std::uint8_t { renewals, releases };
+
+// Into how many parts a batch falls whose statement did not answer for all.
+inline constexpr std::size_t parts_of_batch = 16;
+
+// A row that is counted is a term that was renewed; so if all are counted, that is the answer to each. Otherwise it isn't known
+// whose was not, and nothing is lost by renewing some again.
+template <class Database>
+fault renew_at_once(Database& db, const batch& of, std::span<const item_number> items, bool& all)
+{
+    const fault failed = db.run_batch(batch_kind::renewals, of, items);
+    all = failed == fault::none && db.rows() == static_cast<std::int64_t>(items.size());
+    return failed;
+}
+
+// All or none, since one that is released twice would be called lost the second time.
+template <class Database>
+fault release_at_once(Database& db, const batch& of, std::span<const item_number> items, bool& all)
+{
+    all = false;
+    if (const fault failed = db.begin_transaction(); failed != fault::none) return failed;
+    const fault failed = db.run_batch(batch_kind::releases, of, items);
+    const bool counted = failed == fault::none && db.rows() == static_cast<std::int64_t>(items.size());
+    const fault ended = db.end_transaction(counted);
+    all = counted && ended == fault::none;
+    return failed != fault::none ? failed : ended;
+}
+
+// What is locked by somebody else does not keep the rest from being asked for.
+template <class Single>
+fault one_by_one(batch& of, std::span<const item_number> items, Single& single)
+{
+    fault left = fault::none;
+    for (const item_number i : items) {
+        bool yes = false;
+        const fault failed = single(of.name(i), of.owner(i), of.token(i), yes);
+        if (failed == fault::none)
+            of.set_answer(i, yes);
+        else if (failed == fault::lock_timeout)
+            left = failed;
+        else
+            return failed;
+    }
+    return left;
+}
+
+// One statement for all of these; without an answer to each it is for the parts to find out. What is wrong with one of them, a
+// lock perhaps, comes to light last, when the others have their answers.
+template <class Database, class Single>
+fault together(Database& db, batch_kind kind, batch& of, std::span<const item_number> items, Single& single)
+{
+    fault left = fault::none;
+    for (std::deque<std::span<const item_number>> parts{items}; !parts.empty();) {
+        const auto part = parts.front();
+        parts.pop_front();
+        bool all = false;
+        const bool alone = part.size() < 2 || !db.batches();
+        fault failed = alone                          ? one_by_one(of, part, single)
+                       : kind == batch_kind::renewals ? renew_at_once(db, of, part, all)
+                                                      : release_at_once(db, of, part, all);
+        if (failed == fault::failure && !alone) {  // perhaps of this statement only
+            failed = one_by_one(of, part, single);
+            if (failed == fault::none) db.give_up_batches();
+        } else if (all) {
+            for (const item_number i : part) of.set_answer(i, true);
+        } else if (!alone && (failed == fault::none || failed == fault::lock_timeout)) {
+            const std::size_t size = (part.size() + parts_of_batch - 1) / parts_of_batch;
+            for (std::size_t at = 0; at < part.size(); at += size)
+                parts.push_back(part.subspan(at, std::min(size, part.size() - at)));
+            failed = fault::none;
+        }
+        if (failed == fault::lock_timeout)
+            left = failed;
+        else if (failed != fault::none)
+            return failed;
+    }
+    return left;
+}
+
+// Goes on where an earlier try ended. `single(name, owner, token, yes)` does the same to one.
+template <class Database, class Single>
+fault batch_flow(Database& db, batch_kind kind, batch& of, Single single)
+{
+    std::vector<item_number> open;
+    for (item_number i = 0; i < of.size(); ++i)
+        if (of.answer(i) == batch_answer::unknown) open.push_back(i);
+    return open.empty() ? fault::none : together(db, kind, of, open, single);
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

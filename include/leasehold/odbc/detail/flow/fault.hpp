@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_FAULT_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_FAULT_HPP
+
+#include <leasehold/error.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <cstdint>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// What went wrong with a statement or a connection, as far as the store acts differently on it.
+enum class fault : std::uint8_t {
+    none,
+    conflict,         // serialization, deadlock, SQLite's busy: worth another try
+    lock_timeout,     // another transaction kept the row locked
+    duplicate_key,    // somebody else inserted the row
+    connection_lost,  // worth a new connection; what the statement did is unknown
+    starting,         // the server is there and will accept connections soon
+    unavailable,      // can't connect
+    read_only,        // it refuses to write; a new connection may lead to a server that doesn't
+    timeout,          // no answer in time; what the statement did is unknown
+    schema_missing,
+    failure  // anything else
+};
+
+// What a call of the store came to, if it failed.
+struct failure {
+    fault kind = fault::none;
+    store_diagnostics details{};
+
+    explicit operator bool() const noexcept { return kind != fault::none; }
+};
+
+constexpr errc errc_of(fault kind) noexcept
+{
+    switch (kind) {
+    case fault::conflict:
+    case fault::lock_timeout: return errc::store_conflict;
+    case fault::connection_lost:
+    case fault::starting:
+    case fault::unavailable: return errc::store_unavailable;
+    case fault::timeout: return errc::store_timeout;
+    case fault::schema_missing: return errc::schema_missing;
+    default: return errc::store_failure;
+    }
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

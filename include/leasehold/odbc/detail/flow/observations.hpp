@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_OBSERVATIONS_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_OBSERVATIONS_HPP
+
+#include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <mutex>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// Most names that a store watches at a time, those it holds itself among them.
+inline constexpr std::size_t max_observations = 65'536;
+
+// A row as it was seen. Its version is another one after every write, drawn at random, and so never comes back.
+struct observed_row {
+    std::int64_t token = 0;
+    std::int64_t version = 0;
+    duration ttl{};
+
+    friend bool operator==(const observed_row&, const observed_row&) = default;
+};
+
+// Since when this store has seen each name's row as it is now, on its own monotonic clock. Thread-safe.
+class observations {
+public:
+    explicit observations(std::size_t most = max_observations) : most_{most} {}
+
+    // The clock they are counted on.
+    static time_point now() noexcept { return steady_clock{}.now(); }
+
+    // One that no row is likely to have had.
+    static std::int64_t new_version()
+    {
+        std::random_device source;
+        return std::uniform_int_distribution<std::int64_t>{1, std::int64_t{1} << 62U}(source);
+    }
+
+    // How long the row must stay as it is until its term is over; 0: it has been so for its whole ttl. `now` is when the
+    // answer that shows the row had come: whatever wrote it was sent before that.
+    duration left_of(std::string_view name, const observed_row& row, time_point now)
+    {
+        if (row.ttl <= duration::zero()) return duration::zero();
+        const std::lock_guard lock{mutex_};
+        const auto found = by_name_.find(name);
+        if (found == by_name_.end()) {
+            note(name, row, now);
+            return row.ttl;
+        }
+        entry& seen = *found->second;
+        in_use_.splice(in_use_.begin(), in_use_, found->second);
+        seen.last_look = now;
+        if (seen.row != row) {
+            seen.row = row;
+            seen.since = now;
+        }
+        const duration been_so = now - seen.since;
+        return been_so >= row.ttl ? duration::zero() : row.ttl - been_so;
+    }
+
+    // This store has renewed the term, or closed it, with that version; `now` is when that was confirmed. What it has written
+    // is what the next look shows, unless somebody else has written too, and then that look begins anew.
+    void renewed(std::string_view name, std::int64_t token, std::int64_t version, duration ttl, time_point now)
+    {
+        const std::lock_guard lock{mutex_};
+        if (entry* seen = written(name, token, version, now)) seen->row.ttl = std::max(seen->row.ttl, ttl);
+    }
+    void closed(std::string_view name, std::int64_t token, std::int64_t version, duration ttl, time_point now)
+    {
+        const std::lock_guard lock{mutex_};
+        if (entry* seen = written(name, token, version, now)) seen->row.ttl = ttl;
+    }
+
+    // Whether the term, as this store saw or wrote it last, has had its time. False where it isn't known.
+    [[nodiscard]] bool has_run_out(std::string_view name, std::int64_t token, time_point now) const
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = by_name_.find(name);
+        if (found == by_name_.end()) return false;
+        const entry& seen = *found->second;
+        return seen.row.token == token && now - seen.since >= seen.row.ttl;
+    }
+
+    [[nodiscard]] std::size_t size() const
+    {
+        const std::lock_guard lock{mutex_};
+        return by_name_.size();
+    }
+
+private:
+    struct entry {
+        std::string name;
+        observed_row row;
+        time_point since;
+        time_point last_look;
+    };
+
+    entry* written(std::string_view name, std::int64_t token, std::int64_t version, time_point now)
+    {
+        const auto found = by_name_.find(name);
+        if (found == by_name_.end() || found->second->row.token != token) return nullptr;
+        found->second->row.version = version;
+        found->second->since = found->second->last_look = now;
+        return &*found->second;
+    }
+
+    // When there is no room, for a name that nobody has asked about for longer than its ttl; else it isn't noted and will be
+    // looked at for the first time again: those that are noted come to their end, which makes room.
+    void note(std::string_view name, const observed_row& row, time_point now)
+    {
+        if (by_name_.size() >= most_) {
+            if (in_use_.empty()) return;
+            const entry& oldest = in_use_.back();
+            if (now - oldest.last_look <= oldest.row.ttl) return;
+            by_name_.erase(oldest.name);
+            in_use_.pop_back();
+        }
+        in_use_.push_front({std::string{name}, row, now, now});
+        try_to_index(in_use_.begin());
+    }
+
+    void try_to_index(std::list<entry>::iterator added)
+    {
+        struct undo {
+            std::list<entry>* from;
+            std::list<entry>::iterator what;
+            ~undo()
+            {
+                if (from) from->erase(what);
+            }
+        } unless_done{&in_use_, added};
+        by_name_.emplace(std::string_view{added->name}, added);
+        unless_done.from = nullptr;
+    }
+
+    const std::size_t most_;
+    mutable std::mutex mutex_;
+    std::list<entry> in_use_;  // those looked at last first
+    std::unordered_map<std::string_view, std::list<entry>::iterator> by_name_;  // its keys are the entries' names
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

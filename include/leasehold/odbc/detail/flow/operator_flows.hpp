@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_OPERATOR_FLOWS_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_OPERATOR_FLOWS_HPP
+
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/driver/errors.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// Where the range of the names ends that begin with `prefix`: the greatest text of them that fits.
+inline std::string last_with_prefix(std::string_view prefix)
+{
+    constexpr std::string_view last_character = "\xF4\x8F\xBF\xBF";
+    std::string last{prefix};
+    while (last.size() + last_character.size() <= max_name_bytes) last += last_character;
+    return last;
+}
+
+// The record of that name in the row that was shown last.
+inline lease_record record_shown(const connection& db, std::string_view name)
+{
+    const std::chrono::microseconds remaining{std::max<std::int64_t>(1, db.number(column::remaining))};
+    return {std::string{name}, std::string{db.text(column::owner)}, fencing_token{db.number(column::token)}, remaining};
+}
+
+// What a foreign collation lets through besides is dropped here, and the order of bytes made.
+inline fault list_flow(connection& db, std::string_view prefix, std::vector<lease_record>& records)
+{
+    db.set_upper(last_with_prefix(prefix));
+    records.clear();
+    const fault failed = db.run_each(statement::list, [&](const connection& row) {
+        if (row.text(column::name).starts_with(prefix)) records.push_back(record_shown(row, row.text(column::name)));
+    });
+    std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return failed;
+}
+
+// One try at having the table. Looks first, so that a user without the right to create can call it; and looks again after
+// a failure, since of many that create at once some fail (PostgreSQL's "if not exists" too), and that is fine.
+inline fault schema_flow(connection& db)
+{
+    const fault missing = db.run(statement::probe);
+    if (missing != fault::schema_missing) return missing == fault::none ? db.check_expiry_column() : missing;
+    fault failed = fault::none;
+    for (const std::string& text : db.sql()->schema())
+        if (failed == fault::none) failed = db.run_text(text);
+    if (failed == fault::connection_lost) return failed;
+    const report why = db.last_report();
+    const fault still_missing = db.run(statement::probe);
+    if (still_missing == fault::none || failed == fault::none) return still_missing;
+    db.set_last_report(why);
+    return failed == fault::duplicate_key ? fault::conflict : failed;
+}
+
+// The protocol of a purge: as in flow.hpp, no ODBC and no SQL. `Database` has text() and set_upper() besides.
+
+// What a step of a purge came to.
+struct purge_step {
+    std::int64_t removed = 0;
+    std::string last{};  // the name after which the next step begins; empty: there is none
+};
+
+// No new name may get a token that a name has had which is about to go. `above`: the first one that none of them has had.
+template <class Database>
+fault raise_floor(Database& db, std::int64_t above)
+{
+    for (int look = 0; look < max_looks; ++look) {
+        if (const fault failed = db.run(statement::floor); failed != fault::none) return failed;
+        const bool there = db.found();
+        if (there && db.number(column::token) >= above) return fault::none;
+        db.set_token(above);
+        const fault failed = db.run(there ? statement::raise_floor : statement::add_floor);
+        if (failed != fault::none && failed != fault::duplicate_key) return failed;
+        if (there && db.rows() > 0) return fault::none;
+    }
+    return fault::conflict;
+}
+
+// One step. What is counted as unused here is judged again by the statement that removes it, after the floor was raised:
+// what has been used since has a greater token or a later time.
+template <class Database>
+fault purge_flow(Database& db, purge_step& step)
+{
+    step = {};
+    if (const fault failed = db.run(statement::look); failed != fault::none) return failed;
+    const std::int64_t looked_at = db.found() ? db.number(column::count) : 0;
+    const std::int64_t above = db.number(column::token);
+    if (looked_at == 0) return fault::none;
+    std::string last{db.text(column::name)};
+    if (above > 0) {
+        if (const fault failed = raise_floor(db, above); failed != fault::none) return failed;
+        db.set_token(above);
+        db.set_upper(last);
+        const fault failed = db.run(statement::remove);
+        // One of them is locked, by a fence perhaps, which must keep its row: these are for the next purge.
+        if (failed != fault::none && failed != fault::lock_timeout) return failed;
+        if (failed == fault::none) step.removed = db.rows();
+    }
+    if (looked_at >= static_cast<std::int64_t>(dialect::purge_sql::rows_per_step)) step.last = std::move(last);
+    return fault::none;
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_STATEMENT_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_STATEMENT_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// The statements a connection keeps prepared. What each does is at dialect::spec.
+enum class statement : std::uint8_t {
+    probe,
+    grant,
+    read,
+    observe,
+    insert,
+    take,
+    renew,
+    release,
+    inspect,
+    list,
+    force_release,
+    lock,
+    try_lock,
+    unlock,
+    backend,
+    end_wait,
+    floor,
+    add_floor,
+    raise_floor,
+    look,
+    remove
+};
+inline constexpr std::size_t statement_count = 22;
+
+enum class parameter : std::uint8_t {
+    name,
+    owner,
+    token,
+    version,
+    seen,
+    us,
+    unit,
+    upper,
+    lock_number,
+    lock_name,
+    all_names,  // this one and those below: see dialect::batch_sql
+    all_owners,
+    all_tokens,
+    each_name,
+    each_term
+};
+
+enum class column : std::uint8_t {
+    count,
+    granted,
+    fresh,
+    token,
+    whose,
+    live,
+    released,
+    remaining,
+    locked,
+    version,
+    owner,
+    name
+};
+
+// Values of column::whose; 0: another's.
+inline constexpr std::int64_t owner_is_us = 1;
+inline constexpr std::int64_t owner_is_nobody = 2;
+
+namespace columns {
+
+inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
+inline constexpr std::array lock{column::locked};
+inline constexpr std::array backend{column::token};
+inline constexpr std::array floor{column::token};
+inline constexpr std::array look{column::count, column::token, column::name};
+inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
+inline constexpr std::array observe{column::token, column::version, column::remaining, column::owner, column::name};
+inline constexpr std::array inspect{column::token, column::remaining, column::owner};
+inline constexpr std::array list{column::token, column::remaining, column::owner, column::name};
+
+}  // namespace columns
+
+// The result columns of a statement, in order.
+constexpr std::span<const column> columns_of(statement which) noexcept
+{
+    switch (which) {
+    case statement::grant: return columns::grant;
+    case statement::read: return columns::read;
+    case statement::observe: return columns::observe;
+    case statement::inspect: return columns::inspect;
+    case statement::lock:
+    case statement::try_lock: return columns::lock;
+    case statement::backend: return columns::backend;
+    case statement::floor: return columns::floor;
+    case statement::look: return columns::look;
+    case statement::list: return columns::list;
+    default: return {};
+    }
+}
+
+// Whether what it came to is told by the number of rows it has changed.
+constexpr bool is_told_by_rows(statement which) noexcept
+{
+    switch (which) {
+    case statement::insert:
+    case statement::take:
+    case statement::renew:
+    case statement::release:
+    case statement::force_release: return true;
+    default: return false;
+    }
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

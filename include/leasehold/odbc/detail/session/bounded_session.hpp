@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_SESSION_BOUNDED_SESSION_HPP
+#define LEASEHOLD_ODBC_DETAIL_SESSION_BOUNDED_SESSION_HPP
+
+#include <leasehold/detail/thread_without_signals.hpp>
+#include <leasehold/odbc/detail/session/session.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// How long to look again and again for what another thread is about to do, before going to sleep for it: to be woken takes 20
+// to 60 us where the processor has gone to sleep as well, which is as long as the statement itself. Where looking has been in
+// vain it is tried ever more seldom. Not thread-safe.
+class adaptive_spin {
+public:
+    static constexpr std::chrono::microseconds for_an_answer{500};
+    // What a caller does between two calls takes longer, or hardly any time.
+    static constexpr std::chrono::microseconds for_the_next_call{50};
+    // Longer than this between two looks: somebody else wanted the processor.
+    static constexpr std::chrono::microseconds undisturbed{300};
+    // Waits looked at out of how many, once it has been in vain again and again.
+    static constexpr unsigned most_seldom = 64;
+
+    explicit adaptive_spin(std::chrono::microseconds longest = for_an_answer) noexcept : longest_{longest} {}
+
+    // For how long, now.
+    [[nodiscard]] std::chrono::microseconds next() noexcept
+    {
+        if (++skipped_ < every_) return std::chrono::microseconds::zero();
+        skipped_ = 0;
+        return longest_;
+    }
+
+    void hit() noexcept { every_ = 1; }
+    void miss() noexcept { every_ = std::min(every_ * 2, most_seldom); }
+
+private:
+    std::chrono::microseconds longest_;
+    unsigned every_ = 1;
+    unsigned skipped_ = 0;
+};
+
+// A session whose calls end on time, because a thread of its own is in the driver while the caller waits: no ODBC attribute
+// and no SQLCancel makes a call to a frozen server return. A caller that gives up leaves the session and its thread behind;
+// they free themselves when the driver comes back, if ever. Where the database is in this process there is no thread.
+class bounded_session : public std::enable_shared_from_this<bounded_session> {
+public:
+    using time_point = session::time_point;
+    // Called on the session's thread when it comes back after it was given up.
+    using abandoned_return_handler = std::function<void(bounded_session&)>;
+
+    // `dedicated`: not one of the pool's.
+    bounded_session(std::shared_ptr<const configuration> config, bool runs_inline, abandoned_return_handler on_abandoned_return, bool dedicated = false)
+        : inner_{std::move(config)}, runs_inline_{runs_inline}, dedicated_{dedicated}, on_abandoned_return_{std::move(on_abandoned_return)}
+    {
+    }
+
+    // The one that works; to be touched only between take and give-back, or by the abandoned_return_handler.
+    [[nodiscard]] session& inner() noexcept { return inner_; }
+
+    // Carries out what inner() was prepared for. False: not done by the deadline; then call give_up(). Throws
+    // std::system_error if there is no thread to be had.
+    bool run(time_point deadline)
+    {
+        if (runs_inline_) {
+            inner_.perform();
+            return true;
+        }
+        std::unique_lock lock{mutex_};
+        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
+        state_ = state::queued;
+        lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
+        to_thread_.notify_one();
+        if (comes_soon(for_answer_, [this] { return state_ == state::done; })) {
+            state_ = state::idle;
+            return true;
+        }
+        lock.lock();
+        if (!to_caller_.wait_until(lock, deadline, [this] { return state_ == state::done; })) return false;
+        state_ = state::idle;
+        return true;
+    }
+
+    // Begins to carry it out; `done` is called on the session's thread, which is then free for the next call. Not called if
+    // the session is given up before. Throws like run().
+    void start(std::function<void()> done)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
+        done_ = std::move(done);
+        state_ = state::queued;
+        to_thread_.notify_one();
+    }
+
+    // Lets an idle session end by itself. False: it was given up before, and does so anyhow.
+    bool leave()
+    {
+        const std::lock_guard lock{mutex_};
+        if (state_ == state::given_up || state_ == state::stopped) return false;
+        state_ = state::stopping;
+        to_thread_.notify_one();
+        if (thread_.joinable()) thread_.detach();
+        return true;
+    }
+
+    // For calls that nobody waits for.
+    [[nodiscard]] duration call_timeout() const noexcept { return inner_.call_timeout(); }
+
+    // Leaves the session to its thread. False: it has just come back after all.
+    bool give_up()
+    {
+        const std::lock_guard lock{mutex_};
+        if (state_ == state::done) {
+            state_ = state::idle;
+            return false;
+        }
+        state_ = state::given_up;
+        done_ = nullptr;
+        to_thread_.notify_one();
+        thread_.detach();
+        return true;
+    }
+
+    // Once the database turned out to be in this process: no thread from now on. The connection stays.
+    void become_direct_if_in_process()
+    {
+        if (runs_inline_ || !inner_.runs_in_process()) return;
+        runs_inline_ = true;
+        ask_to_stop();
+        thread_.join();
+    }
+
+    [[nodiscard]] bool runs_inline() const noexcept { return runs_inline_; }
+    [[nodiscard]] bool dedicated() const noexcept { return dedicated_; }
+
+    // The pool's count of uses when this one was taken and given back last; guarded by the pool's mutex.
+    [[nodiscard]] std::uint64_t last_use() const noexcept { return last_use_; }
+    [[nodiscard]] std::uint64_t last_return() const noexcept { return last_return_; }
+    void set_last_use(std::uint64_t count) noexcept { last_use_ = count; }
+    void set_last_return(std::uint64_t count) noexcept { last_return_ = count; }
+
+    // To be called on an idle session, followed by wait_stopped().
+    void ask_to_stop()
+    {
+        const std::lock_guard lock{mutex_};
+        state_ = state::stopping;
+        to_thread_.notify_one();
+    }
+
+    // Waits for the thread to disconnect and end, but not beyond the deadline.
+    void wait_stopped(time_point deadline)
+    {
+        if (!thread_.joinable()) return;
+        std::unique_lock lock{mutex_};
+        const bool stopped = to_caller_.wait_until(lock, deadline, [this] { return state_ == state::stopped; });
+        lock.unlock();
+        if (stopped)
+            thread_.join();
+        else
+            thread_.detach();
+    }
+
+private:
+    enum class state : std::uint8_t { idle, queued, working, done, given_up, stopping, stopped };
+
+    // Looks for a while whether it comes true, giving way to whoever else wants the processor.
+    template <class Condition>
+    static bool comes_soon(adaptive_spin& spin, Condition condition)
+    {
+        const auto patience = spin.next();
+        if (patience == patience.zero()) return false;
+        auto now = std::chrono::steady_clock::now();
+        const auto until = now + patience;
+        while (!condition()) {
+            const auto before = std::exchange(now, std::chrono::steady_clock::now());
+            // Whoever sleeps is preferred to whoever gives way: where processors are wanted, sleeping is quicker.
+            if (now >= until || now - before > adaptive_spin::undisturbed) {
+                spin.miss();
+                return false;
+            }
+            std::this_thread::yield();
+        }
+        spin.hit();
+        return true;
+    }
+
+    [[nodiscard]] bool has_nothing_to_do() const noexcept { return state_ == state::done || state_ == state::idle; }
+
+    void serve()
+    {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            to_thread_.wait(
+                lock, [this] { return state_ == state::queued || state_ == state::given_up || state_ == state::stopping; });
+            if (state_ != state::queued) break;
+            state_ = state::working;
+            lock.unlock();
+            inner_.perform();
+            lock.lock();
+            if (state_ == state::given_up) break;
+            state_ = state::done;
+            auto done = std::exchange(done_, nullptr);
+            lock.unlock();
+            if (done)
+                done();
+            else
+                to_caller_.notify_one();
+            done = nullptr;
+            comes_soon(for_next_, [this] { return !has_nothing_to_do(); });  // a release often follows its grant at once
+            lock.lock();
+        }
+        const bool given_up = state_ == state::given_up;
+        const bool keep_connection = runs_inline_;
+        lock.unlock();
+        if (given_up) on_abandoned_return_(*this);
+        if (!keep_connection) inner_.disconnect();
+        lock.lock();
+        state_ = state::stopped;
+        to_caller_.notify_one();
+    }
+
+    session inner_;
+    bool runs_inline_;
+    bool dedicated_;
+    std::uint64_t last_use_ = 0;
+    std::uint64_t last_return_ = 0;
+    abandoned_return_handler on_abandoned_return_;
+    std::function<void()> done_;
+    std::mutex mutex_;
+    std::condition_variable to_thread_, to_caller_;
+    std::atomic<state> state_{state::idle};  // changed under the mutex, but for a `done` that the caller has seen
+    adaptive_spin for_answer_{adaptive_spin::for_an_answer};  // of the caller
+    adaptive_spin for_next_{adaptive_spin::for_the_next_call};  // of the session's thread
+    std::thread thread_;
+};
+
+using session_pointer = std::shared_ptr<bounded_session>;
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_SESSION_CALL_HPP
+#define LEASEHOLD_ODBC_DETAIL_SESSION_CALL_HPP
+
+#include <leasehold/lease_record.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/operator_flows.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+enum class operation : std::uint8_t {
+    acquire,
+    look,  // at the row; `yes`: it is this owner's
+    renew,
+    release,
+    inspect,
+    list,
+    force_release,
+    create_schema,
+    connect,
+    lock,      // wait for the session lock, as long as it takes; `yes`: has it
+    try_lock,  // the same, without waiting
+    unlock,
+    renew_many,  // what is in `many`
+    release_many,
+    purge,     // one step, after `name`
+    end_wait  // end the wait of the session `token` for a lock
+};
+
+// What is asked. Views into the caller's arguments: a session copies them before the caller can leave.
+struct request {
+    operation what = operation::connect;
+    std::string_view name{};
+    std::string_view owner{};
+    std::int64_t token = 0;  // acquire: a hint, or 0
+    duration time{};         // ttl, min_hold_left, or for how long unused
+    std::shared_ptr<batch> many{};
+};
+
+// What came out. Belongs to the session, so that it has somewhere to go when the caller has left.
+struct answer {
+    fault failed = fault::none;
+    grant_answer grant{};
+    bool yes = false;  // renewed, released; lock: has it
+    std::optional<lease_record> record{};
+    std::vector<lease_record> records{};
+    purge_step purged{};
+    store_diagnostics details{};
+    std::exception_ptr thrown{};
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
+#define LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
+
+#include <leasehold/odbc/detail/driver/secrets.hpp>
+#include <leasehold/odbc/detail/driver/statement_catalog.hpp>
+#include <leasehold/odbc/detail/flow/observations.hpp>
+#include <leasehold/odbc/detail/session/retries.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
+#include <leasehold/odbc/odbc_options.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// What all connections of a store share. Owned by each of them too: a connection that was given up outlives its store.
+class configuration {
+public:
+    using describe_function = dialect::spec (*)(const dialect::server_info&);
+
+    configuration(std::string connection_string, odbc_options options, describe_function describe)
+        : connection_string_{std::move(connection_string)}, options_{std::move(options)},
+          secrets_{passwords_in(connection_string_)}, describe_{describe}
+    {
+    }
+
+    [[nodiscard]] const std::string& connection_string() const noexcept { return connection_string_; }
+    [[nodiscard]] const odbc_options& options() const noexcept { return options_; }
+    [[nodiscard]] const std::vector<std::string>& secrets() const noexcept { return secrets_; }
+
+    // What this store has seen of rows, for expiry by observation. Thread-safe.
+    [[nodiscard]] observations& seen() const noexcept { return seen_; }
+    [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 2); }
+
+    // The SQL for the database that the first connection met. Thread-safe.
+    [[nodiscard]] std::shared_ptr<const statement_catalog> catalog_for(std::string_view dbms_name, std::string_view dbms_version) const
+    {
+        const std::lock_guard lock{mutex_};
+        if (!catalog_) {
+            const dialect::server_info at{dbms_name, dbms_version, lock_timeout(), options_.call_timeout};
+            dialect::spec described = describe_(at);
+            if (!options_.session_locks) described.locks = {};
+            catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
+        }
+        return catalog_;
+    }
+
+    // Shared by all sessions, so that they don't all knock at a server that is starting.
+    [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
+
+    // The connection string for a database that is known, with what its dialect wants: in front, where drivers look first.
+    [[nodiscard]] std::string connection_string(const dialect::spec& of) const
+    {
+        return std::string{of.connection_prefix} + connection_string_;
+    }
+
+    // Whether the database has session locks that work, as far as is known.
+    [[nodiscard]] bool session_locks() const
+    {
+        const std::lock_guard lock{mutex_};
+        return catalog_ && catalog_->spec().locks.available() && !locks_failed_;
+    }
+    [[nodiscard]] bool known_without_session_locks() const
+    {
+        const std::lock_guard lock{mutex_};
+        return catalog_ && (!catalog_->spec().locks.available() || locks_failed_);
+    }
+    // Before the first connection the driver's name is all there is to go by.
+    [[nodiscard]] bool likely_in_process() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        if (catalog_) return catalog_->spec().in_process;
+        return connection_string_.find("SQLite") != std::string::npos || connection_string_.find("sqlite") != std::string::npos;
+    }
+    // How many terms are worth one call, as far as is known.
+    [[nodiscard]] std::size_t batch_size() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return catalog_ && catalog_->batches().available() && !batches_failed_ ? catalog_->batches().most : 1;
+    }
+    // A database that the statements for many terms are too much for.
+    void give_up_batches() const noexcept { batches_failed_ = true; }
+    [[nodiscard]] bool gave_up_batches() const noexcept { return batches_failed_; }
+    // Whether what one connection wrote has been seen by another.
+    void note_commits() const noexcept { commits_ = true; }
+    [[nodiscard]] bool is_known_to_commit() const noexcept { return commits_; }
+    // They don't: a node or a product that hasn't got them, or a missing right.
+    void give_up_session_locks() const noexcept { locks_failed_ = true; }
+    [[nodiscard]] bool gave_up_session_locks() const noexcept { return locks_failed_; }
+
+private:
+    std::string connection_string_;
+    odbc_options options_;
+    std::vector<std::string> secrets_;
+    describe_function describe_;
+    mutable observations seen_;
+    mutable std::mutex mutex_;
+    mutable std::shared_ptr<const statement_catalog> catalog_;
+    mutable std::atomic<bool> locks_failed_ = false;
+    mutable std::atomic<bool> batches_failed_ = false;
+    mutable std::atomic<bool> commits_ = false;
+    mutable connect_gate gate_{std::random_device{}()};
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_SESSION_POOL_HPP
+#define LEASEHOLD_ODBC_DETAIL_SESSION_POOL_HPP
+
+#include <leasehold/odbc/detail/session/bounded_session.hpp>
+#include <leasehold/odbc/detail/session/configuration.hpp>
+#include <leasehold/odbc/detail/session/remembered_terms.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at one stroke, and
+// must not keep new ones from being made. While there are so many, calls fail at once.
+inline constexpr std::size_t abandoned_calls_max = 16;
+// The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
+class pool : public std::enable_shared_from_this<pool> {
+public:
+    using time_point = session::time_point;
+
+    pool(std::shared_ptr<const configuration> config, bool in_process) : config_{std::move(config)}, runs_inline_{in_process} {}
+
+    // A session, prepared for the request; the one that was used last, or a new one, or, when there are enough, the next to
+    // be given back. Null: `why` is timeout (none was free in time) or unavailable (too many were given up).
+    session_pointer take(const request& asked, time_point deadline, fault& why)
+    {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            give_up_the_overdue();
+            if (abandoned_.size() >= most_calls()) {
+                why = fault::unavailable;
+                return nullptr;
+            }
+            if (has_room() && (!idle_.empty() || open_ < config_->options().pool_size)) break;
+            if (std::chrono::steady_clock::now() >= deadline) {
+                why = fault::timeout;
+                return nullptr;
+            }
+            changed_.wait_until(lock, deadline);
+        }
+        if (idle_.empty()) make();
+        return begin(session_pointer{idle_.back()}, asked, deadline);
+    }
+
+    // Begins a call of a session that is not the pool's, but may hang like those that are. False: too many do.
+    bool take_dedicated(const session_pointer& session, const request& asked, time_point deadline)
+    {
+        const std::lock_guard lock{mutex_};
+        give_up_the_overdue();
+        if (!has_room()) return false;
+        begin(session, asked, deadline);
+        return true;
+    }
+
+    // `told`: the token of the term that the caller of an attempt is about to learn of; 0: none.
+    void give_back(session_pointer session, std::int64_t told)
+    {
+        session->become_direct_if_in_process();
+        const std::lock_guard lock{mutex_};
+        runs_inline_ = runs_inline_ || session->runs_inline();
+        if (told != 0) late_.told(session->inner().name(), session->inner().owner(), told);
+        std::erase(active_, session);
+        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
+        session->set_last_return(++uses_);
+        if (session->dedicated()) {
+            changed_.notify_one();
+            return;
+        }
+        if (closed_) {  // it was unattended
+            --open_;
+            session->leave();
+            return;
+        }
+        idle_.push_back(std::move(session));
+        changed_.notify_one();
+    }
+
+    // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
+    // hang for longer than calls may last, whoever needs a session next gives it up.
+    void run_detached(const session_pointer& session)
+    {
+        {
+            const std::lock_guard lock{mutex_};
+            detached_.push_back({session, std::chrono::steady_clock::now() + session->call_timeout()});
+        }
+        session->start([self = shared_from_this(), session] { self->give_back(session, 0); });
+    }
+
+    // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
+    bool give_up(const session_pointer& session)
+    {
+        const std::lock_guard lock{mutex_};
+        return give_up_locked(session);
+    }
+
+    // On the thread of a session that was given up; does nothing unless that was in a call.
+    void came_late(bounded_session& back)
+    {
+        const auto entry = [&] {
+            return std::find_if(abandoned_.begin(), abandoned_.end(), [&](const auto& each) { return each.get() == &back; });
+        };
+        std::unique_lock lock{mutex_};
+        if (entry() == abandoned_.end()) return;
+        session& inner = back.inner();
+        if (inner.what() == operation::acquire) {
+            late_.arrived(inner.name(), inner.owner(), inner.granted_token(), inner.result().grant.fresh);
+            while (const std::int64_t token = late_.next_to_end(inner.name(), inner.owner())) {
+                lock.unlock();
+                inner.undo(token);
+                lock.lock();
+            }
+        }
+        abandoned_.erase(entry());
+        changed_.notify_all();
+    }
+
+    // The owner of that term believes in it no longer. The token of a late term that is to be ended now, if any, and so on.
+    std::int64_t given_back(std::string_view name, std::string_view owner, std::int64_t token)
+    {
+        const std::lock_guard lock{mutex_};
+        late_.given_back(name, owner, token);
+        return late_.next_to_end(name, owner);
+    }
+
+    // No session that could be made: undoes take().
+    void drop(const session_pointer& session)
+    {
+        const std::lock_guard lock{mutex_};
+        std::erase(active_, session);
+        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
+        if (!session->dedicated()) --open_;
+        changed_.notify_one();
+    }
+
+    // Ends idle sessions; waits for them, and for those that are unattended, until the deadline, and for none that was given up.
+    void close(time_point deadline)
+    {
+        std::vector<session_pointer> ending;
+        {
+            std::unique_lock lock{mutex_};
+            changed_.wait_until(lock, deadline, [this] { return detached_.empty(); });
+            closed_ = true;
+            ending.swap(idle_);
+            open_ -= ending.size();
+        }
+        for (const session_pointer& each : ending) each->ask_to_stop();
+        for (const session_pointer& each : ending) each->wait_stopped(deadline);
+    }
+
+    [[nodiscard]] std::uint64_t abandoned_calls() const
+    {
+        const std::lock_guard lock{mutex_};
+        return abandoned_calls_;
+    }
+    [[nodiscard]] std::size_t sessions() const
+    {
+        const std::lock_guard lock{mutex_};
+        return open_;
+    }
+    [[nodiscard]] std::size_t hanging() const
+    {
+        const std::lock_guard lock{mutex_};
+        return abandoned_.size();
+    }
+
+private:
+    struct detached_call {
+        session_pointer session;
+        time_point until;
+    };
+
+    bool give_up_locked(const session_pointer& session)
+    {
+        const auto& inner = session->inner();
+        const bool attempt = inner.what() == operation::acquire;
+        abandoned_.reserve(abandoned_.size() + 1);
+        if (attempt) late_.expect(inner.name(), inner.owner());
+        if (!session->give_up()) {
+            if (attempt) late_.arrived(inner.name(), inner.owner(), 0, false);
+            return false;
+        }
+        std::erase(active_, session);
+        abandoned_.push_back(session);
+        if (!session->dedicated()) --open_;
+        ++abandoned_calls_;
+        drop_idle_since(session->last_use());
+        changed_.notify_all();
+        return true;
+    }
+
+    // What made one session hang may have befallen all that nobody has heard from since: a router that forgot their
+    // connections, say. A new connection is cheap, another call that hangs is not.
+    void drop_idle_since(std::uint64_t use)
+    {
+        open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return() < use && each->leave(); });
+    }
+
+    // One that has just come back is about to give itself back.
+    void give_up_the_overdue()
+    {
+        if (detached_.empty()) return;
+        const auto now = std::chrono::steady_clock::now();
+        std::erase_if(detached_, [&](const detached_call& each) { return each.until <= now && give_up_locked(each.session); });
+    }
+
+    [[nodiscard]] std::size_t most_calls() const noexcept { return abandoned_calls_max + config_->options().pool_size; }
+    [[nodiscard]] bool has_room() const noexcept { return active_.size() + abandoned_.size() < most_calls(); }
+
+    session_pointer begin(session_pointer session, const request& asked, time_point deadline)
+    {
+        std::erase(idle_, session);
+        active_.push_back(session);
+        session->set_last_use(++uses_);
+        session->inner().prepare(asked, deadline);
+        return session;
+    }
+
+    void make()
+    {
+        idle_.reserve(config_->options().pool_size);  // so that giving back allocates nothing
+        active_.reserve(config_->options().pool_size);
+        const auto late = [self = shared_from_this()](bounded_session& session) { self->came_late(session); };
+        idle_.push_back(std::make_shared<bounded_session>(config_, runs_inline_, late));
+        ++open_;
+    }
+
+    std::shared_ptr<const configuration> config_;
+    bool runs_inline_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<session_pointer> idle_;
+    std::vector<session_pointer> active_;
+    std::vector<session_pointer> abandoned_;
+    late_terms late_;
+    std::vector<detached_call> detached_;
+    std::size_t open_ = 0;
+    bool closed_ = false;
+    std::uint64_t abandoned_calls_ = 0;
+    std::uint64_t uses_ = 0;  // begun and ended
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -148,9 +148,10 @@ void add_waiting(case_list<Fixture> cases)
             std::this_thread::sleep_for(1ms);  // for a waiter that asks too often to show it
             if (waits.ended()) break;
         }
-        // Who can be woken has no reason to ask; one more where the session for it had to be found first.
+        // A waiter that can be woken has little reason to ask: to queue, to know when the term ends, and to leave the head of the queue
+        // to a holder that came without waiting.
         const duration shortest = waiting::pauses_of(store).shortest;
-        const auto allowed = store.wakes() ? 3 : 3 + (s.clock().now() - begun) / (shortest / 2);
+        const auto allowed = store.wakes() ? 8 : 3 + (s.clock().now() - begun) / (shortest / 2);
         BOOST_TEST(store.attempts() <= allowed);
         BOOST_TEST(!waits.ended());
     });
@@ -167,7 +168,7 @@ void add_waiting(case_list<Fixture> cases)
             std::this_thread::sleep_for(1ms);  // for a waiter that was woken to show it
         }
         BOOST_TEST(!waits.ended());
-        if (store.wakes()) BOOST_TEST(store.attempts() <= 3);
+        if (store.wakes()) BOOST_TEST(store.attempts() <= 8);
         guard.release();
         BOOST_TEST(comes_true(s, [&] { return waits.ended(); }));
     });

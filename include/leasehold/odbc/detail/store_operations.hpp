@@ -78,14 +78,18 @@ public:
     acquire_result try_acquire(waiting_ticket& ticket, std::string_view owner, duration ttl, failure& why)
     {
         const acquire_request request{ticket.name(), owner, ttl, deadline()};
-        switch (ticket.where()) {
-        case waiting_ticket::position::at_head: return attempt_at_head(ticket, request, why);
-        case waiting_ticket::position::waiting: return look_past_queue(ticket, request, why);
-        default: break;
+        switch (ticket.next()) {
+        case queue_action::attempt_at_head: return attempt_at_head(ticket, request, why);
+        case queue_action::look: return look_past_queue(ticket, request, why);
+        case queue_action::queue_up:
+            if (!config_->session_locks()) break;
+            if (const auto look_after = ticket.queue_up()) return {.status = acquire_status::queued, .retry_after = *look_after};
+            break;
+        case queue_action::attempt: break;
         }
-        if (config_->session_locks() && ticket.queue_up()) return {.status = acquire_status::queued, .retry_after = ticket.look_after()};
         acquire_result busy = attempt(request, why);  // it may have shown what database this is
-        if (!why && !busy.granted() && config_->session_locks() && ticket.queue_up()) busy.retry_after = after_term(busy.remaining);
+        if (!why && !busy.granted() && config_->session_locks() && ticket.queue_up())
+            busy.retry_after = queue_machine::after_term(busy.remaining);
         return busy;
     }
 
@@ -315,9 +319,7 @@ private:
             ticket.drop();
         } else {
             give_older_locks_back(request.name, result.token.value());
-            const std::optional<duration> pause = ticket.yield(result.remaining);
-            const duration look = pause ? *pause : ticket.next_look();
-            result.retry_after = result.remaining > duration::zero() ? std::min(result.remaining, look) : look;
+            result.retry_after = ticket.busy_at_head(result.remaining);
         }
         return why ? acquire_result{} : result;
     }
@@ -337,14 +339,8 @@ private:
             }
         }
         if (row.remaining <= duration::zero() || ours) row = attempt(request, why);
-        row.retry_after = after_term(row.remaining);
+        row.retry_after = queue_machine::after_term(row.remaining);
         return row;
-    }
-
-    // When one who waits for the lock looks at the row.
-    static duration after_term(duration remaining)
-    {
-        return remaining < longest_trust - overtake_delay ? remaining + overtake_delay : duration{longest_trust};
     }
 
     // The term has the ticket's session, with the lock, from now on.

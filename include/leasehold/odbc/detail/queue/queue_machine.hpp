@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_QUEUE_QUEUE_MACHINE_HPP
+#define LEASEHOLD_ODBC_DETAIL_QUEUE_QUEUE_MACHINE_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/fencing_token.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// How much later than the first in the queue the others try a term that is over: so that it is the first who gets it, and yet
+// somebody does where the lock is stuck, with a frozen process or behind a pooler.
+inline constexpr std::chrono::milliseconds overtake_delay{25};
+// When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting.
+inline constexpr std::chrono::milliseconds first_look{250};
+// How long a waiter leaves the lock to a holder that has none yet, for the first time, and how often, each time for twice as long:
+// the holder's store may have to connect first.
+inline constexpr std::chrono::milliseconds yield_pause{50};
+inline constexpr int max_yields = 4;
+// How long a waiter relies on being woken: a holder may have its term without the lock, or a lock be stuck.
+inline constexpr std::chrono::seconds longest_trust{5};
+// Before a session that was lost in the queue is replaced.
+inline constexpr std::chrono::milliseconds requeue_pause{1000};
+// Between two looks of the waiter at the head, whom nobody wakes. Soon at first: a single attempt that came in between may not stay.
+inline constexpr std::chrono::milliseconds shortest_look{1};
+inline constexpr std::chrono::milliseconds longest_look{500};
+
+enum class queue_position : std::uint8_t {
+    outside,  // it has no session
+    waiting,  // its session waits for the lock
+    at_head,  // its session has the lock
+    left      // the waiter is gone
+};
+
+enum class queue_action : std::uint8_t {
+    queue_up,         // begin to wait for the lock
+    attempt,          // without the lock
+    attempt_at_head,  // on the session that has the lock
+    look              // at the row, past the lock that somebody else has
+};
+
+// What a waiter does next: from its position in the queue for the session lock, what it has seen of the row, and the time. No clock,
+// no threads, no I/O.
+class queue_machine {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    [[nodiscard]] queue_position position() const noexcept { return position_; }
+
+    [[nodiscard]] queue_action next(time_point now) const noexcept
+    {
+        assert(position_ != queue_position::left);
+        switch (position_) {
+        case queue_position::at_head: return queue_action::attempt_at_head;
+        case queue_position::waiting: return queue_action::look;
+        default: return now < queue_at_ ? queue_action::attempt : queue_action::queue_up;
+        }
+    }
+
+    // Its session waits for the lock.
+    void queued() noexcept
+    {
+        assert(position_ == queue_position::outside);
+        position_ = queue_position::waiting;
+    }
+
+    // The wait for the lock has ended.
+    void wait_ended(bool has_lock, time_point now) noexcept
+    {
+        assert(position_ == queue_position::waiting);
+        if (!has_lock) return step_out(now + requeue_pause);
+        position_ = queue_position::at_head;
+        look_ = shortest_look;
+    }
+
+    // The session was lost at the head, or it isn't known any more what it has.
+    void lost(time_point now) noexcept { step_out(now + requeue_pause); }
+
+    // The term has the session, with the lock.
+    void granted() noexcept
+    {
+        assert(position_ == queue_position::at_head);
+        position_ = queue_position::outside;
+    }
+
+    // The waiter is gone. Returns where it was.
+    queue_position leave() noexcept { return std::exchange(position_, queue_position::left); }
+
+    // After it began to wait: when to look, a little after the end of the term that it knows of.
+    [[nodiscard]] duration look_after(time_point now) const noexcept
+    {
+        return term_ends_ > now ? std::chrono::duration_cast<duration>(term_ends_ - now) + overtake_delay : duration{first_look};
+    }
+
+    // When one that waits for the lock looks again, the term going on for `remaining`.
+    [[nodiscard]] static duration after_term(duration remaining) noexcept
+    {
+        return remaining < longest_trust - overtake_delay ? remaining + overtake_delay : duration{longest_trust};
+    }
+
+    struct head_answer {
+        duration retry_after;
+        bool unlocks;  // leaves the lock to the holder, and queues again after that time
+    };
+
+    // At the head, while somebody has a term that goes on for `remaining`. A single attempt has none of the lock yet, and takes it a
+    // little later.
+    [[nodiscard]] head_answer busy_at_head(duration remaining, time_point now) noexcept
+    {
+        assert(position_ == queue_position::at_head);
+        const duration pause = yield_pause * (1 << std::min(yields_, max_yields));
+        if (remaining > pause && yields_ < max_yields) {
+            ++yields_;
+            step_out(now + std::chrono::duration_cast<time_point::duration>(pause));
+            term_ends_ = now + std::chrono::duration_cast<time_point::duration>(std::min<duration>(remaining, longest_trust));
+            return {pause, true};
+        }
+        const duration look = std::exchange(look_, std::min<duration>(look_ * 2, longest_look));
+        return {remaining > duration::zero() ? std::min(remaining, look) : look, false};
+    }
+
+    // Nobody holds the name, after that token, but somebody else has the lock: how long to leave it to them. Nothing: they make no use
+    // of it.
+    [[nodiscard]] std::optional<duration> leave_to_next(fencing_token token, time_point now) noexcept
+    {
+        if (!free_since_ || free_after_ != token) {
+            free_after_ = token;
+            free_since_ = now;
+        }
+        const duration waited = std::chrono::duration_cast<duration>(now - *free_since_);
+        if (waited >= overtake_delay) return std::nullopt;
+        return overtake_delay - waited;
+    }
+
+private:
+    void step_out(time_point queue_again) noexcept
+    {
+        assert(position_ == queue_position::waiting || position_ == queue_position::at_head);
+        position_ = queue_position::outside;
+        queue_at_ = queue_again;
+    }
+
+    queue_position position_ = queue_position::outside;
+    time_point queue_at_ = time_point::min();
+    time_point term_ends_ = time_point::min();  // as far as it is known
+    std::optional<time_point> free_since_;
+    fencing_token free_after_{};
+    duration look_ = shortest_look;
+    int yields_ = 0;
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a waiter does with its place in the queue for a session lock: on a clock that is a number.
+#include <leasehold/odbc/detail/queue/queue_machine.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace std::chrono_literals;
+using namespace leasehold::odbc::detail;
+namespace lh = leasehold;
+
+BOOST_AUTO_TEST_SUITE(queue_machine_test)
+
+namespace {
+
+using instant = queue_machine::time_point;
+constexpr instant start{1h};
+
+queue_machine waiting()
+{
+    queue_machine m;
+    m.queued();
+    return m;
+}
+
+queue_machine at_head()
+{
+    queue_machine m = waiting();
+    m.wait_ended(true, start);
+    return m;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_new_waiter_queues_before_it_looks_at_the_row)
+{
+    BOOST_TEST((queue_machine{}.next(start) == queue_action::queue_up));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_the_lock_only_looks_and_who_has_it_tries)
+{
+    BOOST_TEST((waiting().next(start) == queue_action::look));
+    BOOST_TEST((at_head().next(start) == queue_action::attempt_at_head));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_look_is_soon_where_nothing_is_known_of_the_term)
+{
+    BOOST_TEST((waiting().look_after(start) == first_look));
+}
+
+BOOST_AUTO_TEST_CASE(a_look_past_the_lock_comes_a_little_after_the_end_of_the_term_and_in_five_seconds_at_the_latest)
+{
+    BOOST_TEST((queue_machine::after_term(1s) == 1s + overtake_delay));
+    BOOST_TEST((queue_machine::after_term(0s) == overtake_delay));
+    BOOST_TEST((queue_machine::after_term(1h) == longest_trust));
+    BOOST_TEST((queue_machine::after_term(lh::duration::max()) == longest_trust));
+}
+
+BOOST_AUTO_TEST_CASE(a_session_that_was_lost_in_the_queue_is_not_replaced_at_once)
+{
+    queue_machine m = waiting();
+    m.wait_ended(false, start);
+    BOOST_TEST((m.next(start) == queue_action::attempt));
+    BOOST_TEST((m.next(start + requeue_pause - 1ns) == queue_action::attempt));
+    BOOST_TEST((m.next(start + requeue_pause) == queue_action::queue_up));
+
+    queue_machine head = at_head();
+    head.lost(start);
+    BOOST_TEST((head.next(start) == queue_action::attempt));
+    BOOST_TEST((head.next(start + requeue_pause) == queue_action::queue_up));
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_was_granted_the_lease_may_queue_again_at_once)
+{
+    queue_machine m = at_head();
+    m.granted();
+    BOOST_TEST((m.next(start) == queue_action::queue_up));
+}
+
+// The holder came by a single attempt, and its store is about to take the lock.
+BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_yet)
+{
+    queue_machine m = at_head();
+    const auto answer = m.busy_at_head(10s, start);
+    BOOST_TEST(answer.unlocks);
+    BOOST_TEST((answer.retry_after == yield_pause));
+    BOOST_TEST((m.next(start + yield_pause - 1ns) == queue_action::attempt));
+    BOOST_TEST((m.next(start + yield_pause) == queue_action::queue_up));
+    m.queued();
+    BOOST_TEST((m.look_after(start + yield_pause) == longest_trust - yield_pause + overtake_delay), "it knows when the term ends");
+}
+
+BOOST_AUTO_TEST_CASE(it_leaves_the_lock_ever_longer_and_not_for_ever)
+{
+    queue_machine m = at_head();
+    auto at = start;
+    for (int i = 0; i < max_yields; ++i) {
+        const auto answer = m.busy_at_head(1h, at);
+        BOOST_TEST(answer.unlocks);
+        BOOST_TEST((answer.retry_after == yield_pause * (1 << i)));
+        at += answer.retry_after;
+        m.queued();
+        m.wait_ended(true, at);
+    }
+    BOOST_TEST(!m.busy_at_head(1h, at).unlocks);
+    BOOST_TEST((m.position() == queue_position::at_head));
+}
+
+BOOST_AUTO_TEST_CASE(a_term_that_ends_before_the_pause_is_over_is_waited_for_with_the_lock)
+{
+    queue_machine m = at_head();
+    const auto answer = m.busy_at_head(30ms, start);
+    BOOST_TEST(!answer.unlocks);
+    BOOST_TEST((answer.retry_after == shortest_look));
+}
+
+BOOST_AUTO_TEST_CASE(with_the_lock_it_looks_soon_at_first_and_then_more_rarely_but_never_after_the_term)
+{
+    queue_machine m = at_head();
+    lh::duration last{};
+    for (int i = 0; i < 20; ++i) {
+        const auto answer = m.busy_at_head(0s, start);  // how long is not known
+        BOOST_TEST(!answer.unlocks);
+        BOOST_TEST((answer.retry_after >= last));
+        last = answer.retry_after;
+    }
+    BOOST_TEST((last == longest_look));
+    BOOST_TEST((m.busy_at_head(40ms, start).retry_after == 40ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_and_no_longer)
+{
+    queue_machine m = waiting();
+    const lh::fencing_token ended{7};
+    BOOST_TEST((m.leave_to_next(ended, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.leave_to_next(ended, start + 20ms) == lh::duration{overtake_delay - 20ms}));
+    BOOST_TEST(!m.leave_to_next(ended, start + overtake_delay));
+    // Somebody made use of it in between.
+    BOOST_TEST((m.leave_to_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_says_where_it_was)
+{
+    queue_machine outside;
+    BOOST_TEST((outside.leave() == queue_position::outside));
+    queue_machine in_line = waiting();
+    BOOST_TEST((in_line.leave() == queue_position::waiting));
+    queue_machine first = at_head();
+    BOOST_TEST((first.leave() == queue_position::at_head));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

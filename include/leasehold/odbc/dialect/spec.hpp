@@ -132,7 +132,8 @@ struct server_info {
 /// All that the store needs to know of one database: its SQL, and how it is to be used.
 ///
 /// In the statements, {table}, {name}, {owner}, {token} and {expires_at} stand for the quoted names; :name, :owner, :token,
-/// :us (a duration in microseconds), :unit (the smallest change that the expiry's column keeps, likewise), :upper (end of a
+/// :us (a duration in microseconds), :now_ms (the host's clock, for a database in this process) and :later_ms (the same :us later,
+/// rounded up; both milliseconds since 1970), :unit (the smallest change that the expiry's column keeps, likewise), :upper (end of a
 /// range of names), :version and :seen (the version to write, and the one that was read; see expiry_by_observation) for
 /// parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that
 /// very statement.

@@ -25,6 +25,9 @@ struct sqlite {
         d.name = "sqlite";
         d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
+        // The driver prepares a statement again for each execution, so that a short one is a fast one. Hence :now_ms, the clock that
+        // julianday('now') reads too, wherever it may be from before a wait for the write lock: an expiry that is set counts from the
+        // call. Whether a term is over is judged under the lock.
         // A short wait in the driver, which takes its keyword for SQLite's busy_timeout and has 100 s for a default; then the
         // store's own retry with jitter. A keyword of the user's would keep calls longer than call_timeout.
         d.connection_prefix = "Timeout=10;";
@@ -39,13 +42,12 @@ struct sqlite {
             {"{live}", "{expires_at} > {now}"},
             // 100 years are as good as more. Text is greater than any number, and so would be held for ever.
             {"{remaining}", "case when typeof({expires_at}) = 'text' then {not a time} else"
-                            " max(1000, min({expires_at} - {now}, 3155760000000) * 1000 - 1000) end"},
+                            " max(1000, min({expires_at} - :now_ms, 3155760000000) * 1000 - 1000) end"},
             {"{not a time}", std::to_string(remaining_is_no_time)},
-            {"{later}", "{now} + (:us + 999) / 1000 + 1"},
             // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.
-            {"{unused}", "{expires_at} < case when {expires_at} < {recent} then ({now} - (:us + 999) / 1000) / 1000"
-                         " else {now} - (:us + 999) / 1000 end"},
-            {"{released now}", "{now} / 1000"},
+            {"{unused}", "{expires_at} < case when {expires_at} < {recent} then (:now_ms - (:us + 999) / 1000) / 1000"
+                         " else :now_ms - (:us + 999) / 1000 end"},
+            {"{released now}", ":now_ms / 1000"},
             {"{recent}", "31536000000"},  // 1971
             {"{name bytes}", "length(cast({name} as blob))"},
             {"{now}", "cast(round((julianday('now') - 2440587.5) * 86400000) as integer)"},
@@ -60,15 +62,15 @@ struct sqlite {
         d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
-        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, :token, {later}"
+        d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, :token, :later_ms"
                    " where not exists (select 1 from {table} where {name} = '' and {token} > :token)";
         // A new term of the owner of the unexpired one is not over before that would have been.
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1,"
-                 " {expires_at} = coalesce(max({expires_at}, {later}), {later})"
+                 " {expires_at} = max(ifnull({expires_at}, 0), :later_ms)"
                  " where {name} = :name and {token} = :token and ({owner} = :owner or ({live}) is not true)";
-        d.renew = "update {table} set {expires_at} = max({expires_at}, {later}) where {this live term}";
-        d.release = "update {table} set {owner} = case when :us > 0 then '' else {owner} end,"
-                    " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
+        d.renew = "update {table} set {expires_at} = max({expires_at}, :later_ms) where {this live term}";
+        d.release = "update {table} set {owner} = case :us when 0 then {owner} else '' end,"
+                    " {expires_at} = case :us when 0 then {released now} else :later_ms end where {this live term}";
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
@@ -87,7 +89,7 @@ private:
                                   " {name} || {owner} in (:each_term) and {live}";
         batch_sql b;
         b.most = 256;
-        b.renew = "update {table} set {expires_at} = max({expires_at}, {later})" + terms;
+        b.renew = "update {table} set {expires_at} = max({expires_at}, :later_ms)" + terms;
         b.release = "update {table} set {expires_at} = {released now}" + terms;
         return b;
     }

@@ -53,6 +53,7 @@ inline fault connection::run_batch(batch_kind kind, const batch& of, std::span<c
     else if (!SQL_SUCCEEDED(batches_.fill_arrays(handle, text, of, items)))
         return forget_batch(which);
     in_.us = ttl_us_ + granularity_us_;
+    in_.read_host_clock();
     rows_ = 0;
     const SQLRETURN done = ::SQLExecute(handle);
     if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return conflict_if_stale(ran_before, forget_batch(which));

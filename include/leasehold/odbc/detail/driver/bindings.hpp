@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,10 +70,21 @@ struct parameter_block {
     SQLBIGINT version = 0;
     SQLBIGINT seen = 0;
     SQLBIGINT us = 0;
+    SQLBIGINT now_ms = 0;
+    SQLBIGINT later_ms = 0;
     SQLBIGINT unit = 1;
     SQLBIGINT lock_number = 0;
     text_buffer<session_lock_key::text_size + 1> lock_name;
     std::array<integer_text, 4> digits;  // of token, version, seen and us
+
+    // For a database in this process, whose clock is the host's. Later: rounded up, and a whole step of it, so that a term never ends
+    // too early.
+    void read_host_clock() noexcept
+    {
+        using std::chrono::milliseconds;
+        now_ms = std::chrono::floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+        later_ms = now_ms + (us + 999) / 1000 + 1;
+    }
 
     void write_digits() noexcept
     {
@@ -136,6 +148,8 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::version: return in_digits ? digits(in.digits[1]) : integer(in.version);
     case parameter::seen: return in_digits ? digits(in.digits[2]) : integer(in.seen);
     case parameter::us: return in_digits ? digits(in.digits[3]) : integer(in.us);
+    case parameter::now_ms: return integer(in.now_ms);
+    case parameter::later_ms: return integer(in.later_ms);
     case parameter::unit: return integer(in.unit);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);

@@ -320,6 +320,7 @@ inline fault connection::prepare_and_execute(statement which)
         if (const fault failed = prepare(which); failed != fault::none) return failed;
     in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
     in_.unit = std::max<std::int64_t>(granularity_us_, 1);
+    in_.read_host_clock();
     if (reads_back()) in_.write_digits();
     rows_ = 0;
     found_ = false;

@@ -151,12 +151,14 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 15> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 17> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
                                                                                  {":version", parameter::version},
                                                                                  {":seen", parameter::seen},
                                                                                  {":us", parameter::us},
+                                                                                 {":now_ms", parameter::now_ms},
+                                                                                 {":later_ms", parameter::later_ms},
                                                                                  {":unit", parameter::unit},
                                                                                  {":upper", parameter::upper},
                                                                                  {":lock_number", parameter::lock_number},

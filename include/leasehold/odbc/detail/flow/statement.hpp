@@ -33,7 +33,7 @@ enum class statement : std::uint8_t {
     look,
     remove
 };
-inline constexpr std::size_t statement_count = 22;
+inline constexpr std::size_t statement_count = 21;
 
 enum class parameter : std::uint8_t {
     name,
@@ -42,6 +42,8 @@ enum class parameter : std::uint8_t {
     version,
     seen,
     us,
+    now_ms,
+    later_ms,
     unit,
     upper,
     lock_number,

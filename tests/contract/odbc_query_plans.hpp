@@ -70,33 +70,35 @@ inline void check_plans(const std::string& connection_string, const plan_dialect
     own.execute("insert into plans (name, owner, token, expires_at) with recursive numbers (n) as (select 1 union all select n + 1"
                 " from numbers where n < 900) select " + of.name + ", 'o', 1, " + of.later + " from numbers");
     if (!of.first.empty()) own.execute(of.first);
-    const od::program program{
+    const od::statement_catalog sql{
         lh::dialect::detected::describe(
             {.dbms_name = of.dbms, .dbms_version = "15", .lock_timeout = lh::duration{1}, .call_timeout = lh::duration{1}}),
         options};
     const auto plan_of = [&](const od::compiled_statement& statement) {
-        std::string sql;
+        std::string text;
         std::size_t parameter = 0;
         for (const char c : statement.sql) {
             if (c != '?') {
-                sql += c;
+                text += c;
                 continue;
             }
             switch (statement.parameters[parameter++]) {
-            case od::parameter::all_names: sql += "'{job-1,job-2}'"; break;
-            case od::parameter::all_owners: sql += "'{o,o}'"; break;
-            case od::parameter::all_tokens: sql += "'{1,1}'"; break;
-            case od::parameter::upper: sql += "'job-77~'"; break;
-            case od::parameter::us: sql += "1000"; break;
-            case od::parameter::token: sql += "1"; break;
-            case od::parameter::each_name: sql += "'job-" + std::to_string(parameter % 7) + "'"; break;
-            default: sql += "'job-77'";
+            case od::parameter::all_names: text += "'{job-1,job-2}'"; break;
+            case od::parameter::all_owners: text += "'{o,o}'"; break;
+            case od::parameter::all_tokens: text += "'{1,1}'"; break;
+            case od::parameter::upper: text += "'job-77~'"; break;
+            case od::parameter::us:
+            case od::parameter::now_ms:
+            case od::parameter::later_ms: text += "1000"; break;
+            case od::parameter::token: text += "1"; break;
+            case od::parameter::each_name: text += "'job-" + std::to_string(parameter % 7) + "'"; break;
+            default: text += "'job-77'";
             }
         }
-        return rows_of(own, of.explain + sql);
+        return rows_of(own, of.explain + text);
     };
-    for (const auto* each : {&program[od::statement::list], &program[od::statement::remove], &program[od::statement::renew], &program.batches().statements[0],
-                             &program.batches().statements[1], &program.batches().statements[2]}) {
+    for (const auto* each : {&sql[od::statement::list], &sql[od::statement::remove], &sql[od::statement::renew], &sql.batches().statements[0],
+                             &sql.batches().statements[1], &sql.batches().statements[2]}) {
         const std::string plan = plan_of(*each);
         BOOST_TEST(plan.find(of.uses_index) != std::string::npos, each->sql.substr(0, 200) << '\n' << plan);
         BOOST_TEST(plan.find(of.reads_all) == std::string::npos, each->sql.substr(0, 200) << '\n' << plan);

@@ -8,11 +8,29 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 
-// The protocol: which statement comes next, given what the last one said. No ODBC and no SQL; `Database` is anything that
-// has run(), found(), rows(), number(), set_token(), purges() and a flag of a dialect, as `connection` has.
+// The protocol: which statement comes next, given what the last one said. No ODBC and no SQL.
 namespace leasehold::inline v0::odbc::detail {
+
+// Runs statements one after the other, and shows what the last one came to: a row, or how many it has changed. A connection, or a
+// stand-in for one.
+template <class Database>
+concept flow_database = requires(Database& db, const Database& shown, statement which, column of, std::int64_t token) {
+    { db.run(which) } -> std::same_as<fault>;
+    { shown.found() } -> std::convertible_to<bool>;
+    { shown.rows() } -> std::convertible_to<std::int64_t>;
+    { shown.number(of) } -> std::convertible_to<std::int64_t>;
+    db.set_token(token);
+};
+
+// Knows of its dialect how a grant is made.
+template <class Database>
+concept granting_database = flow_database<Database> && requires(const Database& db) {
+    { db.single_statement_grant() } -> std::same_as<bool>;
+    { db.purges() } -> std::same_as<bool>;
+};
 
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
 inline constexpr int max_looks = 32;
@@ -31,7 +49,7 @@ inline grant_answer granted(std::int64_t token, bool fresh)
 }
 
 // What the last read said of somebody else's term.
-template <class Database>
+template <flow_database Database>
 grant_answer busy_as_read(const Database& db)
 {
     const bool live = db.found() && db.number(column::live) != 0;
@@ -42,7 +60,7 @@ grant_answer busy_as_read(const Database& db)
 }
 
 // The row was locked for too long, by a fence or another attempt, or was taken in the same instant: that is busy.
-template <class Database>
+template <flow_database Database>
 fault busy_after_reading(Database& db, grant_answer& answer)
 {
     const fault failed = db.run(statement::read);
@@ -51,7 +69,7 @@ fault busy_after_reading(Database& db, grant_answer& answer)
 }
 
 // Nothing but a look, where it is likely to be enough; a grant that finds it busy costs two to three times as much.
-template <class Database>
+template <flow_database Database>
 fault look_first(Database& db, grant_answer& answer, bool& answered)
 {
     const fault failed = db.run(statement::read);
@@ -61,7 +79,7 @@ fault look_first(Database& db, grant_answer& answer, bool& answered)
 }
 
 // From the term `hint`, whose end this store knows of: usually the row is still so, and that is all there is to do.
-template <class Database>
+template <flow_database Database>
 fault take_as_remembered(Database& db, std::int64_t hint, grant_answer& answer, bool& answered)
 {
     db.set_token(hint);
@@ -77,7 +95,7 @@ fault take_as_remembered(Database& db, std::int64_t hint, grant_answer& answer, 
 // A duplicate key: of several that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
 // a unique index which is not the conflict target. The next try sees that row. Of one owner's, those who insert and the one who
 // takes over from the first wait for each other: so where nobody else has it after that, it is worth another try.
-template <class Database>
+template <flow_database Database>
 fault run_grant(Database& db, statement which)
 {
     fault failed = db.run(which);
@@ -88,7 +106,7 @@ fault run_grant(Database& db, statement which)
     return ours ? db.run(which) : failed;
 }
 
-template <class Database>
+template <flow_database Database>
 fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answer)
 {
     bool answered = false;
@@ -111,7 +129,7 @@ fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answ
 
 // The token of a name's first term. Read when there was no row for the name, so that it is greater than those of all terms
 // the name may have had in a row that was purged.
-template <class Database>
+template <granting_database Database>
 fault read_floor(Database& db, std::int64_t& first)
 {
     first = 1;
@@ -122,7 +140,7 @@ fault read_floor(Database& db, std::int64_t& first)
 }
 
 // The first term of a name that had no row when it was read.
-template <class Database>
+template <granting_database Database>
 fault grant_first_term(Database& db, grant_answer& answer, bool& answered)
 {
     std::int64_t first = 0;
@@ -140,7 +158,7 @@ fault grant_first_term(Database& db, grant_answer& answer, bool& answered)
 
 // One attempt at the row as it was read. The owner of the unexpired term takes it over as anybody takes a free one: by a write that
 // changes the token, for a read may show what was. `answered` stays false where the row has changed in the meantime.
-template <class Database>
+template <granting_database Database>
 fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
 {
     const bool live = db.found() && db.number(column::live) != 0;
@@ -164,7 +182,7 @@ fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
 }
 
 // `hint` is a token whose term this store released itself, or busy_last_time, or 0.
-template <class Database>
+template <granting_database Database>
 fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer)
 {
     bool answered = false;
@@ -179,14 +197,14 @@ fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& an
     return fault::conflict;
 }
 
-template <class Database>
+template <granting_database Database>
 fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
 {
     return db.single_statement_grant() ? grant_in_one_statement(db, hint, answer)
                                        : grant_by_compare_and_set(db, hint, answer);
 }
 
-template <class Database>
+template <flow_database Database>
 bool row_is_our_live_term(const Database& db, std::int64_t token)
 {
     return db.found() && db.number(column::live) != 0 && db.number(column::whose) == owner_is_us &&
@@ -194,7 +212,7 @@ bool row_is_our_live_term(const Database& db, std::int64_t token)
 }
 
 // Every renewal changes the row, so one that counts no row found no such term.
-template <class Database>
+template <flow_database Database>
 fault renew_flow(Database& db, std::int64_t token, bool& renewed)
 {
     db.set_token(token);
@@ -204,7 +222,7 @@ fault renew_flow(Database& db, std::int64_t token, bool& renewed)
 }
 
 // `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost.
-template <class Database>
+template <flow_database Database>
 fault release_flow(Database& db, std::int64_t token, bool min_hold, bool repeated, bool& released)
 {
     db.set_token(token);

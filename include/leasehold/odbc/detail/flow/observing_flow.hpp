@@ -11,15 +11,29 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 
-// The protocol of expiry_by_observation: as in flow.hpp, no ODBC and no SQL. `Database` has set_version(), set_seen(),
-// shows_name(), reads_back() and fail() besides.
+// The protocol of expiry_by_observation: as in flow.hpp, no ODBC and no SQL.
 //
 // Every request has a version of its own, drawn at random, which each of its writes leaves in the row. So the row tells
 // whether a write took place, also after its reply was lost, and where no count of rows is to be believed.
 namespace leasehold::inline v0::odbc::detail {
+
+// Writes versions, compares the one it has seen, and knows whether counts of rows are to be believed.
+template <class Database>
+concept observing_database =
+    flow_database<Database> && requires(Database& db, const Database& shown, std::int64_t version, duration ttl, fault kind, const char* advice) {
+        db.set_version(version);
+        db.set_seen(version);
+        db.set_time_to_live(ttl);
+        { shown.time_to_live_us() } -> std::convertible_to<std::int64_t>;
+        { shown.reads_back() } -> std::same_as<bool>;
+        { shown.shows_name() } -> std::same_as<bool>;
+        { shown.met_constraint() } -> std::same_as<bool>;
+        { db.fail(kind, advice) } -> std::same_as<fault>;
+    };
 
 inline grant_answer busy_for(std::int64_t token, duration remaining)
 {
@@ -27,7 +41,7 @@ inline grant_answer busy_for(std::int64_t token, duration remaining)
 }
 
 // The row as it was read just now.
-template <class Database>
+template <observing_database Database>
 observed_row row_shown(const Database& db)
 {
     return {db.number(column::token), db.number(column::version), std::chrono::microseconds{db.number(column::remaining)}};
@@ -35,7 +49,7 @@ observed_row row_shown(const Database& db)
 
 // Reads the row. Where nothing is believed, also whether it is this name's: a column that ignores case has one row for
 // several names.
-template <class Database>
+template <observing_database Database>
 fault observe(Database& db)
 {
     const fault failed = db.run(statement::observe);
@@ -46,7 +60,7 @@ fault observe(Database& db)
 
 // Whether the statement that ran last has changed the row. The count of rows tells it where it is believed and there is one;
 // but none may have been left to change for a statement that is `repeated`. Otherwise shows(row) does, of the row as it is now.
-template <class Database, class Shows>
+template <observing_database Database, class Shows>
 fault look_if_written(Database& db, bool repeated, bool& written, Shows shows)
 {
     const std::int64_t counted = db.rows();
@@ -59,7 +73,7 @@ fault look_if_written(Database& db, bool repeated, bool& written, Shows shows)
 
 // The same for a grant; where nothing is believed the whole row has to be as it was written. `inserted`: nobody but this
 // request can have made it.
-template <class Database>
+template <observing_database Database>
 fault look_if_granted(Database& db, const observed_row& wanted, bool inserted, bool& granted)
 {
     const auto is_written = [&wanted](const observed_row& row, std::int64_t) { return row.version == wanted.version; };
@@ -82,7 +96,7 @@ inline grant_answer granted_and_noted(observations& seen, std::string_view name,
     return granted(written.token, fresh);
 }
 
-template <class Database>
+template <observing_database Database>
 duration asked_ttl(const Database& db)
 {
     return std::chrono::microseconds{db.time_to_live_us()};
@@ -90,7 +104,7 @@ duration asked_ttl(const Database& db)
 
 // One attempt at the row as it was seen. A take-over compares token and version, so it fails if anything has been written
 // since. `answered` stays false where it has. The owner of the unexpired term takes it over and keeps its time to live, if that is longer.
-template <class Database, class Now>
+template <observing_database Database, class Now>
 fault grant_as_observed(Database& db, observations& seen, std::string_view name, std::int64_t version, Now now,
                         grant_answer& answer, bool& answered)
 {
@@ -124,7 +138,7 @@ fault grant_as_observed(Database& db, observations& seen, std::string_view name,
 
 // `version` is one that no row of that name is likely to have had, so that a row that was deleted and made anew is not taken
 // for the one that was observed. `now` reads this process's monotonic clock.
-template <class Database, class Now>
+template <observing_database Database, class Now>
 fault observing_grant_flow(Database& db, observations& seen, std::string_view name, std::int64_t version, Now now,
                            grant_answer& answer)
 {
@@ -157,7 +171,7 @@ fault observing_grant_flow(Database& db, observations& seen, std::string_view na
 
 // Every renewal changes the row, whatever the database's clock does; so one that changes none found another's, or none. A
 // term whose time is over as far as this store knows is not revived, though nobody may have taken it yet.
-template <class Database, class Now>
+template <observing_database Database, class Now>
 fault observing_renew_flow(Database& db, observations& seen, std::string_view name, std::int64_t token, std::int64_t version,
                            Now now, bool& renewed)
 {
@@ -177,7 +191,7 @@ fault observing_renew_flow(Database& db, observations& seen, std::string_view na
 
 // `repeated`: an earlier try may have done it, with the reply lost. One whose time is over is freed all the same, since nobody
 // would know for another ttl, but that is no release.
-template <class Database, class Now>
+template <observing_database Database, class Now>
 fault observing_release_flow(Database& db, observations& seen, std::string_view name, std::int64_t token,
                              std::int64_t version, bool min_hold, bool repeated, Now now, bool& released)
 {
@@ -198,7 +212,7 @@ fault observing_release_flow(Database& db, observations& seen, std::string_view 
     return failed;
 }
 
-template <class Database>
+template <observing_database Database>
 fault observing_force_release_flow(Database& db, std::int64_t version, bool repeated, bool& ended)
 {
     db.set_version(version);
@@ -211,7 +225,7 @@ fault observing_force_release_flow(Database& db, std::int64_t version, bool repe
 }
 
 // Whether somebody has the lease, and for how long at most, as far as this store has seen.
-template <class Database, class Now>
+template <observing_database Database, class Now>
 fault observing_inspect_flow(Database& db, observations& seen, std::string_view name, Now now, duration& left)
 {
     left = duration::zero();

@@ -13,7 +13,7 @@ namespace sim {
 // for two runs of a seed.
 class event_log {
 public:
-    explicit story(bool told) : told_{told} {}
+    explicit event_log(bool told) : told_{told} {}
 
     [[nodiscard]] bool told() const noexcept { return told_; }
     [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }

@@ -5,11 +5,23 @@
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 
+#include <concepts>
 #include <cstdint>
 
-// Which statement a fence runs, and what its answer means. No ODBC and no SQL; `Connection` is anything that has run(),
-// has_result(), found(), number(), rows() and fail(), as fence_connection has.
+// Which statement a fence runs, and what its answer means. No ODBC and no SQL.
 namespace leasehold::inline v0::odbc::detail {
+
+// The caller's connection, or a stand-in for it: runs statements, and shows what the last one came to.
+template <class Connection>
+concept fencing_connection = requires(Connection& on, const Connection& shown, const compiled_statement& next, fault kind, const char* advice) {
+    { on.run(next) } -> std::same_as<fault>;
+    { on.run(next, true) } -> std::same_as<fault>;
+    { shown.has_result() } -> std::same_as<bool>;
+    { shown.found() } -> std::same_as<bool>;
+    { shown.number() } -> std::convertible_to<std::int64_t>;
+    { shown.rows() } -> std::convertible_to<std::int64_t>;
+    { on.fail(kind, advice) } -> std::same_as<fault>;
+};
 
 enum class fence_answer : std::uint8_t {
     over,
@@ -25,7 +37,7 @@ inline constexpr const char* fence_needs_new_snapshot =
     " and begin anew, with the fence first";
 
 // What it finds is true of the table, and so kept for all fences of the store.
-template <class Connection>
+template <fencing_connection Connection>
 fault learn_fence_kind(Connection& on, const compiled_fence& sql)
 {
     if (sql.kind != fence_kind::unknown) return fault::none;
@@ -44,7 +56,7 @@ fault learn_fence_kind(Connection& on, const compiled_fence& sql)
 
 // The driver says autocommit mode, in which a fence would end with its own statement. One that has not told the server yet does so
 // with this statement, at the latest.
-template <class Connection>
+template <fencing_connection Connection>
 fault look_for_transaction(Connection& on, const compiled_fence& sql, bool& autocommit)
 {
     if (!autocommit || sql.transaction.sql.empty()) return fault::none;
@@ -54,7 +66,7 @@ fault look_for_transaction(Connection& on, const compiled_fence& sql, bool& auto
 }
 
 // An UPDATE that counts the row, or a SELECT that shows what is true of it.
-template <class Connection>
+template <fencing_connection Connection>
 fault run_fence(Connection& on, const compiled_statement& next, fence_answer& answer)
 {
     answer = fence_answer::over;
@@ -69,7 +81,7 @@ fault run_fence(Connection& on, const compiled_statement& next, fence_answer& an
 }
 
 // Where no count of rows is believed: what the UPDATE has written is looked for, in the same transaction.
-template <class Connection>
+template <fencing_connection Connection>
 fault read_back_fence(Connection& on, const compiled_fence& sql, fence_answer& answer)
 {
     fault failed = on.run(sql.lock, true);
@@ -78,7 +90,7 @@ fault read_back_fence(Connection& on, const compiled_fence& sql, fence_answer& a
     return failed;
 }
 
-template <class Connection>
+template <fencing_connection Connection>
 fault fence_flow(Connection& on, const compiled_fence& sql, fence_answer& answer)
 {
     answer = fence_answer::over;

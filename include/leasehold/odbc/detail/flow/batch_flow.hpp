@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -88,17 +89,26 @@ std::vector<std::vector<item_number>> batch_groups(std::span<const Item> items, 
     return groups;
 }
 
-// The protocol for many terms at once: as in flow.hpp, no ODBC and no SQL. `Database` has batches(), run_batch(),
-// begin_transaction(), end_transaction(), rows() and give_up_batches(), as `connection` has.
+// The protocol for many terms at once: as in flow.hpp, no ODBC and no SQL.
 
 enum class batch_kind : std::uint8_t { renewals, releases };
+
+template <class Database>
+concept batch_database = requires(Database& db, batch_kind kind, const batch& of, std::span<const item_number> items, bool commit) {
+    { db.batches() } -> std::same_as<bool>;
+    { db.run_batch(kind, of, items) } -> std::same_as<fault>;
+    { db.rows() } -> std::convertible_to<std::int64_t>;
+    { db.begin_transaction() } -> std::same_as<fault>;
+    { db.end_transaction(commit) } -> std::same_as<fault>;
+    db.give_up_batches();
+};
 
 // Into how many parts a batch falls whose statement did not answer for all.
 inline constexpr std::size_t parts_of_batch = 16;
 
 // A row that is counted is a term that was renewed; so if all are counted, that is the answer to each. Otherwise it isn't known
 // whose was not, and nothing is lost by renewing some again.
-template <class Database>
+template <batch_database Database>
 fault renew_at_once(Database& db, const batch& of, std::span<const item_number> items, bool& all)
 {
     const fault failed = db.run_batch(batch_kind::renewals, of, items);
@@ -107,7 +117,7 @@ fault renew_at_once(Database& db, const batch& of, std::span<const item_number> 
 }
 
 // All or none, since one that is released twice would be called lost the second time.
-template <class Database>
+template <batch_database Database>
 fault release_at_once(Database& db, const batch& of, std::span<const item_number> items, bool& all)
 {
     all = false;
@@ -139,7 +149,7 @@ fault one_by_one(batch& of, std::span<const item_number> items, Single& single)
 
 // One statement for all of these; without an answer to each it is for the parts to find out. What is wrong with one of them, a
 // lock perhaps, comes to light last, when the others have their answers.
-template <class Database, class Single>
+template <batch_database Database, class Single>
 fault together(Database& db, batch_kind kind, batch& of, std::span<const item_number> items, Single& single)
 {
     fault left = fault::none;
@@ -171,7 +181,7 @@ fault together(Database& db, batch_kind kind, batch& of, std::span<const item_nu
 }
 
 // Goes on where an earlier try ended. `single(name, owner, token, yes)` does the same to one.
-template <class Database, class Single>
+template <batch_database Database, class Single>
 fault batch_flow(Database& db, batch_kind kind, batch& of, Single single)
 {
     std::vector<item_number> open;

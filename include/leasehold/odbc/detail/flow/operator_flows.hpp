@@ -5,7 +5,6 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/limits.hpp>
-#include <leasehold/odbc/detail/driver/connection.hpp>
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
@@ -32,18 +31,20 @@ inline std::string last_with_prefix(std::string_view prefix)
 }
 
 // The record of that name in the row that was shown last.
-inline lease_record record_shown(const connection& db, std::string_view name)
+template <flow_database Database>
+lease_record record_shown(const Database& db, std::string_view name)
 {
     const std::chrono::microseconds remaining{std::max<std::int64_t>(1, db.number(column::remaining))};
     return {std::string{name}, std::string{db.text(column::owner)}, fencing_token{db.number(column::token)}, remaining};
 }
 
 // What a foreign collation lets through besides is dropped here, and the order of bytes made.
-inline fault list_flow(connection& db, std::string_view prefix, std::vector<lease_record>& records)
+template <flow_database Database>
+fault list_flow(Database& db, std::string_view prefix, std::vector<lease_record>& records)
 {
     db.set_upper(last_with_prefix(prefix));
     records.clear();
-    const fault failed = db.run_each(statement::list, [&](const connection& row) {
+    const fault failed = db.run_each(statement::list, [&](const Database& row) {
         if (row.text(column::name).starts_with(prefix)) records.push_back(record_shown(row, row.text(column::name)));
     });
     std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -52,7 +53,8 @@ inline fault list_flow(connection& db, std::string_view prefix, std::vector<leas
 
 // One try at having the table. Looks first, so that a user without the right to create can call it; and looks again after
 // a failure, since of many that create at once some fail (PostgreSQL's "if not exists" too), and that is fine.
-inline fault schema_flow(connection& db)
+template <flow_database Database>
+fault schema_flow(Database& db)
 {
     const fault missing = db.run(statement::probe);
     if (missing != fault::schema_missing) return missing == fault::none ? db.check_expiry_column() : missing;
@@ -67,8 +69,6 @@ inline fault schema_flow(connection& db)
     return failed == fault::duplicate_key ? fault::conflict : failed;
 }
 
-// The protocol of a purge: as in flow.hpp, no ODBC and no SQL. `Database` has text() and set_upper() besides.
-
 // What a step of a purge came to.
 struct purge_step {
     std::int64_t removed = 0;
@@ -76,7 +76,7 @@ struct purge_step {
 };
 
 // No new name may get a token that a name has had which is about to go. `above`: the first one that none of them has had.
-template <class Database>
+template <flow_database Database>
 fault raise_floor(Database& db, std::int64_t above)
 {
     for (int look = 0; look < max_looks; ++look) {
@@ -93,7 +93,7 @@ fault raise_floor(Database& db, std::int64_t above)
 
 // One step. What is counted as unused here is judged again by the statement that removes it, after the floor was raised:
 // what has been used since has a greater token or a later time.
-template <class Database>
+template <flow_database Database>
 fault purge_flow(Database& db, purge_step& step)
 {
     step = {};

@@ -68,7 +68,7 @@ void measure(results& raw, const database& of)
 
     unbounded_calls unbounded{config};
     unbounded();
-    std::vector<std::string> set_up = unbounded.sql().description().on_connect;
+    std::vector<std::string> set_up = unbounded.sql().spec().on_connect;
     set_up.insert(set_up.end(), of.settings.begin(), of.settings.end());
     bare_connection connection{of.connection_string, of.settings}, hand{of.connection_string, set_up}, transactions{of.connection_string, of.settings};
     bare_update update{of, connection};

@@ -318,7 +318,8 @@ inline fault connection::prepare_and_execute(statement which)
     const bool ran_before = static_cast<bool>(prepared(which));
     if (!ran_before)
         if (const fault failed = prepare(which); failed != fault::none) return failed;
-    in_.us = ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
+    const bool frees_at_once = which == statement::release && ttl_us_ == 0;
+    in_.us = frees_at_once ? 0 : ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
     in_.unit = std::max<std::int64_t>(granularity_us_, 1);
     in_.read_host_clock();
     if (reads_back()) in_.write_digits();

@@ -17,6 +17,8 @@
 #include <thread>
 #include <utility>
 
+namespace basic_lease_renewal_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -52,6 +54,7 @@ struct fixture {
 };
 
 }  // namespace
+}  // namespace basic_lease_renewal_test
 
 BOOST_FIXTURE_TEST_SUITE(basic_lease_renewal_test, fixture)
 

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+namespace leader_election_test {
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -96,6 +98,7 @@ struct scene {
 };
 
 }  // namespace
+}  // namespace leader_election_test
 
 BOOST_FIXTURE_TEST_SUITE(leader_election_test, scene)
 

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(manual_clock_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -55,8 +57,6 @@ private:
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(manual_clock_test)
 
 BOOST_AUTO_TEST_CASE(stands_still_until_advanced)
 {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <unit/odbc/detail/scripted_database.hpp>
+
 #include <leasehold/odbc/detail/fence_flow.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
@@ -13,18 +15,19 @@
 #include <string>
 #include <vector>
 
-namespace lh = leasehold;
-using namespace lh::odbc::detail;
-
 namespace leasehold::odbc::detail {
 
-std::ostream& boost_test_print_type(std::ostream& out, fault kind) { return out << "fault " << static_cast<int>(kind); }
 std::ostream& boost_test_print_type(std::ostream& out, fence_answer answer)
 {
     return out << (answer == fence_answer::over ? "over" : answer == fence_answer::current ? "current" : "unsettled");
 }
 
 }  // namespace leasehold::odbc::detail
+
+BOOST_AUTO_TEST_SUITE(fence_flow_test)
+
+namespace lh = leasehold;
+using namespace lh::odbc::detail;
 
 namespace {
 
@@ -85,8 +88,6 @@ fence_answer answer_to(const reply& lock)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fence_flow_test)
 
 BOOST_AUTO_TEST_CASE(update_that_counts_the_row_is_a_current_term)
 {

@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+BOOST_AUTO_TEST_SUITE(term_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::fate;
@@ -118,8 +120,6 @@ struct interrupted_clock {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(term_test)
 
 BOOST_AUTO_TEST_CASE(held_from_the_grant_to_the_deadline)
 {

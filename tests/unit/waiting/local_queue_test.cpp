@@ -16,6 +16,8 @@
 #include <thread>
 #include <tuple>
 
+BOOST_AUTO_TEST_SUITE(local_queue_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -46,8 +48,6 @@ struct counting_attempts {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(local_queue_test)
 
 BOOST_AUTO_TEST_CASE(first_come_is_first_and_each_name_has_a_line_of_its_own)
 {

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(wait_machine_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using lh::waiting::wait_action;
@@ -23,8 +25,6 @@ constexpr bool somebody_wakes_us = true;
 wait_machine machine(lh::duration wait = 10s, std::uint64_t seed = 1) { return {start + wait, pauses, seed}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(wait_machine_test)
 
 BOOST_AUTO_TEST_CASE(the_first_step_is_an_attempt_even_when_the_time_is_over)
 {

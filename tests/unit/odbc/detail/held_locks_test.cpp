@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(held_locks_test)
+
 namespace {
 
 using leasehold::odbc::detail::held_locks;
@@ -16,8 +18,6 @@ constexpr std::size_t max_held_locks = 8;
 held_locks::entry lock_of(std::int64_t token, std::uint64_t connection = 1) { return {nullptr, connection, token}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(held_locks_test)
 
 BOOST_AUTO_TEST_CASE(lock_is_taken_by_the_release_of_its_term_once)
 {

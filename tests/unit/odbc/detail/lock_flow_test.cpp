@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(lock_flow_test)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -56,8 +58,6 @@ scripted_database in_one(std::initializer_list<reply> replies)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lock_flow_test)
 
 BOOST_AUTO_TEST_CASE(grant_in_one_statement_tells_whether_it_got_the_lock)
 {

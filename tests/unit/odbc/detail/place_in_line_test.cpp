@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 
+namespace place_in_line_test {
+
 namespace lh = leasehold;
 namespace od = leasehold::odbc::detail;
 using namespace std::chrono_literals;
@@ -32,6 +34,7 @@ struct place_fixture {
 constexpr lh::duration released = -1000h;
 
 }  // namespace
+}  // namespace place_in_line_test
 
 BOOST_FIXTURE_TEST_SUITE(place_in_line_test, place_fixture)
 

@@ -3,9 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-using leasehold::odbc::detail::turn_patience;
-
 BOOST_AUTO_TEST_SUITE(turn_patience_test)
+
+using leasehold::odbc::detail::turn_patience;
 
 BOOST_AUTO_TEST_CASE(patience_that_was_in_vain_shrinks_to_the_shortest)
 {

@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(store_that_throws_is_tried_again_and_then_renewed)
         bool seen = false;
         for (int turn = 0; turn < 4 && !seen; ++turn) {
             clock.advance(2s);
-            seen = eventually([&] { return store.answered(operation::renew) >= i; }, 500ms);
+            seen = eventually([&] { return store.answered(operation::renew) >= i; }, 2s);
         }
         BOOST_TEST_REQUIRE(seen);
     }

@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(background_renewal_does_not_wait_for_one_that_hangs)
     BOOST_TEST(a.term->step());
     std::jthread opens_at_last{[&](const std::stop_token& s) {
         // Only where it waits after all, so that the test fails and doesn't hang.
-        for (int i = 0; i < 2000 && !s.stop_requested(); ++i) std::this_thread::sleep_for(1ms);
+        for (int i = 0; i < 10'000 && !s.stop_requested(); ++i) std::this_thread::sleep_for(1ms);
         hang.open();
     }};
     a.term->renew();

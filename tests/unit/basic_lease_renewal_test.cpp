@@ -17,6 +17,8 @@
 #include <thread>
 #include <utility>
 
+namespace basic_lease_renewal_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -52,6 +54,7 @@ struct fixture {
 };
 
 }  // namespace
+}  // namespace basic_lease_renewal_test
 
 BOOST_FIXTURE_TEST_SUITE(basic_lease_renewal_test, fixture)
 
@@ -209,7 +212,7 @@ BOOST_AUTO_TEST_CASE(store_that_throws_is_tried_again_and_then_renewed)
         bool seen = false;
         for (int turn = 0; turn < 4 && !seen; ++turn) {
             clock.advance(2s);
-            seen = eventually([&] { return store.answered(operation::renew) >= i; }, 500ms);
+            seen = eventually([&] { return store.answered(operation::renew) >= i; }, 2s);
         }
         BOOST_TEST_REQUIRE(seen);
     }

@@ -28,6 +28,8 @@
 #endif
 #endif
 
+namespace basic_lease_scale_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -54,13 +56,14 @@ struct counted {
 };
 
 }  // namespace
+}  // namespace basic_lease_scale_test
 
 #ifndef LEASEHOLD_TEST_SANITIZED
 
 // Not inlined: g++ takes free() of what operator new returned for a mistake where it sees only one of the two.
 [[gnu::noinline]] void* operator new(std::size_t size)
 {
-    ++allocations;
+    ++basic_lease_scale_test::allocations;
     if (void* const memory = std::malloc(size != 0 ? size : 1)) return memory;
     throw std::bad_alloc{};
 }
@@ -159,3 +162,5 @@ BOOST_AUTO_TEST_CASE(acquiring_and_releasing_allocates_nothing_after_the_first_t
 #endif
 
 BOOST_AUTO_TEST_SUITE_END()
+
+#undef LEASEHOLD_TEST_SANITIZED

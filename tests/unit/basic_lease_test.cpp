@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+namespace basic_lease_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::fate;
@@ -48,6 +50,7 @@ bool is(const std::system_error& e, lh::errc code) { return e.code() == code && 
 constexpr std::array failures{fate::fails, fate::loses_reply, fate::throws, fate::throws_no_code};
 
 }  // namespace
+}  // namespace basic_lease_test
 
 BOOST_FIXTURE_TEST_SUITE(basic_lease_test, fixture)
 

@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <utility>
 
+namespace basic_static_lease_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using lh::release_outcome;
@@ -81,6 +83,7 @@ static_assert(std::is_nothrow_move_constructible_v<lease_of<>::guard_type> &&
 static_assert(lh::error_report<lh::plain_error> && lh::error_report<std::error_code> && !lh::error_report<int>);
 
 }  // namespace
+}  // namespace basic_static_lease_test
 
 BOOST_FIXTURE_TEST_SUITE(basic_static_lease_test, fixture)
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(error)
+
 namespace lh = leasehold;
 
 namespace {
@@ -25,8 +27,6 @@ const lh::store_diagnostics missing_table{.sqlstate = "42P01",
                                           .server_message = "relation \"leasehold\" does not exist"};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(error)
 
 BOOST_AUTO_TEST_CASE(codes_belong_to_a_category_of_their_own)
 {

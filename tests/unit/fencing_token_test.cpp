@@ -8,9 +8,9 @@
 #include <sstream>
 #include <unordered_set>
 
-namespace lh = leasehold;
-
 BOOST_AUTO_TEST_SUITE(fencing_token)
+
+namespace lh = leasehold;
 
 BOOST_AUTO_TEST_CASE(default_is_zero_which_no_term_has)
 {

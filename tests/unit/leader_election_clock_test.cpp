@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+namespace leader_election_clock_test {
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -151,6 +153,7 @@ struct scene {
 };
 
 }  // namespace
+}  // namespace leader_election_clock_test
 
 BOOST_FIXTURE_TEST_SUITE(leader_election_clock_test, scene)
 

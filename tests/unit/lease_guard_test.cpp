@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+namespace lease_guard_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::fate;
@@ -44,6 +46,7 @@ bool not_held(const std::system_error& e) { return e.code() == lh::errc::not_hel
 constexpr std::array failures{fate::fails, fate::loses_reply, fate::throws, fate::throws_no_code};
 
 }  // namespace
+}  // namespace lease_guard_test
 
 BOOST_FIXTURE_TEST_SUITE(lease_guard_test, fixture)
 

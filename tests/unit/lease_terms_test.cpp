@@ -8,6 +8,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(lease_terms)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -20,8 +22,6 @@ std::string broken_rule(const lh::lease_terms& terms)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_terms)
 
 BOOST_AUTO_TEST_CASE(margin_is_a_tenth_of_the_ttl_unless_given)
 {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(limits)
+
 namespace lh = leasehold;
 using namespace std::string_literals;
 
@@ -21,8 +23,6 @@ std::string broken_rule(std::string_view text)
 const std::string not_utf8 = "must be valid UTF-8";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(limits)
 
 BOOST_AUTO_TEST_CASE(empty_text_is_refused) { BOOST_TEST(broken_rule("") == "must not be empty"); }
 

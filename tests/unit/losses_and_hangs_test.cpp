@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(losses_and_hangs_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -74,8 +76,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(losses_and_hangs_test)
 
 BOOST_AUTO_TEST_CASE(one_row_that_hangs_after_an_outage_costs_itself_only)
 {

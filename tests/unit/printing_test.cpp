@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+BOOST_AUTO_TEST_SUITE(printing_test)
+
 namespace lh = leasehold;
 
 namespace {
@@ -22,8 +24,6 @@ void prints(Enumeration value, std::string_view wanted)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(printing_test)
 
 BOOST_AUTO_TEST_CASE(reasons_of_stepping_down)
 {

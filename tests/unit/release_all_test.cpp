@@ -16,6 +16,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(release_all_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::fate;
@@ -52,8 +54,6 @@ using batching = held_leases<scripted_batching_store>;
 using plain = held_leases<scripted_store>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(release_all_test)
 
 BOOST_AUTO_TEST_CASE(guards_of_a_batching_store_are_released_in_few_calls)
 {

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace lh = leasehold;
-
 BOOST_AUTO_TEST_SUITE(store_error_test)
+
+namespace lh = leasehold;
 
 BOOST_AUTO_TEST_CASE(what_has_our_words_first_and_the_servers_in_brackets)
 {

@@ -8,6 +8,8 @@
 
 #include <chrono>
 
+BOOST_AUTO_TEST_SUITE(clock_without_waiting)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -23,8 +25,6 @@ private:
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(clock_without_waiting)
 
 BOOST_AUTO_TEST_CASE(a_guard_runs_out_and_is_renewed_by_hand_and_its_stop_token_says_that_it_can_not_be_stopped)
 {

@@ -3,12 +3,15 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+BOOST_AUTO_TEST_SUITE(manual_clock_test)
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
@@ -55,8 +58,6 @@ private:
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(manual_clock_test)
 
 BOOST_AUTO_TEST_CASE(stands_still_until_advanced)
 {
@@ -168,14 +169,19 @@ BOOST_AUTO_TEST_CASE(wait_takes_a_wake_that_came_before)
 
 BOOST_AUTO_TEST_CASE(waker_that_is_gone_is_forgotten)
 {
-    lh::manual_clock clock;
-    for (int i = 0; i < 20; ++i) {
-        const auto w = std::make_unique<lh::waker>();
-        clock.wait_until(*w, clock.now());
+    // The fastest of some, since a busy machine can take that long for one.
+    auto fastest = std::chrono::steady_clock::duration::max();
+    for (int round = 0; round < 5; ++round) {
+        lh::manual_clock clock;
+        for (int i = 0; i < 20; ++i) {
+            const auto w = std::make_unique<lh::waker>();
+            clock.wait_until(*w, clock.now());
+        }
+        const auto before = std::chrono::steady_clock::now();
+        for (int i = 0; i < 20; ++i) clock.advance(1s);
+        fastest = std::min(fastest, std::chrono::steady_clock::now() - before);
     }
-    const auto before = std::chrono::steady_clock::now();
-    for (int i = 0; i < 20; ++i) clock.advance(1s);
-    BOOST_TEST((std::chrono::steady_clock::now() - before < lh::manual_clock::patience));
+    BOOST_TEST((fastest < lh::manual_clock::patience));
 }
 
 BOOST_AUTO_TEST_CASE(advance_gives_up_on_one_who_never_sleeps_again)

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(settled_advance)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -28,8 +30,6 @@ struct counting_hook {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(settled_advance)
 
 BOOST_AUTO_TEST_CASE(what_became_due_has_been_renewed_when_advance_returns)
 {

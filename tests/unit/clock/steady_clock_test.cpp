@@ -6,10 +6,10 @@
 #include <chrono>
 #include <ctime>
 
+BOOST_AUTO_TEST_SUITE(steady_clock_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
-
-BOOST_AUTO_TEST_SUITE(steady_clock_test)
 
 BOOST_AUTO_TEST_CASE(never_goes_back)
 {

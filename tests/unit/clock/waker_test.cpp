@@ -6,10 +6,10 @@
 #include <chrono>
 #include <thread>
 
+BOOST_AUTO_TEST_SUITE(waker_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
-
-BOOST_AUTO_TEST_SUITE(waker_test)
 
 BOOST_AUTO_TEST_CASE(wake_before_the_wait_is_kept)
 {

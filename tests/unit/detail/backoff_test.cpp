@@ -7,11 +7,11 @@
 #include <chrono>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(backoff_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using lh::detail::backoff;
-
-BOOST_AUTO_TEST_SUITE(backoff_test)
 
 BOOST_AUTO_TEST_CASE(pauses_double_up_to_the_longest_and_are_cut_by_a_half_at_most)
 {

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(election_machine_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using lh::detail::election_action;
@@ -39,8 +41,6 @@ lh::lease_record holder(const char* owner, std::int64_t token)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(election_machine_test)
 
 BOOST_AUTO_TEST_CASE(campaigns_at_once_and_without_an_end)
 {

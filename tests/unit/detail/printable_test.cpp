@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
+BOOST_AUTO_TEST_SUITE(printable_test)
+
 namespace {
 
 using leasehold::detail::printable;
 using namespace std::string_view_literals;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(printable_test)
 
 BOOST_AUTO_TEST_CASE(ordinary_text_of_any_language_is_unchanged)
 {

@@ -13,10 +13,10 @@
 #if defined(__linux__)
 #include <pthread.h>
 
+BOOST_AUTO_TEST_SUITE(thread_without_signals_test)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
-
-BOOST_AUTO_TEST_SUITE(thread_without_signals_test)
 
 BOOST_AUTO_TEST_CASE(a_quiet_thread_blocks_what_is_sent_and_takes_what_it_causes)
 {

@@ -26,6 +26,8 @@ std::ostream& boost_test_print_type(std::ostream& out, fence_answer answer)
 
 }  // namespace leasehold::odbc::detail
 
+BOOST_AUTO_TEST_SUITE(fence_flow_test)
+
 namespace {
 
 struct reply {
@@ -85,8 +87,6 @@ fence_answer answer_to(const reply& lock)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fence_flow_test)
 
 BOOST_AUTO_TEST_CASE(update_that_counts_the_row_is_a_current_term)
 {

@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(odbc_options_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -26,12 +28,10 @@ std::string broken(Change change)
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(odbc_options_test)
-
 BOOST_AUTO_TEST_CASE(defaults_work)
 {
     BOOST_TEST(lh::odbc_options{}.broken_rule() == static_cast<const char*>(nullptr));
-    BOOST_CHECK_NO_THROW(lh::validate({}));
+    BOOST_CHECK_NO_THROW(lh::validate(lh::odbc_options{}));
 }
 
 BOOST_AUTO_TEST_CASE(broken_rule_is_named_and_limits_are_inside)

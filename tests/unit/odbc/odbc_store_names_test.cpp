@@ -12,6 +12,8 @@
 #include <system_error>
 #include <tuple>
 
+BOOST_AUTO_TEST_SUITE(odbc_store_names_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -21,8 +23,6 @@ const std::array impossible{std::string{}, std::string{"a\0b", 3}, std::string{"
                             std::string(lh::max_name_bytes + 1, 'n')};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(odbc_store_names_test)
 
 BOOST_AUTO_TEST_CASE(impossible_names_are_refused_before_any_io)
 {

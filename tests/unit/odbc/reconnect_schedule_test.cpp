@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdint>
 
+BOOST_AUTO_TEST_SUITE(reconnect_schedule_test)
+
 using namespace leasehold::odbc::detail;
 using namespace std::chrono_literals;
 
@@ -17,8 +19,6 @@ constexpr std::uint64_t no_cut = 0;
 constexpr std::uint64_t greatest_cut = 1023;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(reconnect_schedule_test)
 
 BOOST_AUTO_TEST_CASE(connections_are_tried_at_once_as_long_as_none_failed)
 {

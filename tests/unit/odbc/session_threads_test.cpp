@@ -8,10 +8,11 @@
 #include <system_error>
 
 #if defined(__linux__)
-namespace lh = leasehold;
-using namespace leasehold_test;
 
 BOOST_AUTO_TEST_SUITE(session_threads_test)
+
+namespace lh = leasehold;
+using namespace leasehold_test;
 
 BOOST_AUTO_TEST_CASE(the_threads_of_sessions_are_quiet)
 {

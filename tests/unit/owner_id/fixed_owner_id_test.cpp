@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace lh = leasehold;
-
 BOOST_AUTO_TEST_SUITE(fixed_owner_id)
+
+namespace lh = leasehold;
 
 BOOST_AUTO_TEST_CASE(is_the_text_it_was_given_at_every_call_and_in_every_copy)
 {

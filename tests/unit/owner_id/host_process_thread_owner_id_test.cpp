@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(host_process_thread_owner_id)
+
 namespace lh = leasehold;
 
 namespace {
@@ -15,8 +17,6 @@ namespace {
 std::string readable(const std::string& id) { return id.substr(0, id.rfind('/')); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(host_process_thread_owner_id)
 
 BOOST_AUTO_TEST_CASE(names_host_and_process)
 {

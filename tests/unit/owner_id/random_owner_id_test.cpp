@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-namespace lh = leasehold;
-
 BOOST_AUTO_TEST_SUITE(random_owner_id)
+
+namespace lh = leasehold;
 
 BOOST_AUTO_TEST_CASE(every_digit_varies)
 {

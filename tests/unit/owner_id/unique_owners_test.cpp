@@ -17,11 +17,11 @@
 #include <unistd.h>
 #endif
 
+BOOST_AUTO_TEST_SUITE(unique_owners_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using unique_ids = boost::mpl::list<lh::random_owner_id, lh::hostname_owner_id, lh::host_process_thread_owner_id>;
-
-BOOST_AUTO_TEST_SUITE(unique_owners_test)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(two_leases_of_one_thread_exclude_each_other, OwnerId, unique_ids)
 {

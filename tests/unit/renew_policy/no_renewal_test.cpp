@@ -3,9 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace lh = leasehold;
-
 BOOST_AUTO_TEST_SUITE(no_renewal_test)
+
+namespace lh = leasehold;
 
 BOOST_AUTO_TEST_CASE(never_renews)
 {

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+BOOST_AUTO_TEST_SUITE(renew_at_fraction_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -25,8 +27,6 @@ lh::duration due(const lh::renew_at_fraction& policy, unsigned attempt, lh::dura
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(renew_at_fraction_test)
 
 BOOST_AUTO_TEST_CASE(default_is_a_third) { BOOST_TEST(due(lh::renew_at_fraction{}, 0) == ttl / 3); }
 

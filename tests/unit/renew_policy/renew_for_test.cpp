@@ -8,6 +8,8 @@
 #include <chrono>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(renew_for_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -18,8 +20,6 @@ constexpr lh::duration ttl = 30s;
 lh::renewal_state at_age(lh::duration granted) { return {.granted = granted, .ttl = ttl, .attempt = 0}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(renew_for_test)
 
 BOOST_AUTO_TEST_CASE(renews_like_its_fraction_before)
 {

@@ -5,12 +5,12 @@
 
 #include <chrono>
 
+// 17 s is what a ttl of 30 s with the defaults has left when its first renewal is due.
+BOOST_AUTO_TEST_SUITE(batch_tier_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using namespace lh::renewal;
-
-// 17 s is what a ttl of 30 s with the defaults has left when its first renewal is due.
-BOOST_AUTO_TEST_SUITE(batch_tier_test)
 
 BOOST_AUTO_TEST_CASE(renewal_that_is_in_time_goes_with_many)
 {

@@ -21,6 +21,8 @@
 #include <thread>
 #include <vector>
 
+namespace batching_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -74,6 +76,7 @@ struct fixture {
 };
 
 }  // namespace
+}  // namespace batching_test
 
 BOOST_FIXTURE_TEST_SUITE(batching_test, fixture)
 

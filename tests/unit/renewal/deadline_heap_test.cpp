@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(deadline_heap_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -32,8 +34,6 @@ struct terms {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(deadline_heap_test)
 
 BOOST_AUTO_TEST_CASE(empty_heap_never_comes)
 {

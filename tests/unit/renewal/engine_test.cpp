@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(engine_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -70,8 +72,6 @@ struct running {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engine_test)
 
 BOOST_AUTO_TEST_CASE(term_is_asked_when_it_is_due_and_not_before)
 {

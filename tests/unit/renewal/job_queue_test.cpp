@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+BOOST_AUTO_TEST_SUITE(job_queue_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -20,8 +22,6 @@ struct idle_term : lh::renewal::watched_term {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(job_queue_test)
 
 BOOST_AUTO_TEST_CASE(earliest_deadline_is_first_out)
 {

@@ -14,12 +14,6 @@
 #include <string>
 #include <vector>
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using lh::renewal::term_action;
-using lh::renewal::term_machine;
-using lh::renewal::term_phase;
-
 namespace leasehold::inline v0::renewal
 {
 
@@ -36,6 +30,14 @@ std::ostream& boost_test_print_type(std::ostream& out, term_phase phase)
 }
 
 }  // namespace leasehold::inline v0::renewal
+
+BOOST_AUTO_TEST_SUITE(term_machine_test)
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using lh::renewal::term_action;
+using lh::renewal::term_machine;
+using lh::renewal::term_phase;
 
 namespace {
 
@@ -80,8 +82,6 @@ term_machine ended()
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(term_machine_test)
 
 BOOST_AUTO_TEST_CASE(every_state_answers_every_event)
 {

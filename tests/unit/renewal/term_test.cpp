@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+BOOST_AUTO_TEST_SUITE(term_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::fate;
@@ -118,8 +120,6 @@ struct interrupted_clock {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(term_test)
 
 BOOST_AUTO_TEST_CASE(held_from_the_grant_to_the_deadline)
 {
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(background_renewal_does_not_wait_for_one_that_hangs)
     BOOST_TEST(a.term->step());
     std::jthread opens_at_last{[&](const std::stop_token& s) {
         // Only where it waits after all, so that the test fails and doesn't hang.
-        for (int i = 0; i < 2000 && !s.stop_requested(); ++i) std::this_thread::sleep_for(1ms);
+        for (int i = 0; i < 10'000 && !s.stop_requested(); ++i) std::this_thread::sleep_for(1ms);
         hang.open();
     }};
     a.term->renew();

@@ -15,6 +15,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(hooked_store_test)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -56,8 +58,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(hooked_store_test)
 
 BOOST_AUTO_TEST_CASE(hook_is_told_of_each_call_and_what_it_came_to)
 {

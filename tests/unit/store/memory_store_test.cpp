@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(memory_store_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -45,8 +47,6 @@ struct manual_store {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(memory_store_test)
 
 BOOST_FIXTURE_TEST_CASE(term_ends_at_its_ttl_and_not_before, manual_store)
 {

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(sharded_store_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -25,8 +27,6 @@ using sharded = lh::sharded_store<lh::memory_store>;
 std::string numbered(int i) { return "name-" + std::to_string(i); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sharded_store_test)
 
 BOOST_AUTO_TEST_CASE(name_has_one_shard_whatever_the_order_of_the_shards)
 {

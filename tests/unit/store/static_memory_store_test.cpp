@@ -21,6 +21,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace static_memory_store_test {
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -105,6 +107,7 @@ constinit lh::basic_static_memory_store<3, one_time> made_when_compiling;
 static_assert(std::is_trivially_destructible_v<decltype(made_when_compiling)>);
 
 }  // namespace
+}  // namespace static_memory_store_test
 
 BOOST_FIXTURE_TEST_SUITE(static_memory_store_test, small_store)
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <variant>
 
+BOOST_AUTO_TEST_SUITE(deadline_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using lh::waiting::deadline_after;
@@ -89,8 +91,6 @@ using thirds = std::chrono::duration<std::int64_t, std::ratio<1, 3>>;
 using picoseconds = std::chrono::duration<std::int64_t, std::pico>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(deadline_test)
 
 BOOST_AUTO_TEST_CASE(durations_of_any_unit_are_counted_from_now_and_rounded_up)
 {

@@ -16,6 +16,8 @@
 #include <thread>
 #include <tuple>
 
+BOOST_AUTO_TEST_SUITE(local_queue_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -46,8 +48,6 @@ struct counting_attempts {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(local_queue_test)
 
 BOOST_AUTO_TEST_CASE(first_come_is_first_and_each_name_has_a_line_of_its_own)
 {
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(waiter_through_a_decorator_is_not_kept_by_the_end_of_a_form
     std::atomic<int> granted = 0;
     const auto take = [&granted](auto& lease) {
         auto taken = lease.try_acquire_for(10s);
-        granted += static_cast<int>(taken.held());
+        granted += taken.empty() ? 0 : 1;  // and not held(): a busy machine can take longer than the term to get here
         while (taken.held()) std::this_thread::sleep_for(1ms);  // its time runs out, and nobody is woken
     };
     std::jthread one{[&] { take(a); }}, other{[&] { take(b); }};

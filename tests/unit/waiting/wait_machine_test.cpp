@@ -8,6 +8,8 @@
 #include <chrono>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(wait_machine_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using lh::waiting::wait_action;
@@ -31,8 +33,6 @@ constexpr lh::acquire_result queued{.status = lh::acquire_status::queued, .retry
 wait_machine machine(lh::duration wait = 10s, std::uint64_t seed = 1) { return {start + wait, pauses, seed}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(wait_machine_test)
 
 BOOST_AUTO_TEST_CASE(the_first_step_is_an_attempt_even_when_the_time_is_over)
 {

@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(waiting_test)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -56,8 +58,6 @@ private:
 static_assert(lh::notifying_store<lh::memory_store> && !lh::notifying_store<plain_store>);
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(waiting_test)
 
 BOOST_AUTO_TEST_CASE(a_zero_timeout_is_exactly_one_attempt)
 {

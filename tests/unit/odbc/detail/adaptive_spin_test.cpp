@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+BOOST_AUTO_TEST_SUITE(spin_patience_test)
+
 using leasehold::odbc::detail::adaptive_spin;
 
 namespace {
@@ -22,8 +24,6 @@ unsigned looked_at(adaptive_spin& patience, unsigned waits)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(spin_patience_test)
 
 BOOST_AUTO_TEST_CASE(every_wait_is_looked_at_while_that_is_worth_it)
 {

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(batch_flow_test)
+
 namespace lh = leasehold;
 using namespace lh::odbc::detail;
 
@@ -108,8 +110,6 @@ std::string with_no(std::string answers, std::initializer_list<std::size_t> wher
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(batch_flow_test)
 
 BOOST_AUTO_TEST_CASE(one_statement_is_enough_where_every_term_is_counted)
 {

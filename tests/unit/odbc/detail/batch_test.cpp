@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(batch_test)
+
 namespace lh = leasehold;
 using namespace lh::odbc::detail;
 using namespace std::chrono_literals;
@@ -28,8 +30,6 @@ groups groups_of(const std::vector<lh::term_renewal>& items, std::size_t most)
 lh::term_renewal item(std::string_view name, lh::duration ttl = 30s) { return {name, "o", lh::fencing_token{1}, ttl}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(batch_test)
 
 BOOST_AUTO_TEST_CASE(copies_what_it_is_told)
 {

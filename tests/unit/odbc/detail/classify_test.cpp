@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+BOOST_AUTO_TEST_SUITE(classify_test)
+
 namespace {
 
 using leasehold::odbc::detail::classify;
@@ -19,8 +21,6 @@ using leasehold::odbc::detail::fault;
 fault kind_of(std::string_view sqlstate, int native, std::string_view text) { return classify(sqlstate, native, text).kind; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(classify_test)
 
 BOOST_AUTO_TEST_CASE(what_another_try_may_cure_is_a_conflict)
 {

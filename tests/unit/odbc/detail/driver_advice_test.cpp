@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(driver_advice_test)
+
 namespace {
 
 namespace lh = leasehold;
@@ -29,8 +31,6 @@ std::string advice_for(const std::string& driver)
 bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(driver_advice_test)
 
 BOOST_AUTO_TEST_CASE(path_without_a_file_is_said_to_be_none)
 {

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(flow_test)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -43,8 +45,6 @@ void check_busy(const grant_answer& answer, std::int64_t token, lh::duration rem
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(flow_test)
 
 BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_one_statement)
 {

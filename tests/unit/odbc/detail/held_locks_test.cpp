@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+BOOST_AUTO_TEST_SUITE(held_locks_test)
+
 namespace {
 
 using leasehold::odbc::detail::held_locks;
@@ -12,8 +14,6 @@ using leasehold::odbc::detail::held_locks;
 held_locks::entry lock_of(std::int64_t token, std::uint64_t connection = 1) { return {nullptr, connection, token}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(held_locks_test)
 
 BOOST_AUTO_TEST_CASE(lock_is_taken_by_the_release_of_its_term_once)
 {

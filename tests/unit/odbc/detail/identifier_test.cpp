@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-using namespace leasehold::odbc::detail;
-
 BOOST_AUTO_TEST_SUITE(identifier_test)
+
+using namespace leasehold::odbc::detail;
 
 BOOST_AUTO_TEST_CASE(letters_digits_underscores_and_dollars_make_an_identifier)
 {

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string>
 
+namespace late_terms_test {
+
 using leasehold::odbc::detail::late_terms;
 using leasehold::odbc::detail::max_late_terms;
 
@@ -36,6 +38,7 @@ struct scene {
 };
 
 }  // namespace
+}  // namespace late_terms_test
 
 BOOST_FIXTURE_TEST_SUITE(late_terms_test, scene)
 

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(observations_test)
+
 namespace lh = leasehold;
 using lh::odbc::detail::observations;
 using lh::odbc::detail::observed_row;
@@ -18,8 +20,6 @@ namespace {
 const lh::time_point start{1h};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(observations_test)
 
 BOOST_AUTO_TEST_CASE(row_is_over_when_it_has_been_the_same_for_its_whole_ttl)
 {

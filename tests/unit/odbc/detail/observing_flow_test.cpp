@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+namespace observing_flow_test {
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -193,6 +195,7 @@ bool busy(const lh::acquire_result& result, lh::duration remaining)
 }
 
 }  // namespace
+}  // namespace observing_flow_test
 
 BOOST_FIXTURE_TEST_SUITE(observing_flow_test, scene)
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(purge_flow_test)
+
 using namespace leasehold_test;
 using od::fault;
 using od::purge_step;
@@ -24,8 +26,6 @@ constexpr auto all = static_cast<std::int64_t>(leasehold::dialect::purge_sql::ro
 reply shows_floor(std::int64_t token) { return shows({{od::column::token, token}}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(purge_flow_test)
 
 BOOST_AUTO_TEST_CASE(step_that_finds_nothing_unused_is_one_look)
 {

@@ -6,11 +6,11 @@
 
 #include <chrono>
 
+BOOST_AUTO_TEST_SUITE(queue_machine_test)
+
 using namespace std::chrono_literals;
 using namespace leasehold::odbc::detail;
 namespace lh = leasehold;
-
-BOOST_AUTO_TEST_SUITE(queue_machine_test)
 
 namespace {
 

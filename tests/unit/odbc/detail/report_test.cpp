@@ -3,9 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-using leasehold::odbc::detail::is_unmarked_sqlite_text;
-
 BOOST_AUTO_TEST_SUITE(report_test)
+
+using leasehold::odbc::detail::is_unmarked_sqlite_text;
 
 BOOST_AUTO_TEST_CASE(sqlites_words_are_known_without_its_name_in_front)
 {

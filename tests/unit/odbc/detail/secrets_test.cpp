@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(secrets_test)
+
 namespace {
 
 using namespace leasehold::odbc::detail;
@@ -19,8 +21,6 @@ std::string shown(std::string_view connection_string, std::string text)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(secrets_test)
 
 BOOST_AUTO_TEST_CASE(passwords_are_found_whatever_they_are_called)
 {

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(session_lock_key_test)
+
 namespace {
 
 using leasehold::odbc::detail::session_lock_key;
@@ -18,8 +20,6 @@ std::string text_of(const session_lock_key& key)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session_lock_key_test)
 
 BOOST_AUTO_TEST_CASE(lease_has_the_same_key_in_every_process)
 {

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(statement_catalog_test)
+
 namespace lh = leasehold;
 using namespace lh::odbc::detail;
 using namespace std::chrono_literals;
@@ -36,8 +38,6 @@ lh::dialect::server_info connected_to(std::string_view dbms)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(statement_catalog_test)
 
 BOOST_AUTO_TEST_CASE(names_are_quoted_and_parameters_become_question_marks_in_their_order)
 {

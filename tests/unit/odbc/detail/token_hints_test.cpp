@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <string>
 
-namespace od = leasehold::odbc::detail;
-
 BOOST_AUTO_TEST_SUITE(token_hints_test)
+
+namespace od = leasehold::odbc::detail;
 
 BOOST_AUTO_TEST_CASE(hint_is_used_once)
 {

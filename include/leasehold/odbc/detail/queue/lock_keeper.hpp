@@ -47,7 +47,9 @@ public:
         try {
             const std::lock_guard lock{mutex_};
             if (const auto found = kept_.find(name); found != kept_.end()) {
-                found->second.token = std::max(found->second.token, token);
+                // One that is on its way back goes back first: somebody may have waited for it.
+                std::int64_t& latest = found->second.wanted ? found->second.token : found->second.next;
+                latest = std::max(latest, token);
                 return;
             }
             if (stopping_ || kept_.size() >= config_->options().max_session_locks) return;
@@ -105,6 +107,7 @@ private:
         time_point due;                                      // when to take the lock; max: it has it
         std::chrono::milliseconds pause = lock_after;        // before the next try: a waiter may have it for a moment
         std::uint64_t connection = 0;                        // which of the session's has it
+        std::int64_t next = 0;                               // not wanted: a later term, which is to have the lock after that
         bool being_tried = false;
         bool wanted = true;
 
@@ -118,7 +121,9 @@ private:
         if (count_ == 0) return;
         const std::lock_guard lock{mutex_};
         const auto found = kept_.find(name);
-        if (found == kept_.end() || !which(found->second.token)) return;
+        if (found == kept_.end()) return;
+        if (!found->second.wanted && which(found->second.next)) found->second.next = 0;
+        if (!which(found->second.token)) return;
         if (!found->second.has_lock() && !found->second.being_tried) {
             kept_.erase(found);
             count_ = kept_.size();
@@ -130,7 +135,10 @@ private:
 
     void forget_all() noexcept
     {
-        for (auto& each : kept_) each.second.wanted = false;
+        for (auto& each : kept_) {
+            each.second.wanted = false;
+            each.second.next = 0;
+        }
     }
 
     void serve()
@@ -191,6 +199,10 @@ private:
             lock.unlock();
             if (!perform(operation::unlock, which->first, connection)) session_.disconnect();
             lock.lock();
+        }
+        if (const std::int64_t next = which->second.next; next != 0) {
+            which->second = {.token = next, .due = std::chrono::steady_clock::now() + lock_after};
+            return;
         }
         kept_.erase(which);
         count_ = kept_.size();

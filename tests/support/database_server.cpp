@@ -79,9 +79,9 @@ std::string account_for_server(const std::vector<std::string>& names)
 }
 
 database_server::database_server(std::string account, std::vector<std::string> extra_arguments, int polite_signal,
-                                 int death_signal)
+                                 int death_signal, std::filesystem::path root)
     : account_{std::move(account)}, extra_arguments_{std::move(extra_arguments)}, polite_signal_{polite_signal},
-      death_signal_{death_signal}, folder_{account_}
+      death_signal_{death_signal}, root_{std::move(root)}, folder_{account_}
 {
 }
 
@@ -105,6 +105,7 @@ void database_server::start()
         std::filesystem::remove(log_file);
         process_.emplace(command(), process_options{.environment = {{"TMPDIR", folder().string()}},
                                                     .user = account_,
+                                                    .root = root_,
                                                     .output_file = log_file,
                                                     .death_signal = death_signal_});
         const bool decided = eventually([this] { return ready() || !process_->running(); }, std::chrono::seconds{60});
@@ -190,6 +191,11 @@ void database_server::end_guardian()
     guardian_ = -1;
 }
 
+std::string database_server::program(const std::vector<std::string>& names) const
+{
+    return find_program_in(root_, names).string();
+}
+
 std::string database_server::log() const { return contents(folder() / "log"); }
 
 std::string database_server::run(const std::vector<std::string>& arguments, bool as_account) const
@@ -199,7 +205,7 @@ std::string database_server::run(const std::vector<std::string>& arguments, bool
     // TMPDIR: ours may be a folder in which the server's user can't write.
     child_process helper{
         arguments,
-        {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .output_file = file}};
+        {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .root = root_, .output_file = file}};
     const exit_status status = helper.wait();
     std::string said = contents(file);
     if (!status.success()) throw std::runtime_error{arguments.front() + " failed:\n" + said};

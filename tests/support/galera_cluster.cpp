@@ -3,6 +3,7 @@
 
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
+#include <support/mysql_programs.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -32,7 +33,8 @@ std::string seconds(std::chrono::milliseconds time)
 }  // namespace
 
 galera_node::galera_node(const ports& own, std::string addresses, bool founder, std::vector<std::string> extra_arguments)
-    : database_server{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL}, own_{own},
+    : database_server{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL, {}},
+      own_{own},
       addresses_{std::move(addresses)}, founder_{founder}, founds_{founder}
 {
     static_cast<void>(find_program({"mariadbd", "mysqld"}));
@@ -49,15 +51,12 @@ galera_node::galera_node(const ports& own, std::string addresses, bool founder, 
     start();
     founds_ = false;
     if (founder_)
-        run_client("mysql", "create database " + std::string{database} + "; create user " + user + "@'%' identified by '" +
-                                password + "'; grant all on " + database + ".* to " + user + "@'%'");
+        run_client("mysql", mysql_first_statements());
 }
 
 std::string galera_node::connection_string(const std::string& as, const std::string& with, const std::string& to) const
 {
-    return "Driver=" +
-           find_odbc_driver({"MariaDB Unicode", "MariaDB", "MariaDB ODBC 3.2 Driver", "MariaDB ODBC 3.1 Driver"}) +
-           ";Server=127.0.0.1;Port=" + std::to_string(port()) + ";Database=" + to + ";UID=" + as + ";PWD=" + with;
+    return mysql_connection_string(port(), as, with, to);
 }
 
 std::vector<std::string> galera_node::command() const
@@ -90,10 +89,9 @@ bool galera_node::ready() const { return log().find("Synchronized with group, re
 
 std::string galera_node::run_client(const std::string& to, const std::string& sql)
 {
-    return run({find_program({"mariadb", "mysql"}).string(), "--no-defaults", "--batch", "--skip-column-names",
-                "--connect-timeout=10", "--socket=" + (folder() / "socket").string(), "--user=root", "--database=" + to,
-                "--execute=" + sql},
-               false);
+    std::vector<std::string> words = mysql_client_arguments(folder(), to, sql);
+    words.insert(words.begin(), find_program({"mariadb", "mysql"}).string());
+    return run(words, false);
 }
 
 std::string galera_node::status(const std::string& variable)

@@ -50,7 +50,8 @@ struct mariadb_database {
     static constexpr bool renewals_pass = true;
     static constexpr bool observes = false;
     static constexpr const char* levels[] = {"read committed", "repeatable read", "serializable"};
-    static constexpr const char* show_level = "select lower(@@tx_isolation)";
+    static constexpr const char* show_level = 
+        "select lower(variable_value) from performance_schema.session_variables where variable_name = 'transaction_isolation'";
 
     mariadb_server server{};
 

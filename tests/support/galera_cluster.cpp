@@ -33,7 +33,7 @@ std::string seconds(std::chrono::milliseconds time)
 }  // namespace
 
 galera_node::galera_node(const ports& own, std::string addresses, bool founder, std::vector<std::string> extra_arguments)
-    : database_server{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL, {}},
+    : cluster_node{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL, {}},
       own_{own},
       addresses_{std::move(addresses)}, founder_{founder}, founds_{founder}
 {
@@ -113,6 +113,8 @@ int galera_node::group_size()
     return size.empty() ? 0 : std::stoi(size);
 }
 
+void galera_node::go_on_alone() { run_client("", "set global wsrep_provider_options = 'pc.bootstrap=1'"); }
+
 galera_cluster::galera_cluster(const std::vector<std::string>& extra_arguments)
 {
     std::array<galera_node::ports, size> ports{};
@@ -131,18 +133,6 @@ galera_cluster::galera_cluster(const std::vector<std::string>& extra_arguments)
     for (std::size_t i = 0; i < size; ++i)
         nodes_[i] = std::make_unique<galera_node>(ports[i], addresses, i == 0, extra_arguments);
     if (!wait_until_whole()) throw std::runtime_error{"the cluster's nodes don't find each other:\n" + nodes_[0]->log()};
-}
-
-bool galera_cluster::whole()
-{
-    return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& each) {
-        return each->running() && each->works() && each->group_size() == static_cast<int>(size);
-    });
-}
-
-bool galera_cluster::wait_until_whole(std::chrono::milliseconds timeout)
-{
-    return eventually([this] { return whole(); }, timeout, std::chrono::milliseconds{100});
 }
 
 }  // namespace leasehold_test

@@ -27,14 +27,13 @@ enum class statement : std::uint8_t {
     try_lock,
     unlock,
     backend,
-    end_wait,
     floor,
     add_floor,
     raise,
     look,
     remove
 };
-inline constexpr std::size_t statement_count = 22;
+inline constexpr std::size_t statement_count = 21;
 
 enum class parameter : std::uint8_t {
     name,

@@ -20,6 +20,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace leasehold_test;
@@ -81,13 +82,13 @@ private:
     std::future<void> sleeping_;
 };
 
-std::vector<tenure> contend(lh::odbc_store& store, const std::string& owner, lh::time_point until, int& errors)
+std::vector<tenure> contend(lh::odbc_store& store, const std::string& owner, lh::time_point until, std::string& errors)
 {
     std::vector<tenure> mine;
     while (now() < until) {
         std::error_code ec;
         const lh::acquire_result result = store.try_acquire("contended", owner, 3s, ec);
-        if (ec) ++errors;
+        if (ec) errors += ec.message() + " [" + store.diagnostics().sqlstate + ' ' + store.diagnostics().server_message + "]; ";
         if (ec || !result.granted()) continue;
         tenure seen{now(), now(), result.token, owner};
         seen.end = now();
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_CASE(contenders_at_three_nodes_never_hold_at_once)
     for (std::size_t i = 0; i < group_replication_cluster::size; ++i)
         stores.emplace_back(cluster().node(i).connection_string(), options());
     std::vector<std::vector<tenure>> found(stores.size());
-    std::vector<int> errors(stores.size());
+    std::vector<std::string> errors(stores.size());
     std::vector<std::jthread> threads;
     const lh::time_point until = now() + 6s;
     for (std::size_t i = 0; i < stores.size(); ++i)
@@ -115,9 +116,9 @@ BOOST_AUTO_TEST_CASE(contenders_at_three_nodes_never_hold_at_once)
     threads.clear();
     std::vector<tenure> all;
     for (std::size_t i = 0; i < stores.size(); ++i) {
-        BOOST_TEST_MESSAGE("    " << found[i].size() << " terms, " << errors[i] << " errors");
+        BOOST_TEST_MESSAGE("    " << found[i].size() << " terms");
         BOOST_TEST(!found[i].empty());
-        BOOST_TEST(errors[i] == 0);
+        BOOST_TEST(errors[i] == "");
         all.insert(all.end(), found[i].begin(), found[i].end());
     }
     BOOST_TEST(lh::contract::faults_of(all) == "");
@@ -183,11 +184,19 @@ BOOST_AUTO_TEST_CASE(write_under_a_fence_after_a_take_over_on_another_node_is_re
         const auto guard = s.lease.try_acquire();
         BOOST_TEST(lh::odbc::fence(s.app.handle(), guard));
         BOOST_TEST(s.has_run_out());
+        // Without it the take-over would arrive, and end the transaction by its locks alone.
+        std::optional<lagging_node> lags{std::in_place, 0U};
         BOOST_TEST(s.others.try_acquire_for(10s).token() > guard.token());
         BOOST_CHECK_THROW((s.app.write(guard.token()), s.app.commit()), std::runtime_error);
+        lags.reset();
         s.app.roll_back();
         BOOST_TEST(s.app.last() == "0");
-        BOOST_TEST(!lh::odbc::fence(s.app.handle(), guard));
+        s.app.roll_back();
+        BOOST_TEST(eventually([&] {
+            const bool over = !lh::odbc::fence(s.app.handle(), guard);
+            s.app.roll_back();
+            return over;
+        }));
     }
 }
 

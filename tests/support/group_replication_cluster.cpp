@@ -72,7 +72,7 @@ std::vector<std::string> group_replication_node::command() const
                        std::string{"--loose-group-replication-single-primary-mode="} + (all ? "OFF" : "ON"),
                        std::string{"--loose-group-replication-enforce-update-everywhere-checks="} + (all ? "ON" : "OFF"),
                        "--loose-group-replication-member-expel-timeout=0",
-                       "--loose-group-replication-recovery-get-public-key=ON",
+                       "--loose-group-replication-recovery-get-public-key=ON", "--loose-group-replication-recovery-use-ssl=ON",
                        "--loose-group-replication-recovery-reconnect-interval=1"}),
                extra_arguments()));
 }

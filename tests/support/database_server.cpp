@@ -32,6 +32,9 @@ void signal_all(const std::vector<pid_t>& processes, int number) noexcept
     for (const pid_t process : processes) ::kill(process, number);
 }
 
+// MySQL makes its files in five seconds, and in two minutes where the processors have other work.
+constexpr std::chrono::minutes patience{5};
+
 struct guarded {
     std::array<int, 2> pipe;
     const pid_t* processes;
@@ -108,7 +111,7 @@ void database_server::start()
                                                     .root = root_,
                                                     .output_file = log_file,
                                                     .death_signal = death_signal_});
-        const bool decided = eventually([this] { return ready() || !process_->running(); }, std::chrono::seconds{60});
+        const bool decided = eventually([this] { return ready() || !process_->running(); }, patience);
         if (decided && process_->running()) {
             port_is_promised_ = true;
             return;
@@ -206,7 +209,7 @@ std::string database_server::run(const std::vector<std::string>& arguments, bool
     child_process helper{
         arguments,
         {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .root = root_, .output_file = file}};
-    const exit_status status = helper.wait();
+    const exit_status status = helper.wait(patience);
     std::string said = contents(file);
     if (!status.success()) throw std::runtime_error{arguments.front() + " failed:\n" + said};
     return said;

@@ -156,8 +156,16 @@ group_replication_cluster::group_replication_cluster(primaries mode, const std::
         nodes_[i] = std::make_unique<group_replication_node>(static_cast<int>(i) + 1, ports[i], addresses, mode, extra_arguments,
                                                              i == 0 ? nullptr : nodes_[0].get());
     for (auto& each : nodes_) each->start();
-    nodes_[0]->found_group();
-    for (std::size_t i = 1; i < size; ++i) nodes_[i]->join_group();
+    for (std::size_t i = 0; i < size; ++i) {
+        try {
+            if (i == 0)
+                nodes_[i]->found_group();
+            else
+                nodes_[i]->join_group();
+        } catch (const std::runtime_error& error) {
+            throw std::runtime_error{error.what() + nodes_[i]->log()};
+        }
+    }
     if (!wait_until_whole()) throw std::runtime_error{"the cluster's nodes don't find each other:\n" + nodes_[1]->log()};
 }
 

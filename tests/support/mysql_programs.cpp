@@ -31,6 +31,7 @@ std::vector<std::string> mysql_installing_arguments(const std::filesystem::path&
             "--innodb-redo-log-capacity=16M",
             "--innodb-buffer-pool-size=16M",
             "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-flush-method=nosync",
             "--innodb-doublewrite=OFF",
             "--innodb-use-native-aio=OFF",
             "--secure-file-priv=NULL",

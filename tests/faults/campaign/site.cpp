@@ -72,6 +72,8 @@ std::vector<std::string> site::server_arguments() const
     if (tls_)
         arguments.insert(arguments.end(), {"--ssl-cert=" + tls_->certificate(), "--ssl-key=" + tls_->key(),
                                            "--require-secure-transport=on"});
+    // Without it Group Replication finds its own key unusable.
+    if (tls_ && kind_ == "group_replication") arguments.push_back("--ssl-ca=" + tls_->certificate());
     // Of each store the calls that were given up keep their connections until they come back.
     if (around_.crowd) arguments.emplace_back("--max-connections=1500");
     // Not the server's own language: its log says in English when it is ready.

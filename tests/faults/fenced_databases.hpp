@@ -11,6 +11,7 @@
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
+#include <support/mysql_programs.hpp>
 #include <support/postgresql_server.hpp>
 #include <support/temporary_directory.hpp>
 
@@ -50,7 +51,8 @@ struct mariadb_database {
     static constexpr bool renewals_pass = true;
     static constexpr bool observes = false;
     static constexpr const char* levels[] = {"read committed", "repeatable read", "serializable"};
-    static constexpr const char* show_level = "select lower(@@tx_isolation)";
+    static inline const std::string show_level =
+        is_mysql(mysql_root()) ? "select lower(@@transaction_isolation)" : "select lower(@@tx_isolation)";
 
     mariadb_server server{};
 

@@ -6,6 +6,7 @@
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
+#include <support/mysql_programs.hpp>
 #include <support/postgresql_server.hpp>
 
 #include <boost/mpl/list.hpp>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <deque>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 // Several processes, as stores, that wait for names on a server of their own, and what that server says of them.
@@ -29,44 +31,51 @@ inline constexpr lh::lease_terms terms{.ttl = 60s};
 inline constexpr auto at_once = 400ms;
 
 // What a server says about those who wait for a session lock.
-struct postgresql_view {
-    static constexpr const char* waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted";
-    static constexpr const char* locks = "select count(*) from pg_locks where locktype = 'advisory'";
-    static constexpr const char* sessions = "select count(*) from pg_stat_activity where usename = 'leasehold'";
-    static constexpr const char* waiter = "select pid from pg_locks where locktype = 'advisory' and not granted limit 1";
-    static constexpr const char* holder = "select pid from pg_locks where locktype = 'advisory' and granted limit 1";
-    static std::string end(const std::string& session) { return "select pg_terminate_backend(" + session + ")"; }
+struct server_view {
+    const char* waiting;
+    const char* locks;
+    const char* sessions;
+    const char* waiter;
+    const char* holder;
+    std::string end;
 };
 
-struct mariadb_view {
-    static constexpr const char* waiting = "select count(*) from information_schema.processlist where state = 'User lock'";
-    static constexpr const char* locks =
-        "select count(*) from information_schema.metadata_lock_info where lock_type = 'User lock'";
-    static constexpr const char* sessions = "select count(*) from information_schema.processlist where user = 'leasehold'";
-    static constexpr const char* waiter = "select id from information_schema.processlist where state = 'User lock' limit 1";
-    static constexpr const char* holder =
-        "select thread_id from information_schema.metadata_lock_info where lock_type = 'User lock' limit 1";
-    static std::string end(const std::string& session) { return "kill connection " + session; }
-};
+inline server_view view_of(const postgresql_server&)
+{
+    return {.waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted",
+            .locks = "select count(*) from pg_locks where locktype = 'advisory'",
+            .sessions = "select count(*) from pg_stat_activity where usename = 'leasehold'",
+            .waiter = "select pid from pg_locks where locktype = 'advisory' and not granted limit 1",
+            .holder = "select pid from pg_locks where locktype = 'advisory' and granted limit 1",
+            .end = "select pg_terminate_backend(:session)"};
+}
+
+inline server_view view_of(const mariadb_server& server)
+{
+    const bool mysql = server.is_mysql();
+    return {.waiting = "select count(*) from information_schema.processlist where state = 'User lock'",
+            .locks = mysql ? "select count(*) from performance_schema.metadata_locks where object_type = 'USER LEVEL LOCK'"
+                           : "select count(*) from information_schema.metadata_lock_info where lock_type = 'User lock'",
+            .sessions = "select count(*) from information_schema.processlist where user = 'leasehold'",
+            .waiter = "select id from information_schema.processlist where state = 'User lock' limit 1",
+            .holder = mysql ? "select t.processlist_id from performance_schema.metadata_locks as l join performance_schema.threads as t"
+                              " on t.thread_id = l.owner_thread_id where l.object_type = 'USER LEVEL LOCK'"
+                              " and l.lock_status = 'GRANTED' limit 1"
+                            : "select thread_id from information_schema.metadata_lock_info where lock_type = 'User lock' limit 1",
+            .end = "kill connection :session"};
+}
 
 template <class Server>
-struct view_of_server;
-template <>
-struct view_of_server<postgresql_server> {
-    using type = postgresql_view;
-    static std::vector<std::string> arguments() { return {}; }
-};
-template <>
-struct view_of_server<mariadb_server> {
-    using type = mariadb_view;
-    static std::vector<std::string> arguments() { return {"--plugin-load-add=metadata_lock_info"}; }
-};
+std::vector<std::string> arguments_for_view()
+{
+    if (std::is_same_v<Server, mariadb_server> && !is_mysql(mysql_root())) return {"--plugin-load-add=metadata_lock_info"};
+    return {};
+}
 
 template <class Server>
 struct waiting_scene {
-    using view = typename view_of_server<Server>::type;
-
-    Server server{view_of_server<Server>::arguments()};
+    Server server{arguments_for_view<Server>()};
+    server_view view = view_of(server);
     std::deque<lh::odbc_store> stores;  // as many processes
 
     explicit waiting_scene(std::size_t processes = 2)
@@ -83,11 +92,16 @@ struct waiting_scene {
         return answer;
     }
     int number(const std::string& sql) { return std::stoi(ask(sql)); }
-    int in_line() { return number(view::waiting); }
-    int locks() { return number(view::locks); }
-    int sessions() { return number(view::sessions); }
-    void end_session_of_waiter() { ask(view::end(ask(view::waiter))); }
-    void end_session_of_holder() { ask(view::end(ask(view::holder))); }
+    int in_line() { return number(view.waiting); }
+    int locks() { return number(view.locks); }
+    int sessions() { return number(view.sessions); }
+    void end_session(const std::string& number)
+    {
+        std::string sql = view.end;
+        ask(sql.replace(sql.find(":session"), 8, number));
+    }
+    void end_session_of_waiter() { end_session(ask(view.waiter)); }
+    void end_session_of_holder() { end_session(ask(view.holder)); }
     bool are_in_line(int waiters)
     {
         return eventually([&] { return in_line() == waiters; });

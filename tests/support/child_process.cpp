@@ -19,6 +19,8 @@
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -65,6 +67,8 @@ struct launch {
     std::vector<char*> arguments;
     std::vector<char*> environment;
     const passwd* user = nullptr;
+    const char* root = nullptr;
+    const std::vector<std::pair<std::string, std::string>>* shared = nullptr;
     int input = -1;
     int output = -1;
     bool errors_too = false;
@@ -72,6 +76,24 @@ struct launch {
     int report = -1;
     pid_t parent = -1;
 };
+
+// What a system in a folder has of ours: its servers' data is in our folders, and belongs to our users.
+std::vector<std::pair<std::string, std::string>> shared_with(const std::filesystem::path& root)
+{
+    std::vector<std::pair<std::string, std::string>> shared;
+    for (const char* path : {"/proc", "/dev", "/tmp", "/var/tmp", "/etc/passwd", "/etc/group"})
+        shared.emplace_back(path, root.string() + path);
+    return shared;
+}
+
+// In mounts of its own, which go with it and its children.
+bool enter(const launch& plan) noexcept
+{
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+    for (const auto& [here, there] : *plan.shared)
+        if (::mount(here.c_str(), there.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return false;
+    return ::chroot(plan.root) == 0 && ::chdir("/") == 0;
+}
 
 [[noreturn]] void run_child(const launch& plan) noexcept
 {
@@ -81,6 +103,7 @@ struct launch {
     bool ready = ::dup2(plan.input, STDIN_FILENO) >= 0;
     if (plan.output >= 0) ready = ready && ::dup2(plan.output, STDOUT_FILENO) >= 0;
     if (plan.errors_too) ready = ready && ::dup2(plan.output, STDERR_FILENO) >= 0;
+    if (plan.root) ready = ready && enter(plan);
     if (plan.user)
         ready =
             ready && ::setgroups(0, nullptr) == 0 && ::setgid(plan.user->pw_gid) == 0 && ::setuid(plan.user->pw_uid) == 0;
@@ -198,6 +221,11 @@ child_process::child_process(const std::vector<std::string>& command, const proc
     plan.environment = pointers_to(environment);
     plan.death_signal = options.death_signal;
     plan.parent = ::getpid();
+    const auto shared = shared_with(options.root);
+    if (!options.root.empty()) {
+        plan.root = options.root.c_str();
+        plan.shared = &shared;
+    }
     if (!options.user.empty() && ::geteuid() == 0) {
         plan.user = ::getpwnam(options.user.c_str());
         if (!plan.user) throw std::runtime_error{"no user named " + options.user};

@@ -32,6 +32,7 @@ struct exit_status {
 struct process_options {
     std::map<std::string, std::string> environment{};  ///< added to this process's, or instead of its values
     std::string user{};                                ///< run as this user, when we are root
+    std::filesystem::path root{};         ///< run in the system in this folder (chroot), which sees our users, /tmp and /var/tmp
     bool capture = false;                 ///< standard input and output are ours: write(), read_line(), read_all()
     std::filesystem::path output_file{};  ///< standard output and error are appended to it
     int death_signal = SIGKILL;           ///< what it gets when this process ends

@@ -32,6 +32,9 @@ void signal_all(const std::vector<pid_t>& processes, int number) noexcept
     for (const pid_t process : processes) ::kill(process, number);
 }
 
+// MySQL makes its files in five seconds, and in two minutes where the processors have other work.
+constexpr std::chrono::minutes patience{5};
+
 struct guarded {
     std::array<int, 2> pipe;
     const pid_t* processes;
@@ -79,9 +82,9 @@ std::string account_for_server(const std::vector<std::string>& names)
 }
 
 database_server::database_server(std::string account, std::vector<std::string> extra_arguments, int polite_signal,
-                                 int death_signal)
+                                 int death_signal, std::filesystem::path root)
     : account_{std::move(account)}, extra_arguments_{std::move(extra_arguments)}, polite_signal_{polite_signal},
-      death_signal_{death_signal}, folder_{account_}
+      death_signal_{death_signal}, root_{std::move(root)}, folder_{account_}
 {
 }
 
@@ -105,9 +108,10 @@ void database_server::start()
         std::filesystem::remove(log_file);
         process_.emplace(command(), process_options{.environment = {{"TMPDIR", folder().string()}},
                                                     .user = account_,
+                                                    .root = root_,
                                                     .output_file = log_file,
                                                     .death_signal = death_signal_});
-        const bool decided = eventually([this] { return ready() || !process_->running(); }, std::chrono::seconds{60});
+        const bool decided = eventually([this] { return ready() || !process_->running(); }, patience);
         if (decided && process_->running()) {
             port_is_promised_ = true;
             return;
@@ -190,6 +194,11 @@ void database_server::end_guardian()
     guardian_ = -1;
 }
 
+std::string database_server::program(const std::vector<std::string>& names) const
+{
+    return find_program_in(root_, names).string();
+}
+
 std::string database_server::log() const { return contents(folder() / "log"); }
 
 std::string database_server::run(const std::vector<std::string>& arguments, bool as_account) const
@@ -199,8 +208,8 @@ std::string database_server::run(const std::vector<std::string>& arguments, bool
     // TMPDIR: ours may be a folder in which the server's user can't write.
     child_process helper{
         arguments,
-        {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .output_file = file}};
-    const exit_status status = helper.wait();
+        {.environment = {{"TMPDIR", folder().string()}}, .user = as_account ? account_ : "", .root = root_, .output_file = file}};
+    const exit_status status = helper.wait(patience);
     std::string said = contents(file);
     if (!status.success()) throw std::runtime_error{arguments.front() + " failed:\n" + said};
     return said;

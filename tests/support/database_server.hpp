@@ -55,8 +55,9 @@ public:
     [[nodiscard]] std::string log() const;
 
 protected:
-    /// `account` is who runs it when we are root.
-    database_server(std::string account, std::vector<std::string> extra_arguments, int polite_signal, int death_signal);
+    /// `account` is who runs it when we are root; `root` is servers_root() for it.
+    database_server(std::string account, std::vector<std::string> extra_arguments, int polite_signal, int death_signal,
+                    std::filesystem::path root);
 
     [[nodiscard]] virtual std::vector<std::string> command() const = 0;
     [[nodiscard]] virtual bool ready() const = 0;
@@ -66,6 +67,9 @@ protected:
     std::string run(const std::vector<std::string>& arguments, bool as_account) const;
 
     [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
+    [[nodiscard]] const std::filesystem::path& root() const noexcept { return root_; }
+    /// See find_program_in.
+    [[nodiscard]] std::string program(const std::vector<std::string>& names) const;
     [[nodiscard]] const std::vector<std::string>& extra_arguments() const noexcept { return extra_arguments_; }
 
 private:
@@ -75,6 +79,7 @@ private:
     std::vector<std::string> extra_arguments_;
     int polite_signal_;
     int death_signal_;
+    std::filesystem::path root_;
     temporary_directory folder_;
     int port_ = 0;
     bool port_is_promised_ = false;

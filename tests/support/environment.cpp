@@ -26,6 +26,22 @@ std::string joined(const std::vector<std::string>& names)
     return text;
 }
 
+// As the system in `root` calls it.
+std::filesystem::path first_of(const std::vector<std::string>& names, const std::vector<std::filesystem::path>& folders,
+                               const std::filesystem::path& root)
+{
+    for (const std::string& name : names)
+        for (const auto& folder : folders)
+            if (::access((root.string() + (folder / name).string()).c_str(), X_OK) == 0) return folder / name;
+    return {};
+}
+
+std::vector<std::filesystem::path> folders_of_system(std::vector<std::filesystem::path> first_in)
+{
+    for (const char* folder : {"/usr/bin", "/usr/sbin", "/bin", "/sbin"}) first_in.emplace_back(folder);
+    return first_in;
+}
+
 std::istringstream odbcinst_says(const std::vector<std::string>& asked)
 {
     std::vector<std::string> words{find_program({"odbcinst"}).string(), "-q", "-d"};
@@ -61,10 +77,25 @@ std::filesystem::path find_program(const std::vector<std::string>& names, const 
     for (std::string entry; std::getline(entries, entry, ':');)
         if (!entry.empty()) folders.emplace_back(entry);
     for (const char* folder : {"/usr/local/sbin", "/usr/sbin", "/sbin"}) folders.emplace_back(folder);
-    for (const std::string& name : names)
-        for (const auto& folder : folders)
-            if (::access((folder / name).c_str(), X_OK) == 0) return folder / name;
+    if (const auto found = first_of(names, folders, {}); !found.empty()) return found;
     throw missing_requirement{"no program named " + joined(names)};
+}
+
+std::filesystem::path find_program_in(const std::filesystem::path& root, const std::vector<std::string>& names,
+                                      const std::vector<std::filesystem::path>& first_in)
+{
+    if (root.empty()) return find_program(names, first_in);
+    if (const auto found = first_of(names, folders_of_system(first_in), root); !found.empty()) return found;
+    throw missing_requirement{"no program named " + joined(names) + " in the system in " + root.string()};
+}
+
+std::filesystem::path servers_root(const std::vector<std::string>& programs,
+                                   const std::vector<std::filesystem::path>& first_in)
+{
+    const char* root = std::getenv("LEASEHOLD_SERVERS_ROOT");
+    if (!root || !*root || first_of(programs, folders_of_system(first_in), root).empty()) return {};
+    if (::geteuid() != 0) throw missing_requirement{std::string{"only root can run the servers in "} + root};
+    return root;
 }
 
 std::string find_odbc_driver(const std::vector<std::string>& names)

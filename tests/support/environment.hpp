@@ -25,6 +25,15 @@ public:
 [[nodiscard]] std::filesystem::path find_program(const std::vector<std::string>& names,
                                                  const std::vector<std::filesystem::path>& first_in = {});
 
+/// Likewise in the system in that folder, as it is called there; of this machine where `root` is empty.
+[[nodiscard]] std::filesystem::path find_program_in(const std::filesystem::path& root, const std::vector<std::string>& names,
+                                                    const std::vector<std::filesystem::path>& first_in = {});
+
+/// The folder with a system (made by debootstrap) whose servers are to be tested, from LEASEHOLD_SERVERS_ROOT: if it has one of
+/// these programs. Empty: those of this machine are. Throws missing_requirement where only root could run them.
+[[nodiscard]] std::filesystem::path servers_root(const std::vector<std::string>& programs,
+                                                 const std::vector<std::filesystem::path>& first_in = {});
+
 /// The first of `names` that the driver manager knows. Throws missing_requirement.
 [[nodiscard]] std::string find_odbc_driver(const std::vector<std::string>& names);
 

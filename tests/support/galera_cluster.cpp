@@ -3,6 +3,7 @@
 
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
+#include <support/mysql_programs.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -32,7 +33,8 @@ std::string seconds(std::chrono::milliseconds time)
 }  // namespace
 
 galera_node::galera_node(const ports& own, std::string addresses, bool founder, std::vector<std::string> extra_arguments)
-    : database_server{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL}, own_{own},
+    : cluster_node{account_for_server({"mysql", "nobody"}), std::move(extra_arguments), SIGTERM, SIGKILL, {}},
+      own_{own},
       addresses_{std::move(addresses)}, founder_{founder}, founds_{founder}
 {
     static_cast<void>(find_program({"mariadbd", "mysqld"}));
@@ -49,15 +51,12 @@ galera_node::galera_node(const ports& own, std::string addresses, bool founder, 
     start();
     founds_ = false;
     if (founder_)
-        run_client("mysql", "create database " + std::string{database} + "; create user " + user + "@'%' identified by '" +
-                                password + "'; grant all on " + database + ".* to " + user + "@'%'");
+        run_client("mysql", mysql_first_statements());
 }
 
 std::string galera_node::connection_string(const std::string& as, const std::string& with, const std::string& to) const
 {
-    return "Driver=" +
-           find_odbc_driver({"MariaDB Unicode", "MariaDB", "MariaDB ODBC 3.2 Driver", "MariaDB ODBC 3.1 Driver"}) +
-           ";Server=127.0.0.1;Port=" + std::to_string(port()) + ";Database=" + to + ";UID=" + as + ";PWD=" + with;
+    return mysql_connection_string(port(), as, with, to);
 }
 
 std::vector<std::string> galera_node::command() const
@@ -90,10 +89,9 @@ bool galera_node::ready() const { return log().find("Synchronized with group, re
 
 std::string galera_node::run_client(const std::string& to, const std::string& sql)
 {
-    return run({find_program({"mariadb", "mysql"}).string(), "--no-defaults", "--batch", "--skip-column-names",
-                "--connect-timeout=10", "--socket=" + (folder() / "socket").string(), "--user=root", "--database=" + to,
-                "--execute=" + sql},
-               false);
+    std::vector<std::string> words = mysql_client_arguments(folder(), to, sql);
+    words.insert(words.begin(), find_program({"mariadb", "mysql"}).string());
+    return run(words, false);
 }
 
 std::string galera_node::status(const std::string& variable)
@@ -115,6 +113,8 @@ int galera_node::group_size()
     return size.empty() ? 0 : std::stoi(size);
 }
 
+void galera_node::go_on_alone() { run_client("", "set global wsrep_provider_options = 'pc.bootstrap=1'"); }
+
 galera_cluster::galera_cluster(const std::vector<std::string>& extra_arguments)
 {
     std::array<galera_node::ports, size> ports{};
@@ -133,18 +133,6 @@ galera_cluster::galera_cluster(const std::vector<std::string>& extra_arguments)
     for (std::size_t i = 0; i < size; ++i)
         nodes_[i] = std::make_unique<galera_node>(ports[i], addresses, i == 0, extra_arguments);
     if (!wait_until_whole()) throw std::runtime_error{"the cluster's nodes don't find each other:\n" + nodes_[0]->log()};
-}
-
-bool galera_cluster::whole()
-{
-    return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& each) {
-        return each->running() && each->works() && each->group_size() == static_cast<int>(size);
-    });
-}
-
-bool galera_cluster::wait_until_whole(std::chrono::milliseconds timeout)
-{
-    return eventually([this] { return whole(); }, timeout, std::chrono::milliseconds{100});
 }
 
 }  // namespace leasehold_test

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SUPPORT_GALERA_CLUSTER_HPP
 #define LEASEHOLD_TESTS_SUPPORT_GALERA_CLUSTER_HPP
 
-#include <support/database_server.hpp>
+#include <support/database_cluster.hpp>
 
 #include <array>
 #include <chrono>
@@ -15,7 +15,7 @@ namespace leasehold_test {
 
 /// One mariadbd of a cluster. Whatever can be done to a server can be done to it; start() waits until it is in step with
 /// the others again, for which it copies all data from one of them.
-class galera_node final : public database_server {
+class galera_node final : public cluster_node {
 public:
     /// What a node listens on beside its clients' port.
     struct ports {
@@ -35,10 +35,9 @@ public:
     /// it has given the others up, a second or two later, and refuses all work from then on.
     void isolate();
     void rejoin();
-    /// Whether it takes part in a majority and does work for clients.
-    [[nodiscard]] bool works();
-    /// Nodes in its part of the cluster, itself included.
-    [[nodiscard]] int group_size();
+    [[nodiscard]] bool works() override;
+    [[nodiscard]] int group_size() override;
+    void go_on_alone() override;
 
 private:
     [[nodiscard]] std::vector<std::string> command() const override;
@@ -52,23 +51,19 @@ private:
     mutable bool founds_;
 };
 
-/// Three nodes on 127.0.0.1, every one with the database and user of database_server. Starts in about ten seconds.
+/// Starts in about ten seconds.
 ///
 /// The group gives up a silent node after `suspicion` (a tenth of what a cluster across data centres would have), and
 /// until then no node can commit.
-class galera_cluster {
+class galera_cluster final : public database_cluster {
 public:
-    static constexpr std::size_t size = 3;
     static constexpr std::chrono::milliseconds suspicion{1500};
 
     /// Every node gets these arguments of the program mariadbd. Throws missing_requirement where there is no Galera.
     explicit galera_cluster(const std::vector<std::string>& extra_arguments = {});
 
-    [[nodiscard]] galera_node& node(std::size_t number) { return *nodes_.at(number); }
-    /// All nodes work, in one group.
-    [[nodiscard]] bool whole();
-    /// False: not within `timeout`.
-    [[nodiscard]] bool wait_until_whole(std::chrono::milliseconds timeout = std::chrono::seconds{60});
+    [[nodiscard]] galera_node& node(std::size_t number) override { return *nodes_.at(number); }
+    [[nodiscard]] std::chrono::milliseconds longest_group_change() const override { return 2 * suspicion; }
 
 private:
     std::array<std::unique_ptr<galera_node>, size> nodes_;

@@ -6,11 +6,14 @@
 
 namespace leasehold_test {
 
+/// MariaDB; MySQL where that is what there is (see LEASEHOLD_SERVERS_ROOT). The driver is MariaDB's for both.
 class mariadb_server final : public database_server {
 public:
-    /// Arguments of the program mariadbd, as in {"--transaction-isolation=SERIALIZABLE"}.
-    /// Throws missing_requirement where there is no MariaDB.
+    /// Arguments of the program mariadbd or mysqld, as in {"--transaction-isolation=SERIALIZABLE"}.
+    /// Throws missing_requirement where there is neither.
     explicit mariadb_server(std::vector<std::string> extra_arguments = {});
+
+    [[nodiscard]] bool is_mysql() const noexcept { return is_mysql_; }
 
     using database_server::connection_string;
     [[nodiscard]] std::string connection_string(const std::string& user, const std::string& password,
@@ -20,6 +23,8 @@ private:
     [[nodiscard]] std::vector<std::string> command() const override;
     [[nodiscard]] bool ready() const override;
     std::string run_client(const std::string& database, const std::string& sql) override;
+
+    bool is_mysql_;
 };
 
 }  // namespace leasehold_test

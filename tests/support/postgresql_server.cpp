@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <utility>
 
@@ -14,27 +15,38 @@ namespace {
 
 // Debian keeps the server's programs out of PATH, in a folder per version. The newest, and before anything in PATH, so that
 // initdb and postgres are of one version.
-std::filesystem::path server_program(const std::string& name)
+std::vector<std::filesystem::path> server_folders(const std::string& root)
 {
     std::vector<std::filesystem::path> folders;
     std::error_code ignored;
-    for (const char* root : {"/usr/lib/postgresql", "/usr/local/pgsql", "/usr/pgsql"}) {
-        folders.push_back(std::filesystem::path{root} / "bin");
-        for (const auto& version : std::filesystem::directory_iterator{root, ignored})
-            folders.push_back(version.path() / "bin");
+    for (const std::string folder : {"/usr/lib/postgresql", "/usr/local/pgsql", "/usr/pgsql"}) {
+        folders.push_back(std::filesystem::path{folder} / "bin");
+        for (const auto& version : std::filesystem::directory_iterator{root + folder, ignored})
+            folders.push_back(std::filesystem::path{folder} / version.path().filename() / "bin");
     }
     std::sort(folders.rbegin(), folders.rend());
-    return find_program({name}, folders);
+    return folders;
+}
+
+std::filesystem::path server_program(const std::string& name, const std::filesystem::path& root)
+{
+    return find_program_in(root, {name}, server_folders(root.string()));
+}
+
+std::filesystem::path postgresql_root()
+{
+    const char* root = std::getenv("LEASEHOLD_SERVERS_ROOT");
+    return servers_root({"postgres"}, server_folders(root ? root : ""));
 }
 
 }  // namespace
 
 // SIGINT ends sessions and shuts down; SIGQUIT is the quick end that still gives shared memory back.
 postgresql_server::postgresql_server(std::vector<std::string> extra_arguments)
-    : database_server{account_for_server({"postgres"}), std::move(extra_arguments), SIGINT, SIGQUIT}
+    : database_server{account_for_server({"postgres"}), std::move(extra_arguments), SIGINT, SIGQUIT, postgresql_root()}
 {
     // From this machine's file system in without a password, for the administrator; over TCP as in production.
-    run({server_program("initdb").string(), "--pgdata=" + (folder() / "data").string(), "--username=postgres",
+    run({server_program("initdb", root()).string(), "--pgdata=" + (folder() / "data").string(), "--username=postgres",
          "--encoding=UTF8", "--locale=C", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"},
         true);
     start();
@@ -50,7 +62,7 @@ std::string postgresql_server::connection_string(const std::string& as, const st
 
 std::vector<std::string> postgresql_server::command() const
 {
-    std::vector<std::string> arguments{server_program("postgres").string(), "-D", (folder() / "data").string()};
+    std::vector<std::string> arguments{server_program("postgres", root()).string(), "-D", (folder() / "data").string()};
     const auto set = [&arguments](const std::string& setting) {
         arguments.emplace_back("-c");
         arguments.push_back(setting);
@@ -82,7 +94,7 @@ bool postgresql_server::ready() const
 
 std::string postgresql_server::run_client(const std::string& to, const std::string& sql)
 {
-    return run({find_program({"psql"}).string(), "--no-psqlrc", "--quiet", "--no-align", "--tuples-only",
+    return run({program({"psql"}), "--no-psqlrc", "--quiet", "--no-align", "--tuples-only",
                 "--field-separator=\t", "--set=ON_ERROR_STOP=1", "--host=" + folder().string(),
                 "--port=" + std::to_string(port()), "--username=postgres", "--dbname=" + to, "--command=" + sql},
                false);

@@ -11,7 +11,7 @@
 namespace leasehold_test {
 
 redis_server::redis_server(std::vector<std::string> extra_arguments)
-    : database_server{{}, std::move(extra_arguments), SIGTERM, SIGKILL}
+    : database_server{{}, std::move(extra_arguments), SIGTERM, SIGKILL, {}}
 {
     start();
 }

@@ -9,12 +9,27 @@
 
 namespace campaign {
 
+namespace {
+
+bool can_be_done(place where, const site& at)
+{
+    switch (where) {
+    case place::anywhere: return true;
+    case place::single_server: return !at.is_cluster();
+    case place::cluster: return at.is_cluster();
+    case place::galera: return at.is_galera();
+    case place::group_replication: return at.is_cluster() && !at.is_galera();
+    }
+    return false;
+}
+
+}  // namespace
+
 fault_lane::fault_lane(sort which, scene on, std::uint32_t seed) : on_{on}, random_{seed}
 {
     const std::span<const fault_kind> all = fault_kinds();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const bool possible =
-            all[i].where == place::anywhere || (all[i].where == place::cluster) == on_.database.is_cluster();
+        const bool possible = can_be_done(all[i].where, on_.database);
         const bool wanted = which == sort::processes || on_.only.empty() || on_.only == all[i].name;
         if (all[i].sort == which && possible && wanted) kinds_.insert(kinds_.end(), all[i].weight, i);
     }
@@ -77,8 +92,9 @@ void fault_lane::end()
     const instant ended = now();
     on_.notes.write({event::fault, hit_, 0, began_, ended, kind.name});
     if (kind.excused != excused::nothing) {
-        // Galera: until the others have given the node up, and while it comes back, nothing can be committed.
-        constexpr instant group_change = 3 * second;
+        // Until the others have given the node up, and while it comes back, nothing can be committed.
+        const instant group_change =
+            on_.database.is_cluster() ? on_.database.cluster().longest_group_change() / std::chrono::nanoseconds{1} : 0;
         if (kind.excused == excused::all_of_it) on_.notes.write({event::excuse, "*", 0, began_, ended});
         if (kind.excused == excused::group_changes) {
             on_.notes.write({event::excuse, "*", 0, began_, std::min(ended, began_ + group_change)});

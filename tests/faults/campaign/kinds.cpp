@@ -226,7 +226,7 @@ bool freeze_server(const scene& on, drawn_fault& fault)
 // What an operator would do about nodes that don't come back by themselves. Their logs go to the records.
 void repair(const scene& on)
 {
-    leasehold_test::galera_cluster& cluster = on.database.cluster();
+    leasehold_test::database_cluster& cluster = on.database.cluster();
     const auto works = [&](std::size_t i) { return cluster.node(i).running() && cluster.node(i).works(); };
     const instant began = now();
     bool majority = false;
@@ -235,7 +235,7 @@ void repair(const scene& on)
         if (works(i)) continue;
         std::ofstream{on.records / ("node" + std::to_string(i) + ".log")} << cluster.node(i).log();
         if (!majority && cluster.node(i).running()) {
-            cluster.node(i).execute_sql("set global wsrep_provider_options = 'pc.bootstrap=1'");
+            cluster.node(i).go_on_alone();
             majority = true;
             continue;
         }
@@ -269,18 +269,18 @@ void thaw_server(const scene& on, const drawn_fault& fault, instant ending)
 
 bool isolate_node(const scene& on, drawn_fault& fault)
 {
-    on.database.cluster().node(fault.target).isolate();
+    on.database.take_out(fault.target);
     return true;
 }
 
 void rejoin_node(const scene& on, const drawn_fault& fault, instant)
 {
-    leasehold_test::galera_node& node = on.database.cluster().node(fault.target);
+    leasehold_test::cluster_node& node = on.database.cluster().node(fault.target);
     const bool given_up = leasehold_test::eventually([&] { return !node.works(); }, 6s, 50ms);
     const instant alone = now();
     std::ignore = leasehold_test::throughout([&] { return !node.works(); }, 500ms, 50ms);
     if (given_up) note_outage_of_server(on, fault.target, alone, now());
-    node.rejoin();
+    on.database.put_back(fault.target);
     wait_until_whole(on);
 }
 
@@ -435,8 +435,10 @@ constexpr auto kinds = std::to_array<fault_kind>({
      &start_server},
     {"node_frozen", around, place::cluster, target::server, 3, 200 * millisecond, 5 * second, excused::group_changes,
      &freeze_server, &thaw_server},
-    {"node_partitioned", around, place::cluster, target::server, 4, 500 * millisecond, 4 * second, excused::group_changes,
+    {"node_partitioned", around, place::galera, target::server, 4, 500 * millisecond, 4 * second, excused::group_changes,
      &isolate_node, &rejoin_node},
+    {"node_leaves_group", around, place::group_replication, target::server, 2, 500 * millisecond, 4 * second,
+     excused::group_changes, &isolate_node, &rejoin_node},
 });
 
 }  // namespace

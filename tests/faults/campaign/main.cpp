@@ -23,8 +23,8 @@
 namespace {
 
 constexpr int skipped = 77;
-constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera] [--seconds N] [--seed N]
-                      [--crowd] [--only KIND] [--keep]
+constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera|group_replication] [--seconds N]
+                      [--seed N] [--crowd] [--only KIND] [--keep]
        fault_campaign check FOLDER
 
   --on       the database (default: postgresql), a private server of the campaign's own

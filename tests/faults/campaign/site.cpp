@@ -3,6 +3,8 @@
 
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
+#include <support/galera_cluster.hpp>
+#include <support/group_replication_cluster.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
 
@@ -18,7 +20,7 @@ using leasehold_test::database_server;
 
 site::site(const std::string& kind, const circumstances& around) : kind_{kind}, around_{around}
 {
-    if (kind != "postgresql" && kind != "mariadb" && kind != "galera")
+    if (kind != "postgresql" && kind != "mariadb" && kind != "galera" && kind != "group_replication")
         throw std::invalid_argument{"no such database here: " + kind};
     if (!around_.language.empty()) locale_.emplace(around_.language);
     if (around_.tls)
@@ -27,8 +29,10 @@ site::site(const std::string& kind, const circumstances& around) : kind_{kind}, 
         server_ = std::make_unique<leasehold_test::postgresql_server>(server_arguments());
     else if (kind == "mariadb")
         server_ = std::make_unique<leasehold_test::mariadb_server>(server_arguments());
-    else
+    else if (is_galera())
         cluster_ = std::make_unique<leasehold_test::galera_cluster>(server_arguments());
+    else
+        cluster_ = std::make_unique<leasehold_test::group_replication_cluster>(leasehold_test::primaries::all, server_arguments());
     if (locale_) check_language();
     if (is_cluster()) prepare_for_lag();
 }
@@ -68,6 +72,8 @@ std::vector<std::string> site::server_arguments() const
     if (tls_)
         arguments.insert(arguments.end(), {"--ssl-cert=" + tls_->certificate(), "--ssl-key=" + tls_->key(),
                                            "--require-secure-transport=on"});
+    // Without it Group Replication finds its own key unusable.
+    if (tls_ && kind_ == "group_replication") arguments.push_back("--ssl-ca=" + tls_->certificate());
     // Of each store the calls that were given up keep their connections until they come back.
     if (around_.crowd) arguments.emplace_back("--max-connections=1500");
     // Not the server's own language: its log says in English when it is ready.
@@ -203,8 +209,13 @@ std::string locking_sql(bool postgresql, bool cluster, bool against_reading)
 
 void site::lock_table(std::size_t number, bool against_reading)
 {
+    lock_in_other_session(number, locking_sql(is_postgresql(), is_cluster(), against_reading));
+}
+
+void site::lock_in_other_session(std::size_t number, const std::string& sql)
+{
     database_server& at = server(number);
-    locking_ = std::async(std::launch::async, [&at, sql = locking_sql(is_postgresql(), is_cluster(), against_reading)] {
+    locking_ = std::async(std::launch::async, [&at, sql] {
         try {
             at.execute_sql(sql);
         } catch (const std::runtime_error&) {
@@ -216,7 +227,9 @@ void site::lock_table(std::size_t number, bool against_reading)
         throw std::runtime_error{"the table can't be locked"};
 }
 
-void site::unlock_table(std::size_t number)
+void site::unlock_table(std::size_t number) { end_locking_session(number); }
+
+void site::end_locking_session(std::size_t number)
 {
     if (is_postgresql())
         server_->execute_sql("select pg_cancel_backend(pid) from (" + std::string{sleeping_session_of_postgresql} + ") as s");
@@ -246,25 +259,33 @@ void site::accept_rows()
                                           : "drop trigger refuse_insert; drop trigger refuse_update");
 }
 
-// What takes a node long to apply, as a large transaction does, and costs no processor: a row whose trigger sleeps, on the node
-// that is told to run triggers for what comes from other nodes. What follows is committed in its order, so it waits.
+// Galera: what takes a node long to apply, as a large transaction does, and costs no processor: a row whose trigger sleeps, on the
+// node that is told to run triggers for what comes from other nodes. What follows is committed in its order, so it waits.
+// Group Replication: a row of a table that is locked there.
 void site::prepare_for_lag()
 {
-    server(0).execute_sql("create table ballast (id int auto_increment primary key, seconds double);"
-                          " create trigger heavy before insert on ballast for each row"
-                          " do if(@@global.slave_run_triggers_for_rbr = 'NO', 0, sleep(new.seconds))");
+    server(0).execute_sql("create table ballast (id int auto_increment primary key, seconds double)");
+    if (is_galera())
+        server(0).execute_sql("create trigger heavy before insert on ballast for each row"
+                              " do if(@@global.slave_run_triggers_for_rbr = 'NO', 0, sleep(new.seconds))");
 }
 
 void site::lag(std::size_t number, std::chrono::milliseconds length)
 {
     // Desynchronised, it does not ask the others to wait for it, as it would after some dozens of transactions.
-    server(number).execute_sql("set global slave_run_triggers_for_rbr = ENFORCE; set global wsrep_desync = 1");
+    if (is_galera())
+        server(number).execute_sql("set global slave_run_triggers_for_rbr = ENFORCE; set global wsrep_desync = 1");
+    else
+        lock_in_other_session(number, "lock tables ballast read; do sleep(60)");
     server((number + 1) % size())
         .execute_sql("insert into ballast (seconds) values (" + std::to_string(length.count() + 1000) + " / 1000.0)");
 }
 
 std::int64_t site::transactions_behind(std::size_t number)
 {
+    if (!is_galera())
+        return std::stoll(number_of(number, "select coalesce(max(count_transactions_remote_in_applier_queue), 0)"
+                                            " from performance_schema.replication_group_member_stats where member_id = @@server_uuid"));
     const auto committed = [&](std::size_t at) { return std::stoll(number_of(at, "show status like 'wsrep_last_committed'")); };
     const std::int64_t here = committed(number);
     return committed((number + 1) % size()) - here;
@@ -272,7 +293,26 @@ std::int64_t site::transactions_behind(std::size_t number)
 
 void site::catch_up(std::size_t number)
 {
-    server(number).execute_sql("set global slave_run_triggers_for_rbr = NO; set global wsrep_desync = 0");
+    if (is_galera())
+        server(number).execute_sql("set global slave_run_triggers_for_rbr = NO; set global wsrep_desync = 0");
+    else
+        end_locking_session(number);
+}
+
+void site::take_out(std::size_t number)
+{
+    if (is_galera())
+        dynamic_cast<leasehold_test::galera_node&>(cluster_->node(number)).isolate();
+    else
+        dynamic_cast<leasehold_test::group_replication_node&>(cluster_->node(number)).leave_group();
+}
+
+void site::put_back(std::size_t number)
+{
+    if (is_galera())
+        dynamic_cast<leasehold_test::galera_node&>(cluster_->node(number)).rejoin();
+    else
+        dynamic_cast<leasehold_test::group_replication_node&>(cluster_->node(number)).join_group();
 }
 
 }  // namespace campaign

@@ -5,7 +5,7 @@
 #include "circumstances.hpp"
 
 #include <support/database_server.hpp>
-#include <support/galera_cluster.hpp>
+#include <support/database_cluster.hpp>
 #include <support/scoped_locale.hpp>
 #include <support/tls_files.hpp>
 
@@ -24,14 +24,15 @@ namespace campaign {
 /// The database of a campaign: one server, or a cluster of them.
 class site {
 public:
-    /// "postgresql", "mariadb" or "galera".
+    /// "postgresql", "mariadb", "galera" or "group_replication".
     site(const std::string& kind, const circumstances& around);
 
     [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
     [[nodiscard]] bool is_cluster() const noexcept { return cluster_ != nullptr; }
-    [[nodiscard]] std::size_t size() const noexcept { return is_cluster() ? leasehold_test::galera_cluster::size : 1; }
+    [[nodiscard]] std::size_t size() const noexcept { return is_cluster() ? leasehold_test::database_cluster::size : 1; }
     [[nodiscard]] leasehold_test::database_server& server(std::size_t number);
-    [[nodiscard]] leasehold_test::galera_cluster& cluster() { return *cluster_; }
+    [[nodiscard]] bool is_galera() const noexcept { return kind_ == "galera"; }
+    [[nodiscard]] leasehold_test::database_cluster& cluster() { return *cluster_; }
 
     /// To that server through another port of this host.
     [[nodiscard]] std::string connection_string(std::size_t number, int port);
@@ -48,6 +49,10 @@ public:
     [[nodiscard]] int session_locks();
 
     // Each returns when it is so.
+
+    /// Takes the node out of the group, or puts it back: cut off (Galera), or in good order, as an operator does (Group Replication).
+    void take_out(std::size_t number);
+    void put_back(std::size_t number);
 
     /// Refuses all that writes, as a primary that has become a replica does.
     void make_read_only(std::size_t number);
@@ -71,6 +76,8 @@ private:
     [[nodiscard]] std::string number_of(std::size_t server, const std::string& sql);
     void check_language();
     void prepare_for_lag();
+    void lock_in_other_session(std::size_t number, const std::string& sql);
+    void end_locking_session(std::size_t number);
 
     std::string kind_;
     circumstances around_;
@@ -78,7 +85,7 @@ private:
     std::optional<leasehold_test::scoped_locale> locale_;
     std::optional<leasehold_test::tls_files> tls_;
     std::unique_ptr<leasehold_test::database_server> server_;
-    std::unique_ptr<leasehold_test::galera_cluster> cluster_;
+    std::unique_ptr<leasehold_test::database_cluster> cluster_;
     std::future<void> locking_;
 };
 

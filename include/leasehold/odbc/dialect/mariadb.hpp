@@ -155,7 +155,7 @@ private:
         l.try_lock = "select coalesce(get_lock({key}, 0), 0)";
         l.unlock = "do release_lock({key})";
         l.backend = "select connection_id()";
-        l.end_wait = "kill query :token";
+        l.end_wait = "kill query :session";
         return l;
     }
 };

@@ -183,7 +183,7 @@ private:
         l.backend = "select pg_backend_pid()";
         // Not a session that has come by the same number since.
         l.end_wait = "select pg_cancel_backend(pid) from pg_locks"
-                     " where pid = cast(:token as int) and locktype = 'advisory' and not granted";
+                     " where pid = cast(:session as int) and locktype = 'advisory' and not granted";
         return l;
     }
 };

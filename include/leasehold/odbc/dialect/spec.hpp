@@ -112,7 +112,8 @@ struct session_lock_sql {
     std::string try_lock;     ///< does not wait for it; 1: has it
     std::string unlock;       ///< gives it back; no error if it hasn't got it
     std::string backend;      ///< the number by which others can end what this session is at
-    std::string end_wait;     ///< ends the wait of the session :token, which goes on; no error where it doesn't wait
+    std::string end_wait;     ///< ends the wait of the session :session, which goes on; no error where it doesn't wait. :session is the
+                              ///< number itself, not a parameter: MySQL takes none there
 
     /// Whether the database has such locks.
     [[nodiscard]] bool available() const noexcept { return !lock.empty(); }

@@ -27,6 +27,8 @@ BOOST_AUTO_TEST_CASE(what_another_try_may_cure_is_a_conflict)
     BOOST_TEST(kind_of("40001", 0, "ERROR: could not serialize access due to concurrent update") == fault::conflict);
     BOOST_TEST(kind_of("40P01", 0, "ERROR: deadlock detected") == fault::conflict);
     BOOST_TEST(kind_of("40001", 1213, "Deadlock found when trying to get lock") == fault::conflict);
+    BOOST_TEST(kind_of("HY000", 1180, "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT") == fault::conflict);
+    BOOST_TEST(kind_of("HY000", 1180, "Got error 6 \"No such device or address\" during COMMIT") == fault::connection_lost);
     BOOST_TEST(kind_of("HY000", 1020, "Record has changed since last read in table 'leasehold'") == fault::conflict);
     BOOST_TEST(kind_of("HY000", 5, "[SQLite]database is locked (5)") == fault::conflict);
     BOOST_TEST(kind_of("HY000", 1, "[SQLite]database is locked") == fault::conflict);

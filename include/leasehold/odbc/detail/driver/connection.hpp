@@ -89,6 +89,9 @@ public:
     // Runs a statement once.
     fault run_text(const std::string& sql);
 
+    // Of that session.
+    fault end_wait(std::int64_t backend);
+
     // For many terms at once: whether there are such statements, and to run one.
     [[nodiscard]] bool batches() const noexcept;
     void give_up_batches() const noexcept { config_->give_up_batches(); }
@@ -251,6 +254,15 @@ inline fault connection::run_text(const std::string& sql)
     if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
     const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
     return SQL_SUCCEEDED(done) || done == SQL_NO_DATA ? fault::none : fail(SQL_HANDLE_STMT, once.get());
+}
+
+inline fault connection::end_wait(std::int64_t backend)
+{
+    // By then the session may be at something else.
+    if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out");
+    constexpr std::string_view marker = ":session";
+    std::string sql = catalog_->spec().locks.end_wait;
+    return run_text(sql.replace(sql.find(marker), marker.size(), std::to_string(backend)));
 }
 
 inline fault connection::forget(statement which, fault kind, const char* advice)

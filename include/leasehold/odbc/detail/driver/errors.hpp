@@ -122,6 +122,11 @@ inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
     {"", 0, fault::unavailable, advice::too_many, "remaining connection slots"},
 });
 
+// A commit that failed in MariaDB or MySQL says why by another number, in any language. That one is a deadlock: on Group Replication
+// a transaction that another node's has come before.
+inline constexpr int error_during_commit = 1180;
+inline constexpr std::string_view deadlock_during_commit = " 149 ";
+
 // Everybody else. The first line that fits decides.
 inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"01000", 0, fault::unavailable, advice::driver, "[unixODBC][Driver Manager]Can't open lib"},
@@ -153,7 +158,8 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"HYT", 0, fault::timeout, advice::slow},
 
     {"", 1047, fault::connection_lost, advice::no_majority},
-    {"", 1180, fault::connection_lost, advice::no_majority},
+    {"", error_during_commit, fault::connection_lost, advice::no_majority},
+    {"", 3100, fault::connection_lost, advice::no_majority},
     {"57P03", 0, fault::starting, advice::starting},
     {"57P", 0, fault::connection_lost, advice::lost},
     {"08", 0, fault::connection_lost, advice::lost},
@@ -235,6 +241,8 @@ constexpr verdict classify(std::string_view sqlstate, int native, std::string_vi
         if (const auto found = first_that_fits(postgresql_refusals, sqlstate, native, text.substr(at + postgresql_refuses.size()));
             found.known)
             return found;
+    if (native == error_during_commit && text.find(deadlock_during_commit) != std::string_view::npos)
+        return {fault::conflict, advice::conflict, true};
     return first_that_fits(fault_rules, sqlstate, native, text);
 }
 

@@ -82,7 +82,6 @@ public:
         add(statement::try_lock, l.try_lock);
         add(statement::unlock, l.unlock);
         add(statement::backend, l.backend);
-        add(statement::end_wait, l.end_wait);
         add(statement::floor, p.floor);
         add(statement::add_floor, p.add_floor);
         add(statement::raise_floor, p.raise_floor);

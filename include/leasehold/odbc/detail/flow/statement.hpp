@@ -26,14 +26,13 @@ enum class statement : std::uint8_t {
     try_lock,
     unlock,
     backend,
-    end_wait,
     floor,
     add_floor,
     raise_floor,
     look,
     remove
 };
-inline constexpr std::size_t statement_count = 21;
+inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::remove) + 1;
 
 enum class parameter : std::uint8_t {
     name,

@@ -217,8 +217,7 @@ private:
         case operation::unlock: return unlock();
         case operation::end_wait: {
             if (!db_.locks()) return fault::none;
-            db_.set_token(token_);
-            const fault failed = db_.run(statement::end_wait);
+            const fault failed = db_.end_wait(token_);
             return failed == fault::failure ? fault::none : failed;  // no such session any longer
         }
         }

@@ -208,6 +208,7 @@ typename Set::guard_type acquire_set(Set& set, std::error_code& ec)
             ++at;
         });
     }
+    if (all) each_of_set(set.guards(), [&](const auto& guard) { lease_access::share_stop(guard, stop); });
     if (all) return set_access::make<typename Set::guard_type>(std::move(set.guards()), std::move(stop));
     back_out(set.guards());
     return {};

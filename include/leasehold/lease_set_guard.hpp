@@ -190,11 +190,8 @@ public:
 private:
     friend detail::set_access;
 
-    // All guards are granted.
-    lease_set_guard(guards_type guards, std::stop_source stop) noexcept : guards_{std::move(guards)}, stop_{std::move(stop)}
-    {
-        detail::each_of_set(guards_, [this](const auto& guard) { detail::lease_access::share_stop(guard, stop_); });
-    }
+    // All guards are granted, and their losses are signalled through `stop`.
+    lease_set_guard(guards_type guards, std::stop_source stop) noexcept : guards_{std::move(guards)}, stop_{std::move(stop)} {}
 
     void require_terms() const
     {

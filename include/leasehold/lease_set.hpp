@@ -78,6 +78,8 @@ public:
     }
 
     [[nodiscard]] std::vector<lease_guard<Lease>>& guards() noexcept { return guards_; }
+    // In which they are asked for.
+    [[nodiscard]] std::vector<std::size_t>& order() noexcept { return order_; }
 
     [[noreturn]] void raise(std::error_code ec, std::string_view operation) const { lease_access::raise_failure(*leases_[failed_], ec, operation, too_late_); }
 
@@ -158,6 +160,7 @@ public:
     }
 
     [[nodiscard]] std::tuple<lease_guard<Leases>...>& guards() noexcept { return guards_; }
+    [[nodiscard]] std::vector<std::size_t>& order() noexcept { return order_; }
 
     [[noreturn]] void raise(std::error_code ec, std::string_view operation)
     {
@@ -209,8 +212,8 @@ typename Set::guard_type acquire_set(Set& set, std::error_code& ec)
         });
     }
     if (all) each_of_set(set.guards(), [&](const auto& guard) { lease_access::share_stop(guard, stop); });
-    if (all) return set_access::make<typename Set::guard_type>(std::move(set.guards()), std::move(stop));
-    back_out(set.guards());
+    if (all) return set_access::make<typename Set::guard_type>(std::move(set.guards()), std::move(set.order()), std::move(stop));
+    back_out(set.guards(), set.order());
     return {};
 }
 
@@ -322,7 +325,7 @@ template <detail::range_of_leases Range>
     std::error_code ec;
     set.acquire(false, ec);
     if (ec) {
-        detail::back_out(set.guards());
+        detail::back_out(set.guards(), set.order());
         set.raise(ec, "try_acquire_each");
     }
     std::erase_if(set.guards(), [](const auto& guard) { return guard.empty(); });
@@ -338,7 +341,7 @@ template <detail::range_of_leases Range>
     detail::guarded(ec, [&] {
         auto set = detail::set_of_range(leases);
         set.acquire(false, ec);
-        if (ec) return detail::back_out(set.guards());
+        if (ec) return detail::back_out(set.guards(), set.order());
         guards = std::move(set.guards());
         std::erase_if(guards, [](const auto& guard) { return guard.empty(); });
     });

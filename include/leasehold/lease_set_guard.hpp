@@ -55,13 +55,14 @@ public:
     /// that fails, its store is not called again, so this waits for one call timeout of each store at most.
     ~lease_set_guard()
     {
-        if (!empty()) static_cast<void>(detail::release_set(guards_));
+        if (!empty()) static_cast<void>(detail::release_set(guards_, order_));
     }
 
     /// Exchanges what they hold.
     void swap(lease_set_guard& other) noexcept
     {
         guards_.swap(other.guards_);
+        order_.swap(other.order_);
         stop_.swap(other.stop_);
     }
     /// Exchanges what they hold.
@@ -159,7 +160,7 @@ public:
     release_outcome release()
     {
         require_terms();
-        const detail::set_release left = detail::release_set(guards_);
+        const detail::set_release left = detail::release_set(guards_, order_);
         stop_ = std::stop_source{std::nostopstate};
         left.failure.raise_if_any("release");
         return left.outcome();
@@ -173,7 +174,7 @@ public:
             ec = errc::not_held;
             return release_outcome::lost;
         }
-        const detail::set_release left = detail::release_set(guards_);
+        const detail::set_release left = detail::release_set(guards_, order_);
         stop_ = std::stop_source{std::nostopstate};
         ec = left.failure.error();
         return left.outcome();
@@ -191,7 +192,10 @@ private:
     friend detail::set_access;
 
     // All guards are granted, and their losses are signalled through `stop`.
-    lease_set_guard(guards_type guards, std::stop_source stop) noexcept : guards_{std::move(guards)}, stop_{std::move(stop)} {}
+    lease_set_guard(guards_type guards, std::vector<std::size_t> order, std::stop_source stop) noexcept
+        : guards_{std::move(guards)}, order_{std::move(order)}, stop_{std::move(stop)}
+    {
+    }
 
     void require_terms() const
     {
@@ -199,6 +203,7 @@ private:
     }
 
     guards_type guards_;
+    std::vector<std::size_t> order_;  // in which they were acquired
     std::stop_source stop_{std::nostopstate};
 };
 

@@ -24,6 +24,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -380,11 +381,14 @@ private:
     outcome write(std::error_code& ec, bool all_at_once, GetGate get_gate, GetShare get_share) noexcept
     {
         std::vector<typename pool_type::guard_type> guards;
+        std::vector<std::size_t> order;
         std::stop_source lost{std::nostopstate};
         bool too_late = false;
         bool complete = false;
         detail::guarded(ec, [&] {
             guards.reserve(pool().count() + 1);
+            order.resize(pool().count() + 1);
+            std::iota(order.begin(), order.end(), std::size_t{0});
             lost = std::stop_source{};
             auto gate = get_gate();
             too_late = gate.too_late;
@@ -396,9 +400,9 @@ private:
                 if (!each.empty()) detail::lease_access::share_stop(each, lost);
             complete = complete_shares(guards, lost, too_late, ec, get_share);
         });
-        if (complete) return {guard_type{pool_ptr(), detail::set_access::make<typename guard_type::set_type>(std::move(guards), std::move(lost))}};
+        if (complete) return {guard_type{pool_ptr(), detail::set_access::make<typename guard_type::set_type>(std::move(guards), std::move(order), std::move(lost))}};
         if (!guards.empty()) {
-            detail::back_out(guards);
+            detail::back_out(guards, order);
             pool().freed();
         }
         return {.guard = {}, .too_late = too_late};

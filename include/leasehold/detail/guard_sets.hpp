@@ -80,13 +80,13 @@ struct set_release {
     }
 };
 
-// The newest first.
+// The newest first; `order` is that in which they were acquired.
 template <class Lease>
-set_release release_set(std::vector<lease_guard<Lease>>& guards) noexcept
+set_release release_set(std::vector<lease_guard<Lease>>& guards, const std::vector<std::size_t>& order) noexcept
 {
     set_release out{.guards = guards.size()};
-    auto newest_first = std::views::reverse(guards);
-    const auto left = release_range(newest_first);
+    const auto guard_at = [&guards](std::size_t i) -> lease_guard<Lease>& { return guards[i]; };
+    const auto left = release_range(order | std::views::reverse | std::views::transform(guard_at));
     out.released = left.released();
     left.on_failure([&out](auto& store, std::error_code ec, std::string_view name) { out.failure.note(store, ec, name); });
     guards.clear();
@@ -94,7 +94,7 @@ set_release release_set(std::vector<lease_guard<Lease>>& guards) noexcept
 }
 
 template <class... Leases>
-set_release release_set(std::tuple<lease_guard<Leases>...>& guards) noexcept
+set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::vector<std::size_t>& order) noexcept
 {
     set_release out;
     std::array<const void*, sizeof...(Leases)> failed{};  // the stores that are not called again
@@ -113,16 +113,19 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards) noexcept
         failed[failures++] = std::addressof(store);
         out.failure.note(store, ec, name);
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (release(std::get<sizeof...(I) - 1 - I>(guards)), ...); }(std::index_sequence_for<Leases...>{});
+    for (const std::size_t i : order | std::views::reverse) {
+        std::size_t at = 0;
+        std::apply([&](auto&... each) { ((at++ == i ? release(each) : static_cast<void>(0)), ...); }, guards);
+    }
     return out;
 }
 
 // Ends terms under which nobody has worked: they don't keep their names closed.
 template <class Guards>
-void back_out(Guards& guards) noexcept
+void back_out(Guards& guards, const std::vector<std::size_t>& order) noexcept
 {
     each_of_set(guards, [](const auto& guard) { lease_access::forget_min_hold(guard); });
-    static_cast<void>(release_set(guards));
+    static_cast<void>(release_set(guards, order));
 }
 
 // False: one of them is lost. Stops at the first loss or failure, since the set is of no use then.
@@ -195,9 +198,9 @@ bool renew_set(std::vector<lease_guard<Lease>>& guards, set_failure* failure) no
 // Makes set guards.
 struct set_access {
     template <class Set>
-    static Set make(typename Set::guards_type guards, std::stop_source stop) noexcept
+    static Set make(typename Set::guards_type guards, std::vector<std::size_t> order, std::stop_source stop) noexcept
     {
-        return Set{std::move(guards), std::move(stop)};
+        return Set{std::move(guards), std::move(order), std::move(stop)};
     }
 };
 

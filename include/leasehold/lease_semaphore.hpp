@@ -74,6 +74,13 @@ public:
         check_options<lease_terms, Options...>();
     }
 
+    /// Takes over the other semaphore, which can then only be destroyed or assigned to.
+    lease_semaphore(lease_semaphore&&) noexcept = default;
+    /// Gives up its former state, like the destructor, and takes over the other semaphore.
+    lease_semaphore& operator=(lease_semaphore&&) noexcept = default;
+    /// Its permits go on.
+    ~lease_semaphore() = default;
+
     [[nodiscard]] const std::string& name() const noexcept { return pool_->name(); }  ///< the name that all permits begin with
     [[nodiscard]] const std::string& owner() const noexcept { return pool_->owner(); }  ///< the owner of its permits
     [[nodiscard]] const lease_terms& terms() const noexcept { return pool_->terms(); }  ///< the durations of each permit

@@ -147,7 +147,7 @@ private:
 };
 
 template <range_of_guards Guards>
-auto release_range(Guards&& guards) noexcept
+auto release_range(Guards& guards) noexcept
 {
     guards_to_release<std::ranges::range_value_t<Guards>> leaving;
     for (auto& guard : guards) leaving.add(guard);

@@ -116,6 +116,13 @@ public:
         check_options<lease_terms, Options...>();
     }
 
+    /// Takes over the other lease, which can then only be destroyed or assigned to.
+    shared_lease(shared_lease&&) noexcept = default;
+    /// Gives up its former state, like the destructor, and takes over the other lease.
+    shared_lease& operator=(shared_lease&&) noexcept = default;
+    /// Releases the guards that lock() and lock_shared() keep.
+    ~shared_lease() = default;
+
     [[nodiscard]] const std::string& name() const noexcept { return pool().name(); }  ///< the name that all its leases begin with
     [[nodiscard]] const std::string& owner() const noexcept { return pool().owner(); }  ///< the owner of its terms
     [[nodiscard]] const lease_terms& terms() const noexcept { return pool().terms(); }  ///< its durations

@@ -17,7 +17,6 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <ranges>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -85,8 +84,9 @@ template <class Lease>
 set_release release_set(std::vector<lease_guard<Lease>>& guards, const std::vector<std::size_t>& order) noexcept
 {
     set_release out{.guards = guards.size()};
-    const auto guard_at = [&guards](std::size_t i) -> lease_guard<Lease>& { return guards[i]; };
-    const auto left = release_range(order | std::views::reverse | std::views::transform(guard_at));
+    guards_to_release<lease_guard<Lease>> left;
+    for (auto i = order.rbegin(); i != order.rend(); ++i) left.add(guards[*i]);
+    left.send();
     out.released = left.released();
     left.on_failure([&out](auto& store, std::error_code ec, std::string_view name) { out.failure.note(store, ec, name); });
     guards.clear();
@@ -103,8 +103,8 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         if (guard.empty()) return;
         ++out.guards;
         auto& store = *guard.store();
-        if (std::ranges::find(failed.begin(), failed.begin() + failures, static_cast<const void*>(std::addressof(store))) != failed.begin() + failures)
-            return lease_access::leave(guard);
+        const void* const called = std::addressof(store);
+        if (std::any_of(failed.begin(), failed.end(), [called](const void* each) { return each == called; })) return lease_access::leave(guard);
         const std::string_view name = guard.name();
         std::error_code ec;
         const auto kept = lease_access::keep_alive(guard);  // for the name
@@ -113,9 +113,9 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         failed[failures++] = std::addressof(store);
         out.failure.note(store, ec, name);
     };
-    for (const std::size_t i : order | std::views::reverse) {
+    for (auto i = order.rbegin(); i != order.rend(); ++i) {
         std::size_t at = 0;
-        std::apply([&](auto&... each) { ((at++ == i ? release(each) : static_cast<void>(0)), ...); }, guards);
+        std::apply([&](auto&... each) { ((at++ == *i ? release(each) : static_cast<void>(0)), ...); }, guards);
     }
     return out;
 }

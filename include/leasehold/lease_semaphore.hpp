@@ -110,7 +110,8 @@ public:
     ///
     /// An empty guard means that the time ran out or that `stop` was asked to stop. Waiters of one process queue, first come,
     /// first served, and ask the store one at a time. The first sleeps until a release in this process wakes it, or until the
-    /// first permit ends that it knows of; for the releases of other processes it polls, with growing, jittered pauses.
+    /// first permit ends that it knows of; for the releases of other processes it polls, with growing, jittered pauses, but for
+    /// one permit, whose release wakes it if the store can do that.
     /// Throws like try_acquire(): an outage ends the wait.
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
@@ -187,7 +188,7 @@ private:
 
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec)
     {
-        return pool_->wait(deadline, stop, ec, [this](detail::permit_search& search, std::error_code& failed) { return pool_->try_any(search, failed); });
+        return pool_->wait(deadline, stop, ec, [](detail::permit_search& search, auto& asking, std::error_code& failed) { return asking.try_any(search, failed); });
     }
 
     guard_type granted_or_throw(attempt_result last, std::error_code ec, std::string_view operation)

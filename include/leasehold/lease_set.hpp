@@ -16,6 +16,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <ranges>
 #include <stop_token>

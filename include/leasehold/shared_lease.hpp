@@ -476,23 +476,24 @@ private:
     }
 
     // A reader looks at the gate, and takes a share if it is open. A writer that takes the gate in between waits for the share.
-    shared_attempt read(detail::permit_search& search, std::error_code& ec)
+    template <class Asking>
+    shared_attempt read(detail::permit_search& search, Asking& asking, std::error_code& ec)
     {
         const std::optional<lease_record> closed = pool().counted().inspect(rights_->gate.name(), ec);
         if (ec) return {};
         if (closed) return {.busy_for = closed->remaining};
-        return pool().try_any(search, ec);
+        return asking.try_any(search, ec);
     }
 
     shared_attempt attempt_shared(std::error_code& ec)
     {
         detail::permit_search search = pool().new_search();
-        return read(search, ec);
+        return read(search, pool(), ec);
     }
 
     shared_attempt wait_shared(time_point deadline, const std::stop_token& stop, std::error_code& ec)
     {
-        return pool().wait(deadline, stop, ec, [this](detail::permit_search& search, std::error_code& failed) { return read(search, failed); });
+        return pool().wait(deadline, stop, ec, [this](detail::permit_search& search, auto& asking, std::error_code& failed) { return read(search, asking, failed); });
     }
 
     shared_guard_type shared_or_throw(shared_attempt last, std::error_code ec, std::string_view operation)

@@ -443,6 +443,22 @@ BOOST_AUTO_TEST_CASE(waiters_of_one_object_are_woken_one_after_another_without_p
     BOOST_TEST(eventually([&] { return through == 4; }));
 }
 
+BOOST_AUTO_TEST_CASE(release_of_another_process_wakes_the_waiter_if_the_store_can_do_that)
+{
+    lh::manual_clock clock;  // stands still, so that nobody polls
+    lh::basic_memory_store store{clock};
+    lh::lease_semaphore semaphore{store, "licences", 2, 30s, clock};
+    const auto mine = semaphore.try_acquire();
+    const std::string theirs = "licences/" + std::to_string(1 - mine.index());
+    std::error_code ec;
+    const auto granted = store.try_acquire(theirs, "another process", 20s, ec);
+    std::atomic<bool> got = false;
+    const std::jthread waiting{[&] { got = semaphore.acquire().held(); }};
+    BOOST_TEST(!eventually([&] { return got.load(); }, 50ms));
+    BOOST_TEST(store.release(theirs, "another process", granted.token, 0s, ec));
+    BOOST_TEST(eventually([&] { return got.load(); }));
+}
+
 BOOST_AUTO_TEST_CASE(threads_that_share_an_object_never_find_it_busy_while_there_are_permits)
 {
     lh::memory_store store;

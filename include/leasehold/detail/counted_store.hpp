@@ -141,6 +141,9 @@ public:
     // See renewal::shares_engine.
     [[nodiscard]] const void* engine_key() const noexcept { return renewal::engine_key(store_); }
 
+    // See waiting::key_of().
+    [[nodiscard]] waiting::queue_key queue_key_of(std::string_view name) const noexcept { return waiting::key_of(store_, name); }
+
     // What to say about an errc::invalid_terms from one of the operations.
     [[nodiscard]] std::string disagreement() const
     {

@@ -50,6 +50,13 @@ struct lease_access {
         return ec ? result{} : lease.attempt(ec);
     }
 
+    // One attempt of a waiter, whose lease has been asked for before.
+    template <class Lease, class Ticket>
+    static auto attempt(Lease& lease, Ticket& ticket, std::error_code& ec) noexcept
+    {
+        return lease.attempt(ticket, ec);
+    }
+
     template <class Lease>
     static auto wait(Lease& lease, time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
     {

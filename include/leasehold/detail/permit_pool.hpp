@@ -108,7 +108,6 @@ public:
     using counted_type = counted_store<Store, Clock>;
     using lease_type = basic_lease<counted_type, Clock, fixed_owner_id, policy_of_permit<Policy>>;
     using guard_type = lease_guard<lease_type>;
-
     struct attempt_result {
         guard_type guard{};
         std::size_t index = 0;
@@ -179,6 +178,41 @@ public:
         }
     }
 
+    // A waiter's ticket for one permit.
+    struct place_in_queue {
+        place_in_queue(permit_pool& pool, std::size_t of, waker& to_wake)
+            : permit{of}, ticket{waiting::enqueue(*pool.counted_, pool.lease(of).name(), to_wake)}
+        {
+        }
+
+        const std::size_t permit;
+        decltype(waiting::enqueue(std::declval<counted_type&>(), std::string_view{}, std::declval<waker&>())) ticket;
+    };
+
+    // The same for a waiter. Where the store can wake it, it queues for one permit, the one that was to end first; for the others
+    // it asks.
+    class waiter {
+    public:
+        waiter(permit_pool& of, waker& to_wake) noexcept : pool_{of}, to_wake_{to_wake} {}
+
+        attempt_result try_any(permit_search& search, std::error_code& ec)
+        {
+            attempt_result tried = pool_.try_any(search, ec);
+            if constexpr (notifying_store<counted_type>) {
+                if (ec || !tried.guard.empty()) return tried;
+                if (!place_)
+                    if (const auto nearest = search.nearest()) place_.emplace(pool_, *nearest, to_wake_);
+                if (place_) return pool_.try_with(*place_, tried.busy_for, ec);
+            }
+            return tried;
+        }
+
+    private:
+        permit_pool& pool_;
+        waker& to_wake_;
+        std::optional<place_in_queue> place_;
+    };
+
     // A permit has ended in this process: `permit` is probably free.
     void freed(std::size_t permit) noexcept
     {
@@ -191,14 +225,16 @@ public:
 
     // Waits until attempt(search, ec) has a guard or an error, at most until the deadline. The threads that share this object
     // queue here; the first of them queues with the first of other objects in the process, and the first of those asks the store.
+    // attempt(search, waiter, ec) makes an attempt.
     template <class Attempt>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Attempt attempt)
     {
         static_assert(waitable_clock<Clock>, "waiting needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
         permit_search search = new_search();
-        if (deadline <= clock_.now()) return attempt(search, ec);
         waker to_wake;
+        waiter asking{*this, to_wake};
+        if (deadline <= clock_.now()) return attempt(search, *this, ec);
         const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
         const auto first_in = [&](const waiting::local_queue::place& line) {
             while (!line.first()) {
@@ -219,7 +255,7 @@ public:
                 if (clock_.wait_until(to_wake, step.at)) machine.woken(clock_.now());
                 continue;
             }
-            attempt_result tried = attempt(search, ec);
+            attempt_result tried = attempt(search, asking, ec);
             if (ec || !tried.guard.empty()) return tried;
             machine.busy(clock_.now(), acquire_result{.remaining = tried.busy_for});
         }
@@ -235,6 +271,14 @@ public:
     }
 
 private:
+    attempt_result try_with(place_in_queue& place, duration busy_for, std::error_code& ec)
+    {
+        auto tried = lease_access::attempt(lease(place.permit), place.ticket, ec);
+        // The others may come free without anybody being woken, so this is no reason to sleep longer.
+        if (tried.answer.retry_after > duration::zero()) busy_for = busy_for > duration::zero() ? std::min(busy_for, tried.answer.retry_after) : tried.answer.retry_after;
+        return {std::move(tried.guard), place.permit, tried.too_late, busy_for};
+    }
+
     attempt_result one_round(permit_search& search, std::error_code& ec)
     {
         if constexpr (batch_acquiring_store<counted_type>) {

@@ -54,6 +54,12 @@ public:
         nearest_ends_ = ends;
     }
 
+    // The permit that ends first, as far as is known.
+    [[nodiscard]] std::optional<std::size_t> nearest() const noexcept
+    {
+        return nearest_ends_ == time_point::max() ? std::nullopt : std::optional{nearest_};
+    }
+
     // Time until the first of the permits ends, as far as is known; 0: unknown.
     [[nodiscard]] duration remaining(time_point now) const noexcept
     {

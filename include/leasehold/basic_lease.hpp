@@ -5,6 +5,7 @@
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
@@ -266,6 +267,7 @@ public:
 private:
     template <class Lease>
     friend class leader_election;
+    friend detail::lease_access;
     using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
     using handle_type = renewal::keeper_handle<Store, Clock, RenewPolicy>;
     using locks_type = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
@@ -338,13 +340,28 @@ private:
     template <class Ticket>
     attempt_result attempt(Ticket& ticket, std::error_code& ec) noexcept
     {
-        bool begun = false;
-        detail::catch_into(ec, [&] { begun = keeper().begin_attempt(); });
-        if (!begun) return {.guard = {}, .closed = !ec};
+        if (!begin_attempt(ec)) return {.guard = {}, .closed = !ec};
         acquire_result result;
         const time_point sent = clock().now();
         detail::catch_into(ec, [&] { result = waiting::try_acquire(store(), ticket, name(), owner(), terms().ttl, ec); });
-        if (ec || !result.granted()) {
+        if (!ec) return answered(result, sent, ec);
+        keeper().attempt_failed();
+        return {.guard = {}, .answer = result};
+    }
+
+    // The part of an attempt before the call; answered() or attempt_failed() must follow. False: a guard of this object
+    // holds, or another attempt is under way.
+    bool begin_attempt(std::error_code& ec) noexcept
+    {
+        bool begun = false;
+        detail::catch_into(ec, [&] { begun = keeper().begin_attempt(); });
+        return begun;
+    }
+
+    // The part of an attempt after the call, which was sent at `sent`.
+    attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec) noexcept
+    {
+        if (!result.granted()) {
             keeper().attempt_failed();
             return {.guard = {}, .answer = result};
         }

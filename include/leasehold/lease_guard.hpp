@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_LEASE_GUARD_HPP
 #define LEASEHOLD_LEASE_GUARD_HPP
 
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -180,6 +181,7 @@ public:
 
 private:
     friend Lease;
+    friend detail::lease_access;
     friend detail::guards_to_release<lease_guard>;
     using handle_type = typename detail::lease_parts<Lease>::handle;
 

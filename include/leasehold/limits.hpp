@@ -16,6 +16,8 @@ namespace leasehold::inline v0 {
 inline constexpr std::size_t max_name_bytes = 190;
 /// The longest owner, in bytes of UTF-8.
 inline constexpr std::size_t max_owner_bytes = 190;
+/// The largest number of permits of a lease_semaphore, and of readers of a shared_lease.
+inline constexpr std::size_t max_permits = 1024;
 
 namespace detail {
 

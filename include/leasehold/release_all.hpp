@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -74,6 +75,12 @@ public:
 
     [[nodiscard]] std::size_t released() const noexcept { return released_; }
     [[nodiscard]] std::error_code error() const noexcept { return error_; }
+    // Calls f(store, error, name) for the first call that failed, if any.
+    template <class Function>
+    void on_failure(Function f) const
+    {
+        if (failed_) f(failed_->keeper->store(), error_, std::string_view{failed_->keeper->name()});
+    }
     void throw_if_failed() const
     {
         if (failed_) raise_store_failure(failed_->keeper->store(), error_, "release_all", failed_->keeper->name());

@@ -35,6 +35,7 @@
 #include <contract/processes.hpp>
 #include <contract/races.hpp>
 #include <contract/several.hpp>
+#include <contract/several_rights.hpp>
 #include <contract/terms_and_tokens.hpp>
 #include <contract/waiting.hpp>
 
@@ -69,6 +70,8 @@ public:
         theme("waiting", &add_waiting<Fixture>);
         theme("turns", &add_turns<Fixture>);
         theme("several", &add_several<Fixture>);
+        theme("several_rights", &add_several_rights<Fixture>);
+        if constexpr (batch_acquiring_store<store_of<Fixture>>) theme("many_attempts", &add_many_attempts<Fixture>);
         theme("races", &add_races<Fixture>);
         theme("races_at_expiry", &add_races_at_expiry<Fixture>);
         theme("contention", &add_contention<Fixture>);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -16,7 +17,7 @@
 
 namespace leasehold_test {
 
-/// A scripted store that takes many in one call, as operation::renew_many and release_many.
+/// A scripted store that takes many in one call, as operation::renew_many, release_many and acquire_many.
 class scripted_batching_store : public scripted_store
 {
 public:
@@ -44,6 +45,18 @@ public:
             [&](const auto& each) { return leases.release(each.name, each.owner, each.token, each.min_hold_left, ec); });
     }
 
+    void acquire_many(std::span<const leasehold::term_request> requests, std::size_t most,
+                      std::span<std::optional<leasehold::acquire_result>> answers, std::error_code& ec)
+    {
+        note(requests);
+        std::vector<std::optional<leasehold::acquire_result>> said(requests.size());
+        play(operation::acquire_many, requests.front().name, ec, false, [&] {
+            leases.acquire_many(requests, most, said, ec);
+            return true;
+        });
+        if (!ec) std::ranges::copy(said, answers.begin());
+    }
+
     /// How many there were in each call, in the order of their beginnings.
     [[nodiscard]] std::vector<std::size_t> sizes() const
     {
@@ -65,16 +78,20 @@ public:
     }
 
 private:
+    template <class Item>
+    void note(std::span<const Item> items)
+    {
+        const std::lock_guard lock{mutex_};
+        sizes_.push_back(items.size());
+        last_names_.clear();
+        for (const Item& each : items) last_names_.emplace_back(each.name);
+        std::ranges::sort(last_names_);
+    }
+
     template <class Item, class One>
     void all(operation op, std::span<const Item> items, std::span<leasehold::batch_answer> answers, std::error_code& ec, One one)
     {
-        {
-            const std::lock_guard lock{mutex_};
-            sizes_.push_back(items.size());
-            last_names_.clear();
-            for (const Item& each : items) last_names_.emplace_back(each.name);
-            std::ranges::sort(last_names_);
-        }
+        note(items);
         std::vector<leasehold::batch_answer> said(items.size(), leasehold::batch_answer::no);
         play(op, items.front().name, ec, false, [&] {
             for (std::size_t i = 0; i < items.size(); ++i)
@@ -91,6 +108,7 @@ private:
 };
 
 static_assert(leasehold::batching_store<scripted_batching_store> && !leasehold::batching_store<scripted_store>);
+static_assert(leasehold::batch_acquiring_store<scripted_batching_store> && !leasehold::batch_acquiring_store<scripted_store>);
 
 }  // namespace leasehold_test
 

@@ -61,7 +61,7 @@ private:
     int waiting_ = 0;
 };
 
-enum class operation : std::size_t { try_acquire, renew, release, inspect, renew_many, release_many };
+enum class operation : std::size_t { try_acquire, renew, release, inspect, renew_many, release_many, acquire_many };
 
 /// What becomes of a statement.
 enum class fate {
@@ -212,7 +212,7 @@ private:
     [[nodiscard]] const script& of(operation op) const { return scripts_[static_cast<std::size_t>(op)]; }
 
     mutable std::mutex mutex_;
-    std::array<script, 6> scripts_;
+    std::array<script, 7> scripts_;
     leasehold::duration last_keep_closed_{};
 };
 

@@ -96,7 +96,7 @@ template <class... Options>
 lease_terms pick_terms(const Options&... options)
 {
     lease_terms terms;
-    const auto take = [&terms](const auto& option) {
+    [[maybe_unused]] const auto take = [&terms](const auto& option) {
         using option_type = std::remove_cvref_t<decltype(option)>;
         if constexpr (std::same_as<option_type, lease_terms>)
             terms = option;

@@ -12,6 +12,7 @@
 #include <leasehold/renewal/batch.hpp>
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
+#include <leasehold/renewal/engine_registry.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/watched_term.hpp>
@@ -59,7 +60,7 @@ public:
     void attach_engine()
     {
         const std::lock_guard lock{mutex_};
-        if (!engine_.connected()) engine_.connect(std::addressof(store_), clock_);
+        if (!engine_.connected()) engine_.connect(engine_key(store_), clock_);
     }
 
     /// Begins an attempt, which grant() or attempt_failed() ends. False: another attempt is under way, or a guard of this
@@ -160,6 +161,31 @@ public:
         std::unique_lock lock{mutex_};
         while (extended->in_flight && extended->machine.phase() == term_phase::held) changed_.wait(lock);
         return send_renewal(lock, extended, ttl, ec);
+    }
+
+    /// The part of extend() before the call; end_renewal() must follow. Nothing: the term is over. The texts in the result live
+    /// as long as this object.
+    std::optional<term_renewal> begin_extension(const term_ptr& extended, sent_renewal& out) noexcept
+    {
+        std::unique_lock lock{mutex_};
+        while (extended->in_flight && extended->machine.phase() == term_phase::held) changed_.wait(lock);
+        if (!begin(extended, std::nullopt, clock_.now(), out)) return std::nullopt;
+        return term_renewal{name_, owner_, extended->token, out.ttl};
+    }
+
+    /// Its release, however early, does not keep the name closed: nobody has worked under the term.
+    void forget_min_hold(const term_ptr& of) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        of->keep_closed_until = time_point{};
+    }
+
+    /// The loss of the term is signalled through this source, which other terms may share. Call it before anybody has asked for a token.
+    void share_stop(const term_ptr& of, const std::stop_source& shared) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        assert(!of->stop);
+        of->stop = shared;
     }
 
     /// A token that is asked to stop when the term is lost. May throw std::bad_alloc.
@@ -267,7 +293,12 @@ public:
     [[nodiscard]] const void* batch_kind() const noexcept override
     {
         static constexpr char this_type = 0;
-        return batching_store<Store> ? &this_type : nullptr;
+        if constexpr (!batching_store<Store>)
+            return nullptr;
+        else if constexpr (shares_engine<Store>)
+            return std::addressof(store_);  // other stores of this type share the engine
+        else
+            return &this_type;
     }
 
     [[nodiscard]] std::size_t batch_size() const noexcept override

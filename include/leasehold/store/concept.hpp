@@ -77,6 +77,13 @@ struct term_release {
     duration min_hold_left{};  ///< see release()
 };
 
+/// One of many attempts: the arguments of try_acquire().
+struct term_request {
+    std::string_view name;   ///< the name of the lease
+    std::string_view owner;  ///< who wants it
+    duration ttl{};          ///< see try_acquire()
+};
+
 /// The result of renew() or release() for one item of a batch, if it is known.
 enum class batch_answer : std::uint8_t {
     unknown,  ///< it may have been carried out or not, or may still be carried out
@@ -125,6 +132,12 @@ concept store_can_release_many =
     requires(S& s, std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec) {
         { s.release_many(releases, answers, ec) } -> std::same_as<void>;
     };
+
+template <class S>
+concept store_can_acquire_many = requires(S& s, std::span<const term_request> requests, std::size_t most,
+                                          std::span<std::optional<acquire_result>> answers, std::error_code& ec) {
+    { s.acquire_many(requests, most, answers, ec) } -> std::same_as<void>;
+};
 
 }  // namespace detail
 
@@ -224,6 +237,24 @@ concept notifying_store = lease_store<S> && requires(S& s, detail::queue_ticket_
 template <class S>
 concept batching_store = lease_store<S> && detail::store_can_tell_batch_size<S> && detail::store_can_renew_many<S> &&
                          detail::store_can_release_many<S>;
+
+/// A store for which many attempts in one call cost much less than as many calls.
+///
+/// `requests` is a std::span<const term_request>, no two of which have the same name; `most` is a std::size_t; `answers` is a
+/// std::span<std::optional<acquire_result>> of the same length, all empty when the call is made.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.acquire_many(requests, most, answers, ec) | void | does for each item what try_acquire() does, in their order, until `most` of them have been granted, and writes the result to its answer. The items after that are not tried: their answer is busy with neither token nor remaining time |
+///
+/// Each item is granted or refused by itself, in one atomic step of its own: a busy item changes nothing for the others. If
+/// others interfere, an item may be answered busy without a look at it, and fewer than `most` be granted, but never more.
+/// Lists of any length are carried out.
+/// Errors: `ec` is cleared if every item has an answer, and set if one stays empty; the answers that were given are valid
+/// even then. An item without an answer may have been granted, as after an attempt that failed. Everything else is as for
+/// lease_store.
+template <class S>
+concept batch_acquiring_store = lease_store<S> && detail::store_can_acquire_many<S>;
 
 /// A store that has details about its last failure.
 ///

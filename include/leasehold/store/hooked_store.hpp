@@ -74,6 +74,21 @@ public:
                         &std::optional<lease_record>::has_value);
     }
 
+    /// See batch_acquiring_store; the hook gets each attempt, also those that were not made because enough were granted.
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+        requires batch_acquiring_store<Store>
+    {
+        const auto begun = std::chrono::steady_clock::now();
+        store_.acquire_many(requests, most, answers, ec);
+        const auto elapsed = since(begun);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const term_request& each = requests[i];
+            hook_(store_call{store_operation::try_acquire, each.name, each.owner, {}, each.ttl},
+                  store_call_report{.error = answers[i] ? std::error_code{} : ec, .succeeded = answers[i] && answers[i]->granted(),
+                                    .elapsed = elapsed, .batch_size = requests.size()});
+        }
+    }
+
     /// See batching_store.
     [[nodiscard]] std::size_t batch_size() const noexcept
         requires batching_store<Store>

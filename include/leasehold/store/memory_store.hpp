@@ -17,6 +17,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -63,6 +64,19 @@ public:
         e.ends = std::max(e.ends, now + ttl);
         ++e.token;
         return {acquire_status::granted, fencing_token{e.token}, duration::zero()};
+    }
+
+    /// See batch_acquiring_store.
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+    {
+        ec.clear();
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const term_request& each = requests[i];
+            const acquire_result result = most > 0 ? try_acquire(each.name, each.owner, each.ttl, ec) : acquire_result{};
+            if (ec) return;
+            if (result.granted()) --most;
+            answers[i] = result;
+        }
     }
 
     /// See lease_store.

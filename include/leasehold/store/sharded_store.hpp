@@ -8,8 +8,11 @@
 #include <leasehold/waiting/local_queue.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -74,6 +77,18 @@ public:
         return shard_of(name).try_acquire(name, owner, ttl, ec);
     }
 
+    /// See batch_acquiring_store: one call for each shard that has some of the names.
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+        requires batch_acquiring_store<Store>
+    {
+        ec.clear();
+        for (const shard& each : shards_) {
+            std::error_code failed;
+            most -= acquire_from(each.store, requests, most, answers, failed);
+            if (!ec) ec = failed;
+        }
+    }
+
     /// See lease_store.
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
     {
@@ -133,6 +148,27 @@ public:
     }
 
 private:
+    // How many were granted.
+    std::size_t acquire_from(Store& store, std::span<const term_request> requests, std::size_t most,
+                             std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+    {
+        std::vector<std::size_t> here;
+        std::vector<term_request> asked;
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (std::addressof(shard_of(requests[i].name)) != std::addressof(store)) continue;
+            here.push_back(i);
+            asked.push_back(requests[i]);
+        }
+        std::vector<std::optional<acquire_result>> said(asked.size());
+        if (!asked.empty()) store.acquire_many(asked, most, said, ec);
+        std::size_t granted = 0;
+        for (std::size_t i = 0; i < here.size(); ++i) {
+            if (said[i] && said[i]->granted()) ++granted;
+            answers[here[i]] = said[i];
+        }
+        return granted;
+    }
+
     std::vector<shard> shards_;
 };
 

@@ -143,6 +143,8 @@ queue_key key_of(Store& store, std::string_view name) noexcept
     static constexpr char this_type = 0;
     if constexpr (queueing_store<Store>)
         return {.name = name};
+    else if constexpr (requires { store.queue_key_of(name); })
+        return store.queue_key_of(name);  // a decorator whose waiters queue with those of the store that it wraps
     else
         return {std::addressof(store), &this_type, name};
 }

@@ -6,6 +6,7 @@
 #include "fencing.hpp"
 #include "hand_over.hpp"
 #include "one_term.hpp"
+#include "permits.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -23,7 +24,8 @@ int main(int argc, char** argv)
     }
     const std::filesystem::path folder = argv[argc - 1];
     const std::pair<const char*, std::string (*)()> pictures[] = {
-        {"one_term.svg", &pictures::one_term}, {"hand_over.svg", &pictures::hand_over}, {"fencing.svg", &pictures::fencing}};
+        {"one_term.svg", &pictures::one_term}, {"hand_over.svg", &pictures::hand_over}, {"fencing.svg", &pictures::fencing},
+        {"permits.svg", &pictures::permits}};
     bool agree = true;
     for (const auto& [name, draw] : pictures) {
         const std::string drawn = draw();

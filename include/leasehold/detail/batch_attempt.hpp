@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_BATCH_ATTEMPT_HPP
+#define LEASEHOLD_DETAIL_BATCH_ATTEMPT_HPP
+
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::detail {
+
+// How many attempts to send to the store in one call; 1: one by one.
+template <lease_store Store>
+std::size_t attempts_together([[maybe_unused]] const Store& store) noexcept
+{
+    if constexpr (!batch_acquiring_store<Store>)
+        return 1;
+    else if constexpr (batching_store<Store>)
+        return std::clamp<std::size_t>(store.batch_size(), 1, renewal::max_batch);
+    else
+        return renewal::max_batch;
+}
+
+// Attempts at leases of one store in one call. No lease stays begun when it is destroyed.
+template <class Lease>
+class batch_attempt {
+    using store_type = typename Lease::store_type;
+
+public:
+    // Makes room for this many leases, so that nothing throws later. May throw std::bad_alloc.
+    explicit batch_attempt(std::size_t leases)
+    {
+        begun_.reserve(leases);
+        requests_.reserve(leases);
+        answers_.reserve(leases);
+    }
+    batch_attempt(const batch_attempt&) = delete;
+    batch_attempt& operator=(const batch_attempt&) = delete;
+    ~batch_attempt() { cancel(); }
+
+    // False: a guard of the lease holds, another attempt is under way, or there is an error. All leases have the same store.
+    bool add(Lease& lease, std::error_code& ec) noexcept
+    {
+        if (!lease_access::begin(lease, ec)) return false;
+        begun_.push_back({&lease, {}});
+        requests_.push_back({lease.name(), lease.owner(), lease.terms().ttl});
+        return true;
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return begun_.size(); }
+
+    // Grants at most `most`. Calls each(i, attempt_result) with the result for each lease that the store has answered, in the
+    // order in which they were added.
+    template <class Each>
+    void send(std::size_t most, std::error_code& ec, Each each) noexcept
+    {
+        if (begun_.empty()) return;
+        answers_.assign(begun_.size(), std::nullopt);  // within its capacity
+        for (begun& one : begun_) one.sent = lease_access::clock(*one.lease).now();
+        guarded(ec, [&] { begun_.front().lease->store().acquire_many(requests_, most, answers_, ec); });
+        for (std::size_t i = 0; i < begun_.size(); ++i) {
+            Lease& lease = *begun_[i].lease;
+            if (answers_[i]) {
+                std::error_code too_late;
+                each(i, lease_access::answered(lease, *answers_[i], begun_[i].sent, too_late));
+                if (!ec) ec = too_late;
+            }
+            else {
+                lease_access::unanswered(lease);
+                if (!ec) ec = errc::store_failure;
+            }
+        }
+        begun_.clear();
+        requests_.clear();
+    }
+
+    // The leases that were added are not asked for.
+    void cancel() noexcept
+    {
+        for (const begun& one : begun_) lease_access::unanswered(*one.lease);
+        begun_.clear();
+        requests_.clear();
+    }
+
+private:
+    struct begun {
+        Lease* lease;
+        time_point sent;
+    };
+
+    std::vector<begun> begun_;
+    std::vector<term_request> requests_;
+    std::vector<std::optional<acquire_result>> answers_;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

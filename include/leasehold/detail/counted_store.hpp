@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_COUNTED_STORE_HPP
+#define LEASEHOLD_DETAIL_COUNTED_STORE_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/detail/printable.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/renewal/engine_registry.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/store_diagnostics.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/local_queue.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+// When the record of a count has to be written again: a pure function of what was sent and of the time.
+//
+// The record is kept three times as long as a permit, and written again when a third of that has passed. So a permit that is
+// granted or extended now ends before the record does, even if the statement is carried out a whole ttl late, which is later
+// than its holder would believe in.
+class count_machine {
+public:
+    // Whether nothing may be granted or extended by `ttl` before the record is written again.
+    [[nodiscard]] bool due(time_point now, duration ttl) const noexcept { return lasts_until_ < now + 2 * ttl; }
+
+    [[nodiscard]] static duration record_ttl(duration ttl) noexcept { return 3 * ttl; }
+
+    // The record was written, by a statement sent at `sent`.
+    void written(time_point sent, duration ttl) noexcept { lasts_until_ = std::max(lasts_until_, sent + record_ttl(ttl)); }
+
+private:
+    time_point lasts_until_ = time_point::min();
+};
+
+// The store of permits: sees to it that the store has a record of their count for as long as there are permits.
+//
+// The record is a lease of the name that all permits begin with. Its owner is the count, in words. Whoever has the same count
+// is granted that lease too, at once, because the owner is the same; another count is another owner, and busy. So all processes
+// agree, and no permit outlives the record of the count that it was granted under.
+// Thread safety: like the store's.
+template <lease_store Store, lease_clock Clock>
+class counted_store {
+public:
+    counted_store(Store& store, Clock clock, std::string name, std::string count) : store_{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)} {}
+    counted_store(const counted_store&) = delete;
+    counted_store& operator=(const counted_store&) = delete;
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] Store& underlying() const noexcept { return store_; }
+
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    {
+        return agree(ttl, ec) ? store_.try_acquire(name, owner, ttl, ec) : acquire_result{};
+    }
+
+    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+        requires notifying_store<Store>
+    {
+        return agree(ttl, ec) ? store_.try_acquire(ticket, owner, ttl, ec) : acquire_result{};
+    }
+
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+        requires batch_acquiring_store<Store>
+    {
+        if (agree(longest(requests), ec)) store_.acquire_many(requests, most, answers, ec);
+    }
+
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
+    {
+        return agree(ttl, ec) && store_.renew(name, owner, token, ttl, ec);
+    }
+
+    void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
+        requires batching_store<Store>
+    {
+        const time_point begun = clock_.now();
+        if (agree(longest(renewals), ec)) store_.renew_many(renewals, answers, within - (clock_.now() - begun), ec);
+    }
+
+    // Whoever waits for any of the permits is woken.
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
+    {
+        const bool ended = store_.release(name, owner, token, min_hold_left, ec);
+        waiting::released(store_, name_);
+        return ended;
+    }
+
+    void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
+        requires batching_store<Store>
+    {
+        store_.release_many(releases, answers, ec);
+        waiting::released(store_, name_);
+    }
+
+    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) { return store_.inspect(name, ec); }
+
+    [[nodiscard]] std::size_t batch_size() const noexcept
+        requires batching_store<Store>
+    {
+        return store_.batch_size();
+    }
+
+    [[nodiscard]] poll_pauses pauses() const noexcept
+        requires polled_store<Store>
+    {
+        return store_.pauses();
+    }
+
+    [[nodiscard]] auto enqueue(std::string_view name, waker& to_wake)
+        requires notifying_store<Store>
+    {
+        return store_.enqueue(name, to_wake);
+    }
+
+    [[nodiscard]] waiting::local_queue& local_waiters() noexcept
+        requires waiting::queueing_store<Store>
+    {
+        return store_.local_waiters();
+    }
+
+    [[nodiscard]] store_diagnostics diagnostics() const
+        requires diagnosing_store<Store>
+    {
+        return store_.diagnostics();
+    }
+
+    // See renewal::shares_engine.
+    [[nodiscard]] const void* engine_key() const noexcept { return renewal::engine_key(store_); }
+
+    // See waiting::key_of().
+    [[nodiscard]] waiting::queue_key queue_key_of(std::string_view name) const noexcept { return waiting::key_of(store_, name); }
+
+    // What to say about an errc::invalid_terms from one of the operations.
+    [[nodiscard]] std::string disagreement() const
+    {
+        const std::lock_guard lock{mutex_};
+        return "'" + printable(name_) + "' has " + count_ + " here, but the store's record of that name says '" + printable(found_) +
+               "': all processes must agree on the count. Give the same count, or end all processes that have the other one, and wait " +
+               std::to_string(std::chrono::ceil<std::chrono::seconds>(found_remaining_).count()) + " s until their record has run out";
+    }
+
+private:
+    template <class Items>
+    static duration longest(const Items& items) noexcept
+    {
+        duration most{};
+        for (const auto& each : items) most = std::max(most, each.ttl);
+        return most;
+    }
+
+    // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error.
+    bool agree(duration ttl, std::error_code& ec)
+    {
+        ec.clear();
+        const time_point now = clock_.now();
+        {
+            const std::lock_guard lock{mutex_};
+            if (!machine_.due(now, ttl)) return true;
+        }
+        const acquire_result said = store_.try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
+        if (ec) return false;
+        if (said.granted()) {
+            const std::lock_guard lock{mutex_};
+            machine_.written(now, ttl);
+            return true;
+        }
+        const std::optional<lease_record> other = store_.inspect(name_, ec);
+        if (ec) return false;
+        const std::lock_guard lock{mutex_};
+        found_ = other ? other->owner : "another count";
+        found_remaining_ = other ? other->remaining : said.remaining;
+        ec = errc::invalid_terms;
+        return false;
+    }
+
+    Store& store_;
+    const Clock clock_;
+    const std::string name_;
+    const std::string count_;
+    mutable std::mutex mutex_;  // guards what follows; never held across I/O
+    count_machine machine_;
+    std::string found_;  // the owner of the other record
+    duration found_remaining_{};
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

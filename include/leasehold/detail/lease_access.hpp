@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_LEASE_ACCESS_HPP
+#define LEASEHOLD_DETAIL_LEASE_ACCESS_HPP
+
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <optional>
+#include <stop_token>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+// What several rights at once need of a lease and its guard beyond their public interfaces: an attempt in parts, so that the
+// attempts of several leases can share a call, and the end of a term under which nobody has worked.
+struct lease_access {
+    // The part of an attempt before the call; answered() or unanswered() must follow. False: a guard of the lease holds,
+    // another attempt is under way, or there is an error.
+    template <class Lease>
+    static bool begin(Lease& lease, std::error_code& ec) noexcept
+    {
+        guarded(ec, [&lease] { lease.attach_engine(); });
+        return !ec && lease.begin_attempt(ec);
+    }
+
+    template <class Lease>
+    static auto answered(Lease& lease, const acquire_result& said, time_point sent, std::error_code& ec) noexcept
+    {
+        return lease.answered(said, sent, ec);
+    }
+
+    template <class Lease>
+    static void unanswered(Lease& lease) noexcept
+    {
+        lease.keeper().attempt_failed();
+    }
+
+    // One attempt.
+    template <class Lease>
+    static auto attempt(Lease& lease, std::error_code& ec) noexcept
+    {
+        guarded(ec, [&lease] { lease.attach_engine(); });
+        using result = decltype(lease.attempt(ec));
+        return ec ? result{} : lease.attempt(ec);
+    }
+
+    // One attempt of a waiter, whose lease has been asked for before.
+    template <class Lease, class Ticket>
+    static auto attempt(Lease& lease, Ticket& ticket, std::error_code& ec) noexcept
+    {
+        return lease.attempt(ticket, ec);
+    }
+
+    template <class Lease>
+    static auto wait(Lease& lease, time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
+    {
+        typename Lease::attempt_result last;
+        guarded(ec, [&] {
+            lease.attach_engine();
+            last = lease.wait(deadline, stop, ec, Lease::ignore_busy);
+        });
+        return last;
+    }
+
+    template <class Lease>
+    static const auto& clock(const Lease& lease) noexcept
+    {
+        return lease.clock();
+    }
+
+    template <class Lease>
+    [[noreturn]] static void raise_failure(const Lease& lease, std::error_code ec, std::string_view operation, bool too_late)
+    {
+        lease.raise_failure(ec, operation, too_late);
+    }
+
+    template <class Guard>
+    static void forget_min_hold(const Guard& guard) noexcept
+    {
+        if (!guard.empty()) guard.keeper().forget_min_hold(guard.term_);
+    }
+
+    template <class Guard>
+    static void share_stop(const Guard& guard, const std::stop_source& shared) noexcept
+    {
+        guard.keeper().share_stop(guard.term_, shared);
+    }
+
+    // Keeps what the guard refers to.
+    template <class Guard>
+    static auto keep_alive(const Guard& guard) noexcept
+    {
+        return guard.handle_;
+    }
+
+    // Ends the term in this process alone.
+    template <class Guard>
+    static void leave(Guard& guard) noexcept
+    {
+        if (guard.empty()) return;
+        const auto handle = std::move(guard.handle_);
+        const auto term = std::move(guard.term_);
+        static_cast<void>(handle->keeper->end_here(term));
+        handle->keeper->has_ended(term, release_outcome::unknown);
+    }
+
+    template <class Guard>
+    static std::optional<term_renewal> begin_extension(const Guard& guard, renewal::sent_renewal& out) noexcept
+    {
+        return guard.keeper().begin_extension(guard.term_, out);
+    }
+
+    template <class Guard>
+    static void end_extension(const Guard& guard, const renewal::sent_renewal& out, batch_answer said, std::error_code ec) noexcept
+    {
+        guard.keeper().end_renewal(out, said, ec);
+    }
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_PERMIT_POOL_HPP
+#define LEASEHOLD_DETAIL_PERMIT_POOL_HPP
+
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/batch_attempt.hpp>
+#include <leasehold/detail/counted_store.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/permit_search.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/lease_guard.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/owner_id/fixed_owner_id.hpp>
+#include <leasehold/renew_policy/concept.hpp>
+#include <leasehold/renewal/broken_rule.hpp>
+#include <leasehold/renewal/runtime_traits.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::detail {
+
+// The renew policy of a permit: the user's, and what the permit's terms refer to until the last renewal has come back.
+template <renew_policy Policy>
+class policy_of_permit {
+public:
+    static constexpr bool never_renews = never_renewing_policy<Policy>;
+
+    policy_of_permit(Policy policy, std::shared_ptr<const void> kept) noexcept : policy_{std::move(policy)}, kept_{std::move(kept)} {}
+
+    [[nodiscard]] std::optional<duration> next(renewal_state state) const noexcept { return policy_.next(state); }
+
+private:
+    Policy policy_;
+    std::shared_ptr<const void> kept_;
+};
+
+// Lets one thread at a time through.
+template <lease_clock Clock>
+class turnstile {
+public:
+    class turn {
+    public:
+        explicit turn(turnstile& of) : of_{of}
+        {
+            std::unique_lock lock{of_.mutex_};
+            while (of_.taken_) of_.changed_.wait(lock);
+            of_.taken_ = true;
+        }
+        turn(const turn&) = delete;
+        turn& operator=(const turn&) = delete;
+        ~turn()
+        {
+            const std::lock_guard lock{of_.mutex_};
+            of_.taken_ = false;
+            of_.changed_.notify_all();
+        }
+
+    private:
+        turnstile& of_;
+    };
+
+private:
+    std::mutex mutex_;
+    typename renewal::runtime_traits<Clock>::condition_variable changed_;
+    bool taken_ = false;
+};
+
+// What the permits of one kind are called: "licences/0", and 5 of them.
+struct permit_names {
+    std::string name;
+    std::string_view separator;  // between the name and the number of a permit
+    std::string_view unit;       // "permits"
+    std::size_t count = 0;
+
+    [[nodiscard]] std::string of_permit(std::size_t i) const { return name + std::string{separator} + std::to_string(i); }
+    [[nodiscard]] std::string count_in_words() const { return std::to_string(count) + " " + std::string{unit}; }
+};
+
+// Permits: leases of names that differ in a number, so that at most `count` hold at once. Also keeps their leases, each made
+// when it is first asked for.
+//
+// Thread safety: any thread may call any function. Lifetime: the store must outlive it; its guards need not.
+template <lease_store Store, lease_clock Clock, renew_policy Policy>
+class permit_pool {
+public:
+    using store_type = Store;
+    using clock_type = Clock;
+    using counted_type = counted_store<Store, Clock>;
+    using lease_type = basic_lease<counted_type, Clock, fixed_owner_id, policy_of_permit<Policy>>;
+    using guard_type = lease_guard<lease_type>;
+    struct attempt_result {
+        guard_type guard{};
+        std::size_t index = 0;
+        bool too_late = false;  // granted, but the term was over before the answer came
+        duration busy_for{};    // busy: until there may be one, as far as is known; 0: unknown
+    };
+
+    // Throws std::system_error for arguments that can't work. Does no I/O.
+    permit_pool(Store& store, permit_names names, std::string owner, const lease_terms& terms, Clock clock, Policy policy)
+        : names_{std::move(names)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)},
+          counted_{std::make_shared<counted_type>(store, clock_, names_.name, names_.count_in_words())}, leases_(names_.count),
+          random_{waiting::random_seed(owner_, clock_.now()) | 1U}
+    {
+        validate_owner(owner_);
+        if (const char* rule = renewal::broken_rule(terms_, policy_)) raise_invalid(errc::invalid_terms, rule);
+    }
+    permit_pool(const permit_pool&) = delete;
+    permit_pool& operator=(const permit_pool&) = delete;
+
+    [[nodiscard]] const std::string& name() const noexcept { return names_.name; }
+    [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
+    [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
+    [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+    [[nodiscard]] std::size_t count() const noexcept { return names_.count; }
+    [[nodiscard]] Store& store() const noexcept { return counted_->underlying(); }
+    [[nodiscard]] counted_type& counted() const noexcept { return *counted_; }
+
+    // A lease of the same store and owner.
+    [[nodiscard]] lease_type make_lease(std::string_view name) const
+    {
+        return lease_type{*counted_, name, terms_, clock_, fixed_owner_id{owner_}, policy_of_permit<Policy>{policy_, counted_}};
+    }
+
+    // The lease of a permit. May throw std::bad_alloc.
+    [[nodiscard]] lease_type& lease(std::size_t i)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!leases_[i]) leases_[i] = std::make_unique<lease_type>(make_lease(names_.of_permit(i)));
+        return *leases_[i];
+    }
+
+    // Where to begin: with the permit that was released last, which is probably free, or anywhere.
+    [[nodiscard]] permit_search new_search() noexcept
+    {
+        const std::size_t recent = recent_.load();
+        return {count(), recent < count() ? recent : random()};
+    }
+
+    // One round of attempts at any of the permits.
+    attempt_result try_any(permit_search& search, std::error_code& ec)
+    {
+        attempt_result tried = one_round(search, ec);
+        tried.busy_for = search.remaining(clock_.now());
+        return tried;
+    }
+
+    // Attempts at all permits, of which guards[first + i] is for permit i. `all`: stops where one is busy.
+    void try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
+    {
+        if constexpr (batch_acquiring_store<counted_type>) {
+            if (attempts_together(*counted_) > 1) return try_all_together(guards, first, all, too_late, ec);
+        }
+        for (std::size_t i = 0; i < count() && !ec; ++i) {
+            auto tried = lease_access::attempt(lease(i), ec);
+            guards[first + i] = std::move(tried.guard);
+            too_late = too_late || tried.too_late;
+            if (all && guards[first + i].empty()) return;
+        }
+    }
+
+    // A waiter's ticket for one permit.
+    struct place_in_queue {
+        place_in_queue(permit_pool& pool, std::size_t of, waker& to_wake)
+            : permit{of}, ticket{waiting::enqueue(*pool.counted_, pool.lease(of).name(), to_wake)}
+        {
+        }
+
+        const std::size_t permit;
+        decltype(waiting::enqueue(std::declval<counted_type&>(), std::string_view{}, std::declval<waker&>())) ticket;
+    };
+
+    // The same for a waiter. Where the store can wake it, it queues for one permit, the one that was to end first; for the others
+    // it asks.
+    class waiter {
+    public:
+        waiter(permit_pool& of, waker& to_wake) noexcept : pool_{of}, to_wake_{to_wake} {}
+
+        attempt_result try_any(permit_search& search, std::error_code& ec)
+        {
+            attempt_result tried = pool_.try_any(search, ec);
+            if constexpr (notifying_store<counted_type>) {
+                if (ec || !tried.guard.empty()) return tried;
+                if (!place_)
+                    if (const auto nearest = search.nearest()) place_.emplace(pool_, *nearest, to_wake_);
+                if (place_) return pool_.try_with(*place_, tried.busy_for, ec);
+            }
+            return tried;
+        }
+
+    private:
+        permit_pool& pool_;
+        waker& to_wake_;
+        std::optional<place_in_queue> place_;
+    };
+
+    // A permit has ended in this process: `permit` is probably free.
+    void freed(std::size_t permit) noexcept
+    {
+        recent_.store(permit);
+        freed();
+    }
+
+    // Wakes the first thread that waits through this object.
+    void freed() noexcept { line_.released(own_key()); }
+
+    // Waits until attempt(search, ec) has a guard or an error, at most until the deadline. The threads that share this object
+    // queue here; the first of them queues with the first of other objects in the process, and the first of those asks the store.
+    // attempt(search, waiter, ec) makes an attempt.
+    template <class Attempt>
+    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Attempt attempt)
+    {
+        static_assert(waitable_clock<Clock>, "waiting needs a clock with wait_until (waitable_clock)");
+        if (stop.stop_requested()) return {};
+        permit_search search = new_search();
+        waker to_wake;
+        waiter asking{*this, to_wake};
+        if (deadline <= clock_.now()) return attempt(search, *this, ec);
+        const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
+        const auto first_in = [&](const waiting::local_queue::place& line) {
+            while (!line.first()) {
+                if (stop.stop_requested() || clock_.now() >= deadline) return false;
+                clock_.wait_until(to_wake, deadline);
+            }
+            return true;
+        };
+        const waiting::local_queue::place in_object{line_, own_key(), to_wake};
+        if (!first_in(in_object)) return {};
+        const waiting::local_queue::place in_process{waiting::queue_of(store()), waiting::key_of(store(), name()), to_wake};
+        if (!first_in(in_process)) return {};
+        waiting::wait_machine machine{deadline, waiting::pauses_of(store()), random()};
+        for (;;) {
+            const waiting::wait_step step = machine.next(clock_.now(), stop.stop_requested());
+            if (step.action == waiting::wait_action::give_up) return {};
+            if (step.action == waiting::wait_action::sleep) {
+                if (clock_.wait_until(to_wake, step.at)) machine.woken(clock_.now());
+                continue;
+            }
+            attempt_result tried = attempt(search, asking, ec);
+            if (ec || !tried.guard.empty()) return tried;
+            machine.busy(clock_.now(), acquire_result{.remaining = tried.busy_for});
+        }
+    }
+
+    [[nodiscard]] const char* broken_rule(duration ttl) const { return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_); }
+
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false)
+    {
+        if (ec == errc::invalid_terms) raise_invalid(errc::invalid_terms, counted_->disagreement());
+        if (too_late) lease_access::raise_failure(lease(0), ec, operation, true);
+        raise_store_failure(store(), ec, operation, name());
+    }
+
+private:
+    attempt_result try_with(place_in_queue& place, duration busy_for, std::error_code& ec)
+    {
+        auto tried = lease_access::attempt(lease(place.permit), place.ticket, ec);
+        // The others may come free without anybody being woken, so this is no reason to sleep longer.
+        if (tried.answer.retry_after > duration::zero()) busy_for = busy_for > duration::zero() ? std::min(busy_for, tried.answer.retry_after) : tried.answer.retry_after;
+        return {std::move(tried.guard), place.permit, tried.too_late, busy_for};
+    }
+
+    attempt_result one_round(permit_search& search, std::error_code& ec)
+    {
+        if constexpr (batch_acquiring_store<counted_type>) {
+            if (count() > 1 && attempts_together(*counted_) > 1) return try_recent_or_any_together(search, ec);
+        }
+        while (const std::optional<std::size_t> i = search.next(clock_.now())) {
+            attempt_result tried = try_one(*i, search, ec);
+            if (ec || !tried.guard.empty()) return tried;
+        }
+        return {};
+    }
+
+    attempt_result try_one(std::size_t i, permit_search& search, std::error_code& ec)
+    {
+        auto tried = lease_access::attempt(lease(i), ec);
+        if (tried.guard.empty() && !ec && !tried.closed) search.busy(i, clock_.now(), tried.answer);
+        return {std::move(tried.guard), i, tried.too_late};
+    }
+
+    attempt_result try_recent_or_any_together(permit_search& search, std::error_code& ec)
+    {
+        const std::size_t recent = recent_.exchange(none);
+        if (recent != none) {
+            attempt_result tried = try_one(recent, search, ec);
+            if (ec || !tried.guard.empty()) return tried;
+        }
+        // Otherwise another thread's attempt at all of them would look as if all were taken.
+        const typename turnstile<Clock>::turn alone{turnstile_};
+        attempt_result result;
+        search.begin_with_all();
+        const std::size_t start = random();
+        each_batch([&](std::size_t k) { return (start + k) % count(); }, 1, ec, [&](std::size_t i, auto tried) {
+            result.too_late = result.too_late || tried.too_late;
+            if (tried.guard.empty()) {
+                search.busy(i, clock_.now(), tried.answer);
+                return true;
+            }
+            result.guard = std::move(tried.guard);
+            result.index = i;
+            return false;
+        });
+        return result;
+    }
+
+    void try_all_together(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
+    {
+        each_batch([](std::size_t k) { return k; }, count(), ec, [&](std::size_t i, auto tried) {
+            too_late = too_late || tried.too_late;
+            guards[first + i] = std::move(tried.guard);
+            return !all || !guards[first + i].empty();
+        });
+    }
+
+    // Asks for all permits, in the order of permit_at, in as few calls as the store takes; `most` of them in each. Stops after
+    // the call in which each_answer(permit, answer) was false.
+    template <class PermitAt, class EachAnswer>
+    void each_batch(PermitAt permit_at, std::size_t most, std::error_code& ec, EachAnswer each_answer)
+    {
+        const std::size_t size = std::min(attempts_together(*counted_), count());
+        batch_attempt<lease_type> together{size};
+        std::vector<std::size_t> of;
+        of.reserve(size);
+        bool go_on = true;
+        for (std::size_t k = 0; k < count() && go_on && !ec;) {
+            for (of.clear(); k < count() && of.size() < size && !ec; ++k)
+                if (together.add(lease(permit_at(k)), ec)) of.push_back(permit_at(k));
+            if (ec) return together.cancel();
+            together.send(most, ec, [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });
+        }
+    }
+
+    [[nodiscard]] std::size_t random() noexcept
+    {
+        std::uint64_t x = random_.fetch_add(0x9E3779B97F4A7C15ULL);  // Sebastiano Vigna's splitmix64
+        x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+        x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+        return static_cast<std::size_t>((x ^ (x >> 31U)) >> 1U);
+    }
+
+    [[nodiscard]] waiting::queue_key own_key() const noexcept { return {.name = names_.name}; }
+
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    const permit_names names_;
+    const std::string owner_;
+    const lease_terms terms_;
+    const Clock clock_;
+    const Policy policy_;
+    const std::shared_ptr<counted_type> counted_;
+    std::mutex mutex_;  // guards leases_
+    std::vector<std::unique_ptr<lease_type>> leases_;
+    std::atomic<std::size_t> recent_ = none;  // the permit that was released last
+    std::atomic<std::uint64_t> random_;
+    turnstile<Clock> turnstile_;
+    waiting::local_queue line_;  // of the threads that wait through this object
+};
+
+// The names of `count` permits, once they are checked. Throws std::system_error.
+template <class Count>
+permit_names checked_permits(std::string_view name, std::string_view separator, std::string_view longest_suffix, Count count, std::string_view unit)
+{
+    validate_name(name);
+    if (std::cmp_less(count, 1) || std::cmp_greater(count, max_permits))
+        raise_invalid(errc::invalid_terms, "the number of " + std::string{unit} + " must be 1 to " + std::to_string(max_permits) + ", not " + std::to_string(count));
+    permit_names names{std::string{name}, separator, unit, static_cast<std::size_t>(count)};
+    const std::size_t suffix = std::max(names.of_permit(names.count - 1).size() - name.size(), longest_suffix.size());
+    if (name.size() + suffix > max_name_bytes)
+        raise_invalid(errc::invalid_name, "the name is longer than the " + std::to_string(max_name_bytes - suffix) + " bytes that leave room for the names of its " +
+                                              std::string{unit} + ", such as '" + names.of_permit(names.count - 1).substr(name.size()) + "' at its end");
+    return names;
+}
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

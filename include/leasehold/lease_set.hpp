@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_LEASE_SET_HPP
+#define LEASEHOLD_LEASE_SET_HPP
+
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/detail/batch_attempt.hpp>
+#include <leasehold/detail/guard_sets.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/set_order.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/lease_guard.hpp>
+#include <leasehold/lease_set_guard.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <ranges>
+#include <stop_token>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0 {
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_basic_lease = false;
+template <class Store, class Clock, class OwnerId, class RenewPolicy>
+inline constexpr bool is_basic_lease<basic_lease<Store, Clock, OwnerId, RenewPolicy>> = true;
+
+template <class Range>
+concept range_of_leases = std::ranges::input_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
+                          is_basic_lease<std::ranges::range_value_t<Range>>;
+
+template <class Lease>
+set_member member_of(const Lease& lease) noexcept
+{
+    return {std::addressof(lease.store()), lease.name()};
+}
+
+// Attempts at leases of one type.
+template <class Lease>
+class uniform_set {
+public:
+    using guard_type = lease_set_guard<Lease>;
+
+    // Throws std::system_error for a set that can't work.
+    explicit uniform_set(std::vector<Lease*> leases) : leases_{std::move(leases)}
+    {
+        std::vector<set_member> members;
+        members.reserve(leases_.size());
+        for (const Lease* each : leases_) members.push_back(member_of(*each));
+        order_ = order_of(members);
+        guards_.resize(leases_.size());
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return leases_.empty(); }
+
+    // Takes what is free; `all`: stops where one is busy. False: one was busy, or there is an error.
+    bool acquire(bool all, std::error_code& ec)
+    {
+        bool granted = true;
+        for (std::size_t begin = 0; begin < order_.size() && !ec && (granted || !all);) {
+            const std::size_t most = attempts_together(leases_[order_[begin]]->store());
+            std::size_t end = begin + 1;
+            while (end < order_.size() && end - begin < most && same_store(order_[begin], order_[end])) ++end;
+            granted = acquire_some(begin, end, all, ec) && granted;
+            begin = end;
+        }
+        return granted && !ec;
+    }
+
+    [[nodiscard]] std::vector<lease_guard<Lease>>& guards() noexcept { return guards_; }
+    // In which they are asked for.
+    [[nodiscard]] std::vector<std::size_t>& order() noexcept { return order_; }
+
+    [[noreturn]] void raise(std::error_code ec, std::string_view operation) const { lease_access::raise_failure(*leases_[failed_], ec, operation, too_late_); }
+
+    void failed_at(std::size_t i, bool too_late) noexcept
+    {
+        failed_ = i;
+        too_late_ = too_late;
+    }
+
+private:
+    [[nodiscard]] bool same_store(std::size_t a, std::size_t b) const noexcept
+    {
+        return std::addressof(leases_[a]->store()) == std::addressof(leases_[b]->store());
+    }
+
+    bool acquire_some(std::size_t begin, std::size_t end, bool all, std::error_code& ec)
+    {
+        failed_at(order_[begin], false);
+        if constexpr (batch_acquiring_store<typename Lease::store_type>)
+            if (end - begin > 1) return acquire_together(begin, end, all, ec);
+        const std::size_t i = order_[begin];
+        auto tried = lease_access::attempt(*leases_[i], ec);
+        guards_[i] = std::move(tried.guard);
+        too_late_ = tried.too_late;
+        return !guards_[i].empty();
+    }
+
+    bool acquire_together(std::size_t begin, std::size_t end, bool all, std::error_code& ec)
+    {
+        batch_attempt<Lease> together{end - begin};
+        std::vector<std::size_t> of;
+        of.reserve(end - begin);
+        for (std::size_t k = begin; k < end; ++k) {
+            if (together.add(*leases_[order_[k]], ec)) of.push_back(order_[k]);
+            if (ec || (all && of.size() != k + 1 - begin)) return false;
+        }
+        bool granted = of.size() == end - begin;
+        together.send(of.size(), ec, [&](std::size_t at, auto tried) {
+            guards_[of[at]] = std::move(tried.guard);
+            granted = granted && !guards_[of[at]].empty();
+            if (tried.too_late) failed_at(of[at], true);
+        });
+        return granted;
+    }
+
+    std::vector<Lease*> leases_;
+    std::vector<std::size_t> order_;
+    std::vector<lease_guard<Lease>> guards_;
+    std::size_t failed_ = 0;
+    bool too_late_ = false;
+};
+
+// Attempts at leases of several types.
+template <class... Leases>
+class mixed_set {
+public:
+    using guard_type = lease_set_guard<Leases...>;
+
+    explicit mixed_set(Leases&... leases) : leases_{leases...}
+    {
+        const std::array members{member_of(leases)...};
+        order_ = order_of(members);
+    }
+
+    [[nodiscard]] static constexpr bool empty() noexcept { return false; }
+
+    bool acquire(bool, std::error_code& ec)
+    {
+        return std::ranges::all_of(order_, [&](std::size_t i) {
+            failed_at(i, false);
+            return visit<bool>(i, [&](auto& lease, auto& guard) {
+                auto tried = lease_access::attempt(lease, ec);
+                guard = std::move(tried.guard);
+                too_late_ = tried.too_late;
+                return !guard.empty() && !ec;
+            });
+        });
+    }
+
+    [[nodiscard]] std::tuple<lease_guard<Leases>...>& guards() noexcept { return guards_; }
+    [[nodiscard]] std::vector<std::size_t>& order() noexcept { return order_; }
+
+    [[noreturn]] void raise(std::error_code ec, std::string_view operation)
+    {
+        visit<bool>(failed_, [&](auto& lease, auto&) -> bool { lease_access::raise_failure(lease, ec, operation, too_late_); });
+        std::terminate();
+    }
+
+    void failed_at(std::size_t i, bool too_late) noexcept
+    {
+        failed_ = i;
+        too_late_ = too_late;
+    }
+
+private:
+    template <class Result, class Function>
+    Result visit(std::size_t wanted, Function f)
+    {
+        Result result{};
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            ((I == wanted ? static_cast<void>(result = f(std::get<I>(leases_), std::get<I>(guards_))) : static_cast<void>(0)), ...);
+        }(std::index_sequence_for<Leases...>{});
+        return result;
+    }
+
+    std::tuple<Leases&...> leases_;
+    std::tuple<lease_guard<Leases>...> guards_;
+    std::vector<std::size_t> order_;
+    std::size_t failed_ = 0;
+    bool too_late_ = false;
+};
+
+// All or none.
+template <class Set>
+typename Set::guard_type acquire_set(Set& set, std::error_code& ec)
+{
+    if (set.empty()) raise_invalid(errc::invalid_terms, "the set is empty: it needs at least one lease");
+    std::stop_source stop;
+    bool all = set.acquire(true, ec);
+    if (all) {
+        // The first deadline may have passed while the last were acquired.
+        std::size_t at = 0;
+        each_of_set(set.guards(), [&](const auto& guard) {
+            if (all && !guard.held()) {
+                all = false;
+                ec = errc::store_timeout;
+                set.failed_at(at, true);
+            }
+            ++at;
+        });
+    }
+    if (all) each_of_set(set.guards(), [&](const auto& guard) { lease_access::share_stop(guard, stop); });
+    if (all) return set_access::make<typename Set::guard_type>(std::move(set.guards()), std::move(set.order()), std::move(stop));
+    back_out(set.guards(), set.order());
+    return {};
+}
+
+template <class Set>
+typename Set::guard_type acquire_set_or_throw(Set set)
+{
+    std::error_code ec;
+    auto guard = acquire_set(set, ec);
+    if (ec) set.raise(ec, "try_acquire_all");
+    return guard;
+}
+
+// A set of what the leases have in common.
+template <class First, class... Rest>
+auto set_of(First& first, Rest&... rest)
+{
+    if constexpr ((std::same_as<First, Rest> && ...))
+        return uniform_set<First>{std::vector<First*>{std::addressof(first), std::addressof(rest)...}};
+    else
+        return mixed_set<First, Rest...>{first, rest...};
+}
+
+template <range_of_leases Range>
+auto set_of_range(Range& leases)
+{
+    using lease_type = std::ranges::range_value_t<Range>;
+    std::vector<lease_type*> all;
+    for (lease_type& each : leases) all.push_back(std::addressof(each));
+    return uniform_set<lease_type>{std::move(all)};
+}
+
+template <class... Leases>
+using set_guard_of = typename decltype(set_of(std::declval<Leases&>()...))::guard_type;
+
+}  // namespace detail
+
+/// Acquires all leases, or none: one attempt, without waiting. An empty guard means that one of them was busy.
+///
+///     if (auto all = lh::try_acquire_all(from, to, journal)) { ... }
+///
+/// They are asked for in an order that is the same for everybody, by name, whatever the order of the arguments; what was granted
+/// is released, the newest first, if one is busy, so nobody ever waits while it holds. Few calls if the store is a
+/// batch_acquiring_store. A back-out does not keep names closed for min_hold.
+///
+/// Throws like basic_lease::try_acquire(), also if the set took so long that a term would already be over
+/// (errc::store_timeout); and std::system_error, before any I/O, with errc::invalid_name if a store's name is there twice.
+/// Nothing is held then.
+template <class First, class... Rest>
+    requires(detail::is_basic_lease<First> && (detail::is_basic_lease<Rest> && ...))
+[[nodiscard]] auto try_acquire_all(First& first, Rest&... rest)
+{
+    return detail::acquire_set_or_throw(detail::set_of(first, rest...));
+}
+
+/// The same for a range of leases of one type. Also throws std::system_error with errc::invalid_terms if the range is empty.
+template <detail::range_of_leases Range>
+[[nodiscard]] auto try_acquire_all(Range&& leases)
+{
+    return detail::acquire_set_or_throw(detail::set_of_range(leases));
+}
+
+/// The same, reported in `ec`: does not throw.
+template <detail::range_of_leases Range>
+[[nodiscard]] auto try_acquire_all(Range&& leases, std::error_code& ec) noexcept
+{
+    lease_set_guard<std::ranges::range_value_t<Range>> guard;
+    ec.clear();
+    detail::catch_into(ec, [&] {
+        auto set = detail::set_of_range(leases);
+        guard = detail::acquire_set(set, ec);
+    });
+    return guard;
+}
+
+/// The same for single leases, with the error code before them.
+template <class... Leases>
+    requires(sizeof...(Leases) > 0 && (detail::is_basic_lease<Leases> && ...))
+[[nodiscard]] auto try_acquire_all(std::error_code& ec, Leases&... leases) noexcept
+{
+    detail::set_guard_of<Leases...> guard;
+    ec.clear();
+    detail::catch_into(ec, [&] {
+        auto set = detail::set_of(leases...);
+        guard = detail::acquire_set(set, ec);
+    });
+    return guard;
+}
+
+/// The same for single leases, with the error code as the last argument.
+template <class... Arguments>
+    requires(sizeof...(Arguments) > 1 && std::same_as<std::tuple_element_t<sizeof...(Arguments) - 1, std::tuple<Arguments...>>, std::error_code> &&
+             detail::is_basic_lease<std::tuple_element_t<0, std::tuple<Arguments...>>>)
+[[nodiscard]] auto try_acquire_all(Arguments&... leases_and_ec) noexcept
+{
+    const auto all = std::tie(leases_and_ec...);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return leasehold::try_acquire_all(std::get<sizeof...(Arguments) - 1>(all), std::get<I>(all)...);
+    }(std::make_index_sequence<sizeof...(Arguments) - 1>{});
+}
+
+/// Acquires those of the leases that are free: one attempt at each, in few calls if the store is a batch_acquiring_store.
+///
+/// Returns the guards of those that were granted, in the order of the range; each is a right of its own. Throws like
+/// try_acquire_all(), and holds nothing then; an empty range gives an empty vector.
+template <detail::range_of_leases Range>
+[[nodiscard]] auto try_acquire_each(Range&& leases)
+{
+    auto set = detail::set_of_range(leases);
+    std::error_code ec;
+    set.acquire(false, ec);
+    if (ec) {
+        detail::back_out(set.guards(), set.order());
+        set.raise(ec, "try_acquire_each");
+    }
+    std::erase_if(set.guards(), [](const auto& guard) { return guard.empty(); });
+    return std::move(set.guards());
+}
+
+/// The same, reported in `ec`: does not throw.
+template <detail::range_of_leases Range>
+[[nodiscard]] auto try_acquire_each(Range&& leases, std::error_code& ec) noexcept
+{
+    std::vector<lease_guard<std::ranges::range_value_t<Range>>> guards;
+    ec.clear();
+    detail::catch_into(ec, [&] {
+        auto set = detail::set_of_range(leases);
+        set.acquire(false, ec);
+        if (ec) return detail::back_out(set.guards(), set.order());
+        guards = std::move(set.guards());
+        std::erase_if(guards, [](const auto& guard) { return guard.empty(); });
+    });
+    return guards;
+}
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_CONTRACT_SEVERAL_RIGHTS_HPP
+#define LEASEHOLD_TESTS_CONTRACT_SEVERAL_RIGHTS_HPP
+
+#include <contract/leases.hpp>
+#include <contract/scene.hpp>
+#include <contract/several.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// Sets of leases, permits and shared leases, and attempts at many names in one call (batch_acquiring_store).
+namespace leasehold::contract {
+
+template <store_fixture Fixture>
+auto semaphore_on(scene<Fixture>& s, store_of<Fixture>& store, std::size_t permits, lease_terms terms = long_terms)
+{
+    return lease_semaphore{store, s.name(), permits, terms, s.clock()};
+}
+
+template <store_fixture Fixture>
+auto shared_lease_on(scene<Fixture>& s, store_of<Fixture>& store, std::size_t readers, lease_terms terms = long_terms)
+{
+    return shared_lease{store, s.name(), terms, s.clock(), reader_limit{readers}};
+}
+
+template <store_fixture Fixture>
+void add_several_rights(case_list<Fixture> cases)
+{
+    cases.add("sets_are_held_whole_or_not_at_all", [](auto& s) {
+        const auto lease = [&s](auto& store, const char* label) { return basic_lease{store, s.name(label), long_terms, s.clock()}; };
+        auto a = lease(s.store(), "a"), b = lease(s.store(), "b"), c = lease(s.store(), "c"), their_b = lease(s.other(), "b");
+        {
+            auto all = try_acquire_all(c, a, b);
+            BOOST_TEST_REQUIRE(all.held());
+            BOOST_TEST(all.guards()[1].token() == inspect(s.other(), s.name("a"))->token);
+            BOOST_TEST(their_b.try_acquire().empty());
+            BOOST_TEST(all.renew());
+            BOOST_TEST(all.release() == release_outcome::released);
+        }
+        const auto theirs = their_b.try_acquire();
+        BOOST_TEST(try_acquire_all(a, b, c).empty());
+        for (const char* label : {"a", "c"}) BOOST_TEST(!inspect(s.other(), s.name(label)).has_value(), label);
+        BOOST_TEST(theirs.held());
+    });
+
+    cases.add("loss_of_one_of_a_set_is_the_loss_of_the_set", [](auto& s) {
+        basic_lease a{s.store(), s.name("a"), long_terms, s.clock()}, b{s.store(), s.name("b"), long_terms, s.clock()};
+        auto both = try_acquire_all(a, b);
+        const std::stop_token told = both.stop_token();
+        end_underneath(s.other(), both.guards()[1]);
+        BOOST_TEST(!both.renew());
+        BOOST_TEST(!both.held());
+        BOOST_TEST(eventually([&] { return told.stop_requested(); }));
+        BOOST_TEST(both.release() == release_outcome::lost);
+        BOOST_TEST(!inspect(s.other(), s.name("a")).has_value());
+    });
+
+    cases.add("many_leases_of_which_some_are_free", [](auto& s) {
+        std::vector<basic_lease<store_of<Fixture>, decltype(s.clock())>> leases;
+        for (int i = 0; i < 20; ++i) leases.emplace_back(s.store(), s.name(std::to_string(i)), long_terms, s.clock());
+        grant(s.other(), s.name("3"), "another");
+        grant(s.other(), s.name("17"), "another");
+        auto some = try_acquire_each(leases);
+        BOOST_TEST(some.size() == 18U);
+        for (const auto& guard : some) BOOST_TEST(inspect(s.other(), guard.name())->token == guard.token());
+        BOOST_TEST(release_all(some) == 18U);
+    });
+
+    cases.add("so_many_permits_and_no_more", [](auto& s) {
+        auto ours = semaphore_on(s, s.store(), 4), theirs = semaphore_on(s, s.other(), 4);
+        const std::array permits{ours.try_acquire(), theirs.try_acquire(), ours.try_acquire(), theirs.try_acquire()};
+        std::set<std::size_t> indexes;
+        for (const auto& permit : permits) {
+            BOOST_TEST_REQUIRE(permit.held());
+            indexes.insert(permit.index());
+            const auto record = inspect(s.other(), permit.name());
+            BOOST_TEST_REQUIRE(record.has_value());
+            BOOST_TEST(record->token == permit.token());
+            BOOST_TEST(record->owner == permit.owner());
+        }
+        BOOST_TEST(indexes == (std::set<std::size_t>{0, 1, 2, 3}), boost::test_tools::per_element());
+        BOOST_TEST(ours.try_acquire().empty());
+        BOOST_TEST(theirs.try_acquire().empty());
+        // The record of the count lasts longer than any permit.
+        BOOST_TEST((inspect(s.store(), s.name())->remaining > long_ttl));
+    });
+
+    cases.add("permits_of_a_dead_holder_come_back", [](auto& s) {
+        lease_semaphore dead{s.store(), s.name(), 2, lease_terms{.ttl = s.ttl()}, s.clock(), no_renewal{}};
+        auto alive = semaphore_on(s, s.other(), 2);
+        const auto one = dead.try_acquire(), two = dead.try_acquire();
+        s.let_expire(s.ttl());
+        BOOST_TEST(!one.held());
+        BOOST_TEST(alive.try_acquire().held());
+        BOOST_TEST(alive.try_acquire().held());
+    });
+
+    cases.add("all_agree_on_the_count", [](auto& s) {
+        auto three = semaphore_on(s, s.store(), 3), four = semaphore_on(s, s.other(), 4);
+        const auto permit = three.try_acquire();
+        std::error_code ec;
+        BOOST_TEST(four.try_acquire(ec).empty());
+        BOOST_TEST(ec == errc::invalid_terms);
+        auto readers = shared_lease_on(s, s.other(), 3);
+        BOOST_TEST(readers.try_acquire_shared(ec).empty());
+        BOOST_TEST(ec == errc::invalid_terms);
+        BOOST_TEST(readers.try_acquire(ec).empty());
+        BOOST_TEST(ec == errc::invalid_terms);
+    });
+
+    cases.add("permit_that_is_released_goes_to_a_waiter", [](auto& s) {
+        auto ours = semaphore_on(s, s.store(), 2), theirs = semaphore_on(s, s.other(), 2);
+        const auto kept = theirs.try_acquire();
+        auto freed = theirs.try_acquire();
+        std::atomic<bool> got = false;
+        all_end(s, 2, [&](std::size_t i) {
+            if (i == 0)
+                got = ours.try_acquire_for(20s).held();
+            else
+                freed.release();
+        });
+        BOOST_TEST(got.load());
+        BOOST_TEST(kept.held());
+    });
+
+    cases.add("contenders_for_permits_never_hold_too_many", [](auto& s) {
+        std::atomic<int> inside = 0, crowded = 0, grants = 0;
+        all_end(s, 4, [&](std::size_t i) {
+            auto semaphore = semaphore_on(s, i % 2 == 0 ? s.store() : s.other(), 2, terms_of_several);
+            for (int round = 0; round < 10; ++round) {
+                const auto permit = semaphore.acquire();
+                if (inside.fetch_add(1) >= 2) ++crowded;
+                if (permit) ++grants;
+                --inside;
+            }
+        });
+        BOOST_TEST(crowded == 0);
+        BOOST_TEST(grants == 40);
+    });
+
+    cases.add("many_read_or_one_writes", [](auto& s) {
+        auto ours = shared_lease_on(s, s.store(), 5), theirs = shared_lease_on(s, s.other(), 5);
+        {
+            const auto reader = ours.try_acquire_shared(), another = theirs.try_acquire_shared();
+            BOOST_TEST(reader.held());
+            BOOST_TEST(another.held());
+            BOOST_TEST(theirs.try_acquire().empty());
+            BOOST_TEST(!inspect(s.store(), s.name() + "/writer").has_value(), "given back");
+        }
+        auto writer = ours.try_acquire();
+        BOOST_TEST_REQUIRE(writer.held());
+        BOOST_TEST(writer.token() == inspect(s.other(), writer.name())->token);
+        BOOST_TEST(theirs.try_acquire_shared().empty());
+        BOOST_TEST(theirs.try_acquire().empty());
+        BOOST_TEST(writer.renew());
+        BOOST_TEST(writer.release() == release_outcome::released);
+        BOOST_TEST(theirs.try_acquire_shared().held());
+    });
+
+    cases.add("dead_writer_does_not_keep_readers_out_for_ever", [](auto& s) {
+        shared_lease dead{s.store(), s.name(), lease_terms{.ttl = s.ttl()}, s.clock(), no_renewal{}, reader_limit{3}};
+        auto alive = shared_lease_on(s, s.other(), 3);
+        const auto writer = dead.try_acquire();
+        s.let_expire(s.ttl());
+        BOOST_TEST(!writer.held());
+        BOOST_TEST(alive.try_acquire_shared().held());
+    });
+
+    cases.add("readers_and_writers_never_meet", [](auto& s) {
+        std::atomic<int> reading = 0, writing = 0, meetings = 0;
+        all_end(s, 4, [&](std::size_t i) {
+            auto lease = shared_lease_on(s, i % 2 == 0 ? s.store() : s.other(), 3, terms_of_several);
+            for (int round = 0; round < 6; ++round) {
+                if (i == 0) {
+                    const std::unique_lock mine{lease};
+                    if (++writing != 1 || reading != 0) ++meetings;
+                    --writing;
+                }
+                else {
+                    const std::shared_lock mine{lease};
+                    ++reading;
+                    if (writing != 0) ++meetings;
+                    --reading;
+                }
+            }
+        });
+        BOOST_TEST(meetings == 0);
+    });
+}
+
+template <batch_acquiring_store Store>
+std::vector<acquire_result> acquire_many(Store& store, const std::vector<term_request>& what, std::size_t most)
+{
+    std::vector<std::optional<acquire_result>> answers(what.size());
+    std::error_code ec = leftover();
+    store.acquire_many(what, most, answers, ec);
+    expect_success(store, ec, "acquire_many");
+    std::vector<acquire_result> all;
+    for (const auto& each : answers) all.push_back(each.value());
+    return all;
+}
+
+// "y" for granted, "n" for busy.
+inline std::string letters(const std::vector<acquire_result>& answers)
+{
+    std::string text;
+    for (const acquire_result& each : answers) text += each.granted() ? 'y' : 'n';
+    return text;
+}
+
+template <store_fixture Fixture>
+void add_many_attempts(case_list<Fixture> cases)
+{
+    cases.add("many_attempts_grant_what_is_free", [](auto& s) {
+        for (const std::size_t count : {1U, 2U, 17U, 40U}) {
+            std::vector<std::string> names;
+            for (std::size_t i = 0; i < count; ++i) names.push_back(s.name(std::to_string(count) + "/" + std::to_string(i) + "'\"\\"));
+            std::vector<term_request> wanted;
+            for (const std::string& name : names) wanted.push_back({name, "me", long_ttl});
+            const bool busy = count > 2;
+            const fencing_token theirs = busy ? grant(s.other(), names[2], "another") : fencing_token{};
+            const auto said = acquire_many(s.store(), wanted, count);
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto record = inspect(s.other(), names[i]);
+                BOOST_TEST_REQUIRE(record.has_value());
+                BOOST_TEST(said[i].granted() == (record->owner == "me"));
+                if (said[i].granted()) BOOST_TEST(said[i].token == record->token);
+                BOOST_TEST(said[i].granted() == !(busy && i == 2));
+            }
+            if (busy) BOOST_TEST(inspect(s.other(), names[2])->token == theirs);
+        }
+    });
+
+    cases.add("many_attempts_grant_at_most_so_many_in_their_order", [](auto& s) {
+        std::vector<std::string> names;
+        for (int i = 0; i < 8; ++i) names.push_back(s.name(std::to_string(i)));
+        std::vector<term_request> wanted;
+        for (const int i : {5, 3, 7, 1, 0, 2}) wanted.push_back({names[static_cast<std::size_t>(i)], "me", long_ttl});
+        grant(s.other(), names[3], "another");
+        BOOST_TEST(letters(acquire_many(s.store(), wanted, 2)) == "ynynnn");
+        BOOST_TEST(!inspect(s.store(), names[1]).has_value());
+        BOOST_TEST(letters(acquire_many(s.store(), wanted, 0)) == "nnnnnn");
+        BOOST_TEST(acquire_many(s.store(), {}, 3).empty());
+    });
+
+    cases.add("many_attempts_by_the_same_owner_are_new_terms", [](auto& s) {
+        const std::string a = s.name("a"), b = s.name("b");
+        const auto first = grant(s.store(), a, "me");
+        const auto said = acquire_many(s.store(), {{a, "me", 1min}, {b, "me", 1min}}, 2);
+        BOOST_TEST(letters(said) == "yy");
+        BOOST_TEST(said[0].token > first);
+        BOOST_TEST((inspect(s.store(), a)->remaining > long_ttl - 1min), "not shortened");
+    });
+
+    cases.add("racing_many_attempts_never_grant_a_name_twice", [](auto& s) {
+        std::vector<std::string> names;
+        for (int i = 0; i < 12; ++i) names.push_back(s.name(std::to_string(i)));
+        std::atomic<int> grants = 0;
+        at_once(4, [&](std::size_t i) {
+            const std::string owner = "owner " + std::to_string(i);
+            std::vector<term_request> wanted;
+            for (std::size_t k = 0; k < names.size(); ++k) wanted.push_back({names[(k * (i % 2 == 0 ? 1 : 11)) % 12], owner, long_ttl});
+            for (const acquire_result& each : acquire_many(i % 2 == 0 ? s.store() : s.other(), wanted, wanted.size()))
+                if (each.granted()) ++grants;
+        });
+        BOOST_TEST(grants == 12);
+    });
+}
+
+}  // namespace leasehold::contract
+
+#endif

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: BSL-1.0
+// Several leases at once: on a store that takes one attempt in a call, and on one that takes many.
+#include <leasehold/leasehold.hpp>
+
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+#include <support/scripted_batching_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using leasehold_test::eventually;
+using leasehold_test::fate;
+using leasehold_test::operation;
+using leasehold_test::scripted_batching_store;
+using leasehold_test::scripted_store;
+
+namespace {
+
+using both_stores = std::tuple<scripted_store, scripted_batching_store>;
+
+template <class Store>
+struct scene {
+    using lease_type = lh::basic_lease<Store, lh::manual_clock>;
+    static constexpr bool in_batches = lh::batch_acquiring_store<Store>;
+
+    [[nodiscard]] lease_type lease(const std::string& name, lh::lease_terms terms = {.ttl = 30s}) { return {store, name, terms, clock}; }
+
+    [[nodiscard]] std::vector<std::string> held() const
+    {
+        std::vector<std::string> names;
+        for (const auto& record : store.leases.list()) names.push_back(record.name);
+        return names;
+    }
+
+    [[nodiscard]] int calls() const
+    {
+        int sum = 0;
+        for (const operation each : {operation::try_acquire, operation::renew, operation::release, operation::inspect,
+                                     operation::renew_many, operation::release_many, operation::acquire_many})
+            sum += store.sent(each);
+        return sum;
+    }
+
+    static constexpr operation attempts = in_batches ? operation::acquire_many : operation::try_acquire;
+    static constexpr operation releases = in_batches ? operation::release_many : operation::release;
+    static constexpr operation renewals = in_batches ? operation::renew_many : operation::renew;
+
+    lh::manual_clock clock;
+    Store store{clock};
+    lease_type a = lease("a"), b = lease("b"), c = lease("c");
+};
+
+std::vector<std::string> names(std::initializer_list<const char*> of) { return {of.begin(), of.end()}; }
+
+}  // namespace
+
+#define BOOST_TEST_NAMES(is, ...) BOOST_TEST((is) == names({__VA_ARGS__}), boost::test_tools::per_element())
+
+BOOST_AUTO_TEST_SUITE(lease_set_test)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(all_are_held_by_one_guard, Store, both_stores)
+{
+    scene<Store> s;
+    auto all = lh::try_acquire_all(s.c, s.a, s.b);
+    BOOST_TEST_REQUIRE(static_cast<bool>(all));
+    BOOST_TEST(all.size() == 3U);
+    BOOST_TEST(!all.empty());
+    BOOST_TEST(all.remaining() == 27s);
+    BOOST_CHECK_NO_THROW(all.ensure_held());
+    BOOST_TEST_NAMES(s.held(), "a", "b", "c");
+    BOOST_TEST(all.guards()[0].name() == "c");
+    BOOST_TEST(all.tokens().size() == 3U);
+    BOOST_TEST(all.tokens()[1] == s.a.inspect()->token);
+    BOOST_TEST(all.release() == lh::release_outcome::released);
+    BOOST_TEST(s.held().empty());
+    BOOST_TEST(all.empty());
+    BOOST_TEST(!all.held());
+    BOOST_TEST(all.guards().empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(one_that_is_busy_makes_it_none, Store, both_stores)
+{
+    scene<Store> s;
+    for (const char* taken : {"a", "b", "c"}) {
+        auto theirs = s.lease(taken);
+        const auto their_guard = theirs.try_acquire();
+        BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).empty());
+        BOOST_TEST_NAMES(s.held(), taken);
+    }
+    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).held(), "and the objects are as before");
+}
+
+BOOST_AUTO_TEST_CASE(they_are_asked_for_by_name_whatever_the_order_of_the_arguments)
+{
+    scene<scripted_store> s;
+    std::vector<std::string> asked, released;
+    s.store.before(operation::try_acquire, [&](std::string_view name) { asked.emplace_back(name); });
+    s.store.before(operation::release, [&](std::string_view name) { released.emplace_back(name); });
+    auto all = lh::try_acquire_all(s.b, s.c, s.a);
+    BOOST_TEST_NAMES(asked, "a", "b", "c");
+    asked.clear();
+    auto again_a = s.lease("a"), again_b = s.lease("b");
+    BOOST_TEST(!lh::try_acquire_all(again_b, again_a));
+    BOOST_TEST_NAMES(asked, "a");
+    BOOST_TEST(released.empty());
+}
+
+BOOST_AUTO_TEST_CASE(they_go_to_the_store_in_one_call_if_it_takes_many)
+{
+    scene<scripted_batching_store> s;
+    auto all = lh::try_acquire_all(s.b, s.c, s.a);
+    BOOST_TEST(s.calls() == 1);
+    BOOST_TEST(all.renew());
+    BOOST_TEST(s.calls() == 2);
+    all.release();
+    BOOST_TEST(s.calls() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(long_sets_go_in_calls_of_the_stores_size)
+{
+    scene<scripted_batching_store> s;
+    s.store.takes = 4;
+    std::vector<scene<scripted_batching_store>::lease_type> many;
+    for (int i = 0; i < 10; ++i) many.push_back(s.lease(std::to_string(i)));
+    auto all = lh::try_acquire_all(many);
+    BOOST_TEST_REQUIRE(all.held());
+    BOOST_TEST(all.renew());
+    BOOST_TEST(all.release() == lh::release_outcome::released);
+    BOOST_TEST(s.store.sizes() == (std::vector<std::size_t>{4, 4, 2, 4, 4, 2, 4, 4, 2}), boost::test_tools::per_element());
+    const auto theirs = s.lease("1");
+    auto other = s.lease("1");
+    const auto guard = other.try_acquire();
+    BOOST_TEST(!lh::try_acquire_all(many));
+    BOOST_TEST_NAMES(s.held(), "1");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_granted_before_a_failure_is_released_the_newest_first)
+{
+    scene<scripted_store> s;
+    std::vector<std::string> released;
+    s.store.before(operation::release, [&](std::string_view name) { released.emplace_back(name); });
+    for (const fate third : {fate::fails, fate::throws, fate::refused}) {
+        released.clear();
+        s.store.next(operation::try_acquire, fate::carried_out);
+        s.store.next(operation::try_acquire, fate::carried_out);
+        s.store.next(operation::try_acquire, third);
+        std::error_code ec;
+        BOOST_TEST(lh::try_acquire_all(s.c, s.b, s.a, ec).empty());
+        BOOST_TEST(static_cast<bool>(ec) == (third != fate::refused));
+        BOOST_TEST_NAMES(released, "b", "a");
+        BOOST_TEST(s.held().empty());
+    }
+    s.store.next(operation::try_acquire, fate::carried_out);
+    s.store.next(operation::try_acquire, fate::fails);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.c, s.b, s.a)), lh::store_error,
+                          [](const lh::store_error& e) { return std::string{e.what()}.find("try_acquire_all 'b'") != std::string::npos; });
+    BOOST_TEST(s.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE(failed_batch_leaves_nothing_held)
+{
+    scene<scripted_batching_store> s;
+    s.store.takes = 2;
+    s.store.next(operation::acquire_many, fate::carried_out);
+    s.store.next(operation::try_acquire, fate::fails);  // the third, which is alone in its call
+    std::error_code ec;
+    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c, ec).empty());
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+    BOOST_TEST(s.held().empty());
+    s.store.next(operation::acquire_many, fate::throws);
+    BOOST_CHECK_THROW(static_cast<void>(lh::try_acquire_all(s.a, s.b, s.c)), lh::store_error);
+    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).held(), "and the objects are as before");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(backing_out_does_not_keep_names_closed, Store, both_stores)
+{
+    scene<Store> s;
+    auto a = s.lease("a", {.ttl = 30s, .min_hold = 1h}), b = s.lease("b", {.ttl = 30s, .min_hold = 1h});
+    {
+        const auto theirs = s.b.try_acquire();
+        BOOST_TEST(!lh::try_acquire_all(a, b));
+        BOOST_TEST_NAMES(s.held(), "b");
+    }
+    lh::try_acquire_all(a, b).release();
+    BOOST_TEST_NAMES(s.held(), "a", "b");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(wrong_sets_are_refused_before_any_call, Store, both_stores)
+{
+    scene<Store> s;
+    const auto says = [](lh::errc code, const char* words) {
+        return [=](const std::system_error& e) { return e.code() == code && std::string{e.what()}.find(words) != std::string::npos; };
+    };
+    auto again = s.lease("a");
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, again)), std::system_error, says(lh::errc::invalid_name, "'a' is in the set twice"));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.a)), std::system_error, says(lh::errc::invalid_name, "twice"));
+    std::vector<typename scene<Store>::lease_type> none;
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(none)), std::system_error, says(lh::errc::invalid_terms, "the set is empty"));
+    std::error_code ec;
+    BOOST_TEST(lh::try_acquire_all(none, ec).empty());
+    BOOST_TEST(ec == lh::errc::invalid_terms);
+    BOOST_TEST(lh::try_acquire_all(ec, s.a, again).empty());
+    BOOST_TEST(ec == lh::errc::invalid_name);
+    none.push_back(s.lease("x"));
+    none.push_back(s.lease("x"));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_each(none)), std::system_error, says(lh::errc::invalid_name, "'x' is in the set twice"));
+    BOOST_TEST(s.calls() == 0);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_one_is_the_loss_of_all, Store, both_stores)
+{
+    scene<Store> s;
+    auto all = lh::try_acquire_all(s.a, s.b, s.c);
+    const std::stop_token told = all.stop_token();
+    std::atomic<int> calls = 0;
+    const std::stop_callback count{told, [&] { ++calls; }};
+    s.clock.advance(10s);
+    BOOST_TEST(eventually([&] { return all.remaining() == 27s; }));
+    s.store.leases.force_release("b");
+    BOOST_TEST(all.held());
+    s.clock.advance(10s);
+    BOOST_TEST(eventually([&] { return told.stop_requested() && calls == 1; }));
+    BOOST_TEST(!all.held());
+    BOOST_TEST(all.remaining() == 0s);
+    BOOST_TEST(all.stop_token().stop_requested());
+    BOOST_TEST(all.guards()[0].held());
+    BOOST_CHECK_EXCEPTION(all.ensure_held(), lh::lease_lost, [](const auto& e) { return std::string{e.what()}.find("'b'") != std::string::npos; });
+    BOOST_TEST(!all.renew());
+    BOOST_TEST(all.release() == lh::release_outcome::lost);
+    BOOST_TEST(s.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(release_is_not_told_as_a_loss, Store, both_stores)
+{
+    scene<Store> s;
+    auto all = lh::try_acquire_all(s.a, s.b);
+    const std::stop_token told = all.stop_token();
+    all.release();
+    s.clock.advance(1min);
+    BOOST_TEST(!told.stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(renewals_in_the_background_keep_all, Store, both_stores)
+{
+    scene<Store> s;
+    auto all = lh::try_acquire_all(s.a, s.b, s.c);
+    for (int i = 0; i < 12; ++i) {
+        s.clock.advance(5s);
+        BOOST_TEST(all.held());
+    }
+    if (s.in_batches) BOOST_TEST(s.store.sent(operation::renew) == 0);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(renew_extends_all_or_says_why_not, Store, both_stores)
+{
+    scene<Store> s;
+    auto all = lh::try_acquire_all(s.a, s.b);
+    s.clock.advance(5s);
+    BOOST_TEST(all.remaining() == 22s);
+    BOOST_TEST(all.renew());
+    BOOST_TEST(all.remaining() == 27s);
+    s.store.always(s.renewals, fate::fails);
+    std::error_code ec;
+    BOOST_TEST(!all.renew(ec));
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+    BOOST_TEST(all.held(), "until its deadline");
+    BOOST_CHECK_THROW(all.renew(), lh::store_error);
+    s.store.always(s.renewals, fate::carried_out);
+    BOOST_TEST(all.renew(ec));
+    BOOST_TEST(!ec);
+    s.store.leases.force_release("a");
+    BOOST_TEST(!all.renew(ec));
+    BOOST_TEST(!ec);
+    BOOST_TEST(!all.held());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_release_that_fails_the_store_is_not_called_again, Store, both_stores)
+{
+    scene<Store> s;
+    s.store.always(s.releases, fate::fails);
+    {
+        auto all = lh::try_acquire_all(s.a, s.b, s.c);
+        std::error_code ec;
+        BOOST_TEST(all.release(ec) == lh::release_outcome::unknown);
+        BOOST_TEST(ec == lh::errc::store_unavailable);
+        BOOST_TEST(s.store.sent(s.releases) == 1);
+        BOOST_TEST(all.empty());
+        BOOST_TEST(all.release(ec) == lh::release_outcome::lost);
+        BOOST_TEST(ec == lh::errc::not_held);
+    }
+    s.clock.advance(30s);
+    auto all = lh::try_acquire_all(s.a, s.b, s.c);
+    BOOST_CHECK_THROW(all.release(), lh::store_error);
+    BOOST_TEST(s.store.sent(s.releases) == 2);
+    s.clock.advance(30s);
+    { const auto destroyed = lh::try_acquire_all(s.a, s.b, s.c); }
+    BOOST_TEST(s.store.sent(s.releases) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(deadline_is_the_earliest)
+{
+    scene<scripted_store> s;
+    s.store.after(operation::try_acquire, [&](std::string_view) { s.clock.advance(2s); });
+    auto slow = lh::try_acquire_all(s.a, s.b, s.c);
+    BOOST_TEST(slow.remaining() == 21s);
+}
+
+BOOST_AUTO_TEST_CASE(set_that_took_too_long_is_given_back)
+{
+    scene<scripted_store> s;
+    lh::basic_lease x{s.store, "x", 30s, s.clock, lh::no_renewal{}}, y{s.store, "y", 30s, s.clock, lh::no_renewal{}};
+    s.store.after(operation::try_acquire, [&](std::string_view) { s.clock.advance(14s); });
+    std::error_code ec;
+    BOOST_TEST(lh::try_acquire_all(x, y, ec).empty());
+    BOOST_TEST(ec == lh::errc::store_timeout);
+    BOOST_TEST(s.held().empty());
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(x, y)), lh::store_error,
+                          [](const lh::store_error& e) { return std::string{e.what()}.find("'x'") != std::string::npos; });
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(lease_that_holds_already_is_busy, Store, both_stores)
+{
+    scene<Store> s;
+    const auto mine = s.b.try_acquire();
+    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).empty());
+    BOOST_TEST_NAMES(s.held(), "b");
+    BOOST_TEST(mine.held());
+}
+
+BOOST_AUTO_TEST_CASE(leases_of_several_types_and_stores_are_one_set)
+{
+    scene<scripted_store> s;
+    lh::basic_memory_store other{s.clock};
+    lh::basic_lease same_name{other, "a", 60s, s.clock};
+    auto all = lh::try_acquire_all(s.b, same_name, s.a);
+    BOOST_TEST_REQUIRE(all.held());
+    BOOST_TEST(all.size() == 3U);
+    BOOST_TEST(all.remaining() == 27s);
+    BOOST_TEST(std::get<1>(all.guards()).store() == &other);
+    BOOST_TEST(all.tokens().size() == 3U);
+    BOOST_TEST(all.renew());
+    const std::stop_token told = all.stop_token();
+    other.force_release("a");
+    s.clock.advance(9s);
+    BOOST_TEST(all.held());
+    s.clock.advance(11s);
+    BOOST_TEST(eventually([&] { return told.stop_requested(); }));
+    BOOST_TEST(all.release() == lh::release_outcome::lost);
+    BOOST_TEST(s.held().empty());
+
+    const auto theirs = s.b.try_acquire();
+    auto b = s.lease("b");
+    BOOST_TEST(!lh::try_acquire_all(same_name, b));
+    BOOST_TEST(other.list().empty());
+    std::error_code ec;
+    s.store.next(operation::try_acquire, fate::fails);
+    BOOST_TEST(!lh::try_acquire_all(same_name, s.c, ec));
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+    BOOST_TEST(other.list().empty());
+    s.store.next(operation::try_acquire, fate::fails);
+    BOOST_CHECK_THROW(static_cast<void>(lh::try_acquire_all(same_name, s.c)), lh::store_error);
+    s.store.always(operation::release, fate::fails);
+    auto mixed = lh::try_acquire_all(same_name, s.a, s.c);
+    BOOST_TEST(mixed.release(ec) == lh::release_outcome::unknown);
+    BOOST_TEST(other.list().empty(), "the other store did not fail");
+    BOOST_TEST(s.store.sent(operation::release) == 3, "one of them now, and this store is not called again");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(guard_moves, Store, both_stores)
+{
+    scene<Store> s;
+    auto all = lh::try_acquire_all(s.a, s.b);
+    auto moved = std::move(all);
+    BOOST_TEST(all.empty());
+    BOOST_TEST(moved.held());
+    all = lh::try_acquire_all(s.c);
+    BOOST_TEST_NAMES(s.held(), "a", "b", "c");
+    moved = std::move(all);
+    BOOST_TEST_NAMES(s.held(), "c");
+    BOOST_CHECK_THROW(all.release(), std::system_error);
+    BOOST_CHECK_THROW(all.renew(), std::system_error);
+    BOOST_CHECK_THROW(all.ensure_held(), std::system_error);
+    BOOST_TEST(!all.stop_token().stop_requested());
+    { auto gone = std::move(moved); }
+    BOOST_TEST(s.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(each_gives_those_that_were_free, Store, both_stores)
+{
+    scene<Store> s;
+    std::vector<typename scene<Store>::lease_type> shards;
+    for (const char* name : {"3", "1", "2", "5", "4"}) shards.push_back(s.lease(name));
+    auto two = s.lease("2");
+    const auto theirs = two.try_acquire();
+    auto some = lh::try_acquire_each(shards);
+    BOOST_TEST_REQUIRE(some.size() == 4U);
+    std::vector<std::string> got;
+    for (const auto& guard : some) {
+        BOOST_TEST(guard.held());
+        got.emplace_back(guard.name());
+    }
+    BOOST_TEST_NAMES(got, "3", "1", "5", "4");
+    if (s.in_batches) BOOST_TEST(s.store.sent(operation::acquire_many) == 1);
+    BOOST_TEST(lh::try_acquire_each(shards).empty(), "they hold already");
+    some[0].release();
+    BOOST_TEST(lh::try_acquire_each(shards).size() == 1U);
+    std::vector<typename scene<Store>::lease_type> none;
+    BOOST_TEST(lh::try_acquire_each(none).empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(each_holds_nothing_after_a_failure, Store, both_stores)
+{
+    scene<Store> s;
+    std::vector<typename scene<Store>::lease_type> shards;
+    for (const char* name : {"1", "2", "3"}) shards.push_back(s.lease(name));
+    std::error_code ec;
+    if (!s.in_batches) s.store.next(s.attempts, fate::carried_out);
+    s.store.next(s.attempts, fate::fails);
+    BOOST_TEST(lh::try_acquire_each(shards, ec).empty());
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+    BOOST_TEST(s.held().empty());
+    s.store.next(s.attempts, fate::fails);
+    BOOST_CHECK_THROW(static_cast<void>(lh::try_acquire_each(shards)), lh::store_error);
+    BOOST_TEST(lh::try_acquire_each(shards, ec).size() == 3U);
+    BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE(opposite_orders_neither_deadlock_nor_overlap)
+{
+    lh::memory_store store;
+    std::atomic<int> inside = 0, overlaps = 0, grants = 0;
+    const auto process = [&](bool forwards) {
+        lh::basic_lease a{store, "a"}, b{store, "b"}, c{store, "c"};
+        for (int got = 0; got < 300;) {
+            auto all = forwards ? lh::try_acquire_all(a, b, c) : lh::try_acquire_all(c, b, a);
+            if (!all) continue;
+            if (inside.fetch_add(1) != 0) ++overlaps;
+            ++got;
+            ++grants;
+            --inside;
+        }
+    };
+    {
+        const std::jthread one{process, true}, other{process, false};
+    }
+    BOOST_TEST(overlaps == 0);
+    BOOST_TEST(grants == 600);
+    BOOST_TEST(store.list().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(lease_semaphore_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -91,8 +93,6 @@ auto says(lh::errc code, std::vector<std::string> words)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_semaphore_test)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_hold_at_once_and_no_more, Store, both_stores)
 {

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(lease_set_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -69,8 +71,6 @@ std::vector<std::string> names(std::initializer_list<const char*> of) { return {
 }  // namespace
 
 #define BOOST_TEST_NAMES(is, ...) BOOST_TEST((is) == names({__VA_ARGS__}), boost::test_tools::per_element())
-
-BOOST_AUTO_TEST_SUITE(lease_set_test)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(all_are_held_by_one_guard, Store, both_stores)
 {

@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(shared_lease_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
@@ -97,8 +99,6 @@ auto says(lh::errc code, std::vector<std::string> words)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(shared_lease_test)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(many_read_or_one_writes, Store, both_stores)
 {

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(permit_search_test)
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using lh::detail::count_machine;
@@ -33,8 +35,6 @@ std::vector<std::size_t> round(permit_search& search, lh::time_point now)
 constexpr lh::acquire_result busy_for(lh::duration left) { return {.remaining = left}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(permit_search_test)
 
 BOOST_AUTO_TEST_CASE(first_round_asks_for_each_once_beginning_anywhere)
 {

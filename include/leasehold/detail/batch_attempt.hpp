@@ -66,7 +66,7 @@ public:
         if (begun_.empty()) return;
         answers_.assign(begun_.size(), std::nullopt);  // within its capacity
         for (begun& one : begun_) one.sent = lease_access::clock(*one.lease).now();
-        guarded(ec, [&] { begun_.front().lease->store().acquire_many(requests_, most, answers_, ec); });
+        catch_into(ec, [&] { begun_.front().lease->store().acquire_many(requests_, most, answers_, ec); });
         for (std::size_t i = 0; i < begun_.size(); ++i) {
             Lease& lease = *begun_[i].lease;
             if (answers_[i]) {

@@ -48,7 +48,7 @@ public:
         if (error_) return;
         error_ = ec;
         std::error_code without;  // memory for the details
-        guarded(without, [&] {
+        catch_into(without, [&] {
             name_ = name;
             if constexpr (diagnosing_store<Store>) said_ = store.diagnostics();
         });
@@ -163,7 +163,7 @@ bool renew_together(std::vector<lease_guard<Lease>>& guards, std::size_t first, 
     answers.resize(of.size());
     std::error_code ec;
     auto& store = *guards[first].store();
-    if (!of.empty()) guarded(ec, [&] { store.renew_many(renewals, answers, duration::max(), ec); });
+    if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, duration::max(), ec); });
     bool extended = of.size() == last - first;
     for (std::size_t i = 0; i < of.size(); ++i) {
         lease_access::end_extension(guards[of[i]], sent[i], answers[i], ec);
@@ -186,7 +186,7 @@ bool renew_set(std::vector<lease_guard<Lease>>& guards, set_failure* failure) no
         std::error_code ec;
         bool extended = false;
         if constexpr (batching_store<store_type>)
-            if (end - i > 1) guarded(ec, [&] { extended = renew_together(guards, i, end, failure); });
+            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(guards, i, end, failure); });
         if (end - i == 1) extended = guards[i].renew(ec);
         if (ec) failure->note(*guards[i].store(), ec, guards[i].name());
         if (!extended || failure->error()) return false;

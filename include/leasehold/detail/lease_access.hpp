@@ -25,7 +25,7 @@ struct lease_access {
     template <class Lease>
     static bool begin(Lease& lease, std::error_code& ec) noexcept
     {
-        guarded(ec, [&lease] { lease.attach_engine(); });
+        catch_into(ec, [&lease] { lease.attach_engine(); });
         return !ec && lease.begin_attempt(ec);
     }
 
@@ -45,7 +45,7 @@ struct lease_access {
     template <class Lease>
     static auto attempt(Lease& lease, std::error_code& ec) noexcept
     {
-        guarded(ec, [&lease] { lease.attach_engine(); });
+        catch_into(ec, [&lease] { lease.attach_engine(); });
         using result = decltype(lease.attempt(ec));
         return ec ? result{} : lease.attempt(ec);
     }
@@ -61,7 +61,7 @@ struct lease_access {
     static auto wait(Lease& lease, time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
     {
         typename Lease::attempt_result last;
-        guarded(ec, [&] {
+        catch_into(ec, [&] {
             lease.attach_engine();
             last = lease.wait(deadline, stop, ec, Lease::ignore_busy);
         });

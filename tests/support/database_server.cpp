@@ -129,7 +129,7 @@ void database_server::stop()
     if (!running()) return;
     thaw();
     process_->signal(polite_signal_);
-    process_->wait();
+    process_->wait(patience);
 }
 
 void database_server::restart()

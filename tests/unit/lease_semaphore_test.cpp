@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_SUITE(lease_semaphore_test)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_hold_at_once_and_no_more, Store, both_stores)
 {
-    for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{5}, lh::max_permits}) {
+    for (const std::size_t count : {1U, 2U, 5U, 64U}) {
         scene<Store> s;
         auto one = s.semaphore(count), other = s.semaphore(count);
         BOOST_TEST(one.count() == count);
@@ -118,6 +118,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_hold_at_once_and_no_more, Store, both_stor
         BOOST_TEST(next.held());
         BOOST_TEST(next.index() == freed);
     }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(largest_semaphore_has_no_more_permits_either, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(lh::max_permits);
+    std::error_code ec;
+    for (std::size_t i = 2; i < lh::max_permits; ++i)
+        s.store.leases.try_acquire("licences/" + std::to_string(i), "another", 30s, ec);
+    const auto permits = take(semaphore, 2);
+    BOOST_TEST(permits[0].index() + permits[1].index() == 1U);
+    BOOST_TEST(semaphore.try_acquire().empty());
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_is_a_lease_of_a_name_of_its_own, Store, both_stores)

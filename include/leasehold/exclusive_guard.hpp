@@ -111,9 +111,7 @@ public:
     release_outcome release(std::error_code& ec) noexcept
     {
         const auto pool = std::move(pool_);
-        const release_outcome outcome = set_.release(ec);
-        if (pool) pool->freed();
-        return outcome;
+        return set_.release(ec);
     }
 
     /// Throws lease_lost unless held(); std::system_error with errc::not_held when the guard is empty.

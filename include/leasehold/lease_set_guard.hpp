@@ -36,8 +36,9 @@ class [[nodiscard]] lease_set_guard {
 
 public:
     /// The guards, in the order of the leases: a vector if all leases are of one type, else a tuple.
-    using guards_type = std::conditional_t<sizeof...(Leases) == 1, std::vector<lease_guard<std::tuple_element_t<0, std::tuple<Leases...>>>>,
-                                           std::tuple<lease_guard<Leases>...>>;
+    using guards_type =
+        std::conditional_t<sizeof...(Leases) == 1, std::vector<lease_guard<std::tuple_element_t<0, std::tuple<Leases...>>>>,
+                           std::tuple<lease_guard<Leases>...>>;
 
     /// An empty guard.
     lease_set_guard() noexcept = default;

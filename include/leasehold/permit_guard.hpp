@@ -122,7 +122,7 @@ public:
     {
         const auto pool = std::move(pool_);
         const release_outcome outcome = guard_.release(ec);
-        if (pool) pool->freed(std::exchange(index_, 0));
+        if (pool) pool->released_last(std::exchange(index_, 0));
         return outcome;
     }
 

@@ -408,10 +408,7 @@ private:
             complete = complete_shares(guards, lost, too_late, ec, get_share);
         });
         if (complete) return {guard_type{pool_ptr(), detail::set_access::make<typename guard_type::set_type>(std::move(guards), std::move(order), std::move(lost))}};
-        if (!guards.empty()) {
-            detail::back_out(guards, order);
-            pool().freed();
-        }
+        if (!guards.empty()) detail::back_out(guards, order);
         return {.guard = {}, .too_late = too_late};
     }
 
@@ -493,7 +490,7 @@ private:
 
     shared_attempt wait_shared(time_point deadline, const std::stop_token& stop, std::error_code& ec)
     {
-        return pool().wait(deadline, stop, ec, [this](detail::permit_search& search, auto& asking, std::error_code& failed) { return read(search, asking, failed); });
+        return pool().wait(deadline, stop, ec, [this](detail::permit_search& search, auto& asking, std::error_code& failed) { return this->read(search, asking, failed); });
     }
 
     shared_guard_type shared_or_throw(shared_attempt last, std::error_code ec, std::string_view operation)

@@ -88,7 +88,9 @@ auto says(lh::errc code, std::vector<std::string> words)
 {
     return [=](const std::system_error& e) {
         BOOST_TEST_MESSAGE(e.what());
-        return e.code() == code && std::ranges::all_of(words, [&](const auto& word) { return std::string{e.what()}.find(word) != std::string::npos; });
+        return e.code() == code && std::ranges::all_of(words, [&](const auto& word) {
+                   return std::string{e.what()}.find(word) != std::string::npos;
+               });
     };
 }
 
@@ -96,7 +98,7 @@ auto says(lh::errc code, std::vector<std::string> words)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_hold_at_once_and_no_more, Store, both_stores)
 {
-    for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{5}, lh::max_permits}) {
+    for (const std::size_t count : {1U, 2U, 5U, 64U}) {
         scene<Store> s;
         auto one = s.semaphore(count), other = s.semaphore(count);
         BOOST_TEST(one.count() == count);
@@ -116,6 +118,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_hold_at_once_and_no_more, Store, both_stor
         BOOST_TEST(next.held());
         BOOST_TEST(next.index() == freed);
     }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(largest_semaphore_has_no_more_permits_either, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(lh::max_permits);
+    std::error_code ec;
+    for (std::size_t i = 2; i < lh::max_permits; ++i)
+        s.store.leases.try_acquire("licences/" + std::to_string(i), "another", 30s, ec);
+    const auto permits = take(semaphore, 2);
+    BOOST_TEST(permits[0].index() + permits[1].index() == 1U);
+    BOOST_TEST(semaphore.try_acquire().empty());
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_is_a_lease_of_a_name_of_its_own, Store, both_stores)
@@ -192,7 +206,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(name_of_a_lease_is_not_also_a_semaphores, Store, b
     auto semaphore = s.semaphore(5);
     {
         const auto guard = lease.try_acquire();
-        BOOST_CHECK_EXCEPTION(static_cast<void>(semaphore.try_acquire()), std::system_error, says(lh::errc::invalid_terms, {"'somebody'"}));
+        BOOST_CHECK_EXCEPTION(static_cast<void>(semaphore.try_acquire()), std::system_error,
+                              says(lh::errc::invalid_terms, {"'somebody'"}));
     }
     const auto permit = semaphore.try_acquire();
     BOOST_TEST(lease.try_acquire().empty());
@@ -231,7 +246,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_of_the_count_lasts_as_long_as_any_permit, S
     for (int i = 0; i < 60; ++i) {
         s.clock.advance(5s);
         BOOST_TEST_REQUIRE(std::ranges::all_of(permits, [](const auto& each) { return each.held(); }));
-        for (const auto& record : s.store.leases.list("licences/")) BOOST_TEST_REQUIRE(s.left_of_record() >= record.remaining);
+        for (const auto& record : s.store.leases.list("licences/"))
+            BOOST_TEST_REQUIRE(s.left_of_record() >= record.remaining);
     }
     const int writes = s.store.sent(operation::try_acquire) - before;
     BOOST_TEST(writes >= 7);
@@ -265,7 +281,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error_and_nothing_is_held, Store, bot
     BOOST_TEST(!ec);
     s.store.always(operation::try_acquire, fate::fails);
     s.store.always(operation::acquire_many, fate::fails);
-    BOOST_CHECK_EXCEPTION(static_cast<void>(semaphore.try_acquire()), lh::store_error, says(lh::errc::store_unavailable, {"try_acquire 'licences"}));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(semaphore.try_acquire()), lh::store_error,
+                          says(lh::errc::store_unavailable, {"try_acquire 'licences"}));
     BOOST_CHECK_THROW(static_cast<void>(semaphore.try_acquire_for(1s)), lh::store_error);
     BOOST_CHECK_THROW(static_cast<void>(semaphore.acquire()), lh::store_error);
     BOOST_TEST(semaphore.acquire(ec).empty());
@@ -277,11 +294,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permit_survives_an_outage_shorter_than_its_time, S
     scene<Store> s;
     auto semaphore = s.semaphore(5);
     auto permit = semaphore.try_acquire();
-    for (const operation each : {operation::renew, operation::renew_many, operation::try_acquire}) s.store.always(each, fate::fails);
+    for (const operation each : {operation::renew, operation::renew_many, operation::try_acquire})
+        s.store.always(each, fate::fails);
     for (int i = 0; i < 10; ++i) s.clock.advance(2s);
     BOOST_TEST(permit.held());
     BOOST_TEST(permit.renewal_error() == lh::errc::store_unavailable);
-    for (const operation each : {operation::renew, operation::renew_many, operation::try_acquire}) s.store.always(each, fate::carried_out);
+    for (const operation each : {operation::renew, operation::renew_many, operation::try_acquire})
+        s.store.always(each, fate::carried_out);
     for (int i = 0; i < 20; ++i) s.clock.advance(2s);
     BOOST_TEST(permit.held());
 }
@@ -304,13 +323,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_a_permit_is_told, Store, both_stores)
 BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_before_any_call)
 {
     scene<scripted_store> s;
-    const auto refused = [&](lh::errc code, std::vector<std::string> words, auto make) { BOOST_CHECK_EXCEPTION(make(), std::system_error, says(code, words)); };
+    const auto refused = [&](lh::errc code, std::vector<std::string> words, auto make) {
+        BOOST_CHECK_EXCEPTION(make(), std::system_error, says(code, words));
+    };
     refused(lh::errc::invalid_terms, {"permits", "1 to 1024", "not 0"}, [&] { lh::lease_semaphore{s.store, "n", 0}; });
     refused(lh::errc::invalid_terms, {"1 to 1024", "not 1025"}, [&] { lh::lease_semaphore{s.store, "n", 1025}; });
     refused(lh::errc::invalid_terms, {"not -1"}, [&] { lh::lease_semaphore{s.store, "n", -1}; });
     refused(lh::errc::invalid_name, {"empty"}, [&] { lh::lease_semaphore{s.store, "", 5}; });
     refused(lh::errc::invalid_name, {"188 bytes", "'/9'"}, [&] { lh::lease_semaphore{s.store, std::string(189, 'n'), 10}; });
-    refused(lh::errc::invalid_name, {"187 bytes", "'/10'"}, [&] { lh::lease_semaphore{s.store, std::string(188, 'n'), 11}; });
+    refused(lh::errc::invalid_name, {"187 bytes", "'/10'"}, [&] {
+        lh::lease_semaphore{s.store, std::string(188, 'n'), 11};
+    });
     refused(lh::errc::invalid_terms, {"ttl"}, [&] { lh::lease_semaphore{s.store, "n", 5, 0s}; });
     refused(lh::errc::invalid_owner, {"empty"}, [&] { lh::lease_semaphore{s.store, "n", 5, lh::fixed_owner_id{""}}; });
     lh::lease_semaphore longest{s.store, std::string(188, 'n'), 10, s.clock};
@@ -360,6 +383,7 @@ BOOST_AUTO_TEST_CASE(permit_costs_few_statements)
     int before = s.attempts();
     auto permit = ours.try_acquire();
     BOOST_TEST(s.attempts() - before <= 3);
+    BOOST_TEST(s.store.sent(operation::release) == 0, "and no more were taken than needed");
     permit.release();
     before = s.attempts();
     permit = ours.try_acquire();
@@ -459,6 +483,52 @@ BOOST_AUTO_TEST_CASE(release_of_another_process_wakes_the_waiter_if_the_store_ca
     BOOST_TEST(eventually([&] { return got.load(); }));
 }
 
+BOOST_AUTO_TEST_CASE(release_through_another_object_of_the_process_wakes_the_waiter)
+{
+    scene<scripted_store> s;  // whose clock stands still, and which wakes nobody
+    auto semaphore = s.semaphore(1), other = s.semaphore(1);
+    auto theirs = other.try_acquire();
+    std::atomic<bool> got = false;
+    std::stop_source stop;
+    const std::jthread waiting{[&] { got = semaphore.acquire(stop.get_token()).held(); }};
+    BOOST_TEST(!eventually([&] { return got.load(); }, 50ms));
+    theirs.release();
+    BOOST_TEST(eventually([&] { return got.load(); }));
+    stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(no_wake_up_is_lost_between_threads_of_one_object)
+{
+    scene<scripted_store> s;  // whose clock stands still, so that nobody polls
+    auto semaphore = s.semaphore(1);
+    std::atomic<int> grants = 0;
+    std::stop_source stop;
+    const auto work = [&] {
+        for (int i = 0; i < 1000; ++i)
+            if (semaphore.acquire(stop.get_token())) ++grants;
+    };
+    {
+        const std::jthread a{work}, b{work}, c{work};
+        BOOST_TEST(eventually([&] { return grants == 3000; }, 20s));
+        stop.request_stop();
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(permit_that_was_released_last_is_asked_for_first, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(16);
+    auto permit = semaphore.try_acquire();
+    const std::size_t index = permit.index();
+    for (int i = 0; i < 3; ++i) {
+        permit.release();
+        const int before = s.attempts();
+        permit = semaphore.try_acquire();
+        BOOST_TEST(permit.index() == index);
+        BOOST_TEST(s.attempts() - before == 1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(threads_that_share_an_object_never_find_it_busy_while_there_are_permits)
 {
     lh::memory_store store;
@@ -474,6 +544,32 @@ BOOST_AUTO_TEST_CASE(threads_that_share_an_object_never_find_it_busy_while_there
     BOOST_TEST(busy == 0);
 }
 
+BOOST_AUTO_TEST_CASE(attempt_beside_another_threads_attempt_at_all_permits_is_not_busy)
+{
+    scene<scripted_batching_store> s;
+    auto semaphore = s.semaphore(5);
+    leasehold_test::gate hold;
+    std::atomic<bool> first = true;
+    s.store.before(operation::acquire_many, [&](std::string_view) {
+        if (first.exchange(false)) hold.pass();
+    });
+    std::atomic<int> ended = 0, granted = 0;
+    const auto attempt = [&] {
+        const auto permit = semaphore.try_acquire();
+        if (permit) ++granted;
+        ++ended;
+        static_cast<void>(eventually([&] { return ended == 2; }));
+    };
+    {
+        const std::jthread one{attempt};
+        BOOST_TEST(hold.reached_by());
+        const std::jthread other{attempt};
+        BOOST_TEST(!eventually([&] { return ended > 0; }, 50ms));
+        hold.open();
+    }
+    BOOST_TEST(granted == 2);
+}
+
 BOOST_AUTO_TEST_CASE(contenders_never_hold_more_permits_than_there_are)
 {
     lh::memory_store store;
@@ -483,8 +579,7 @@ BOOST_AUTO_TEST_CASE(contenders_never_hold_more_permits_than_there_are)
         for (int i = 0; i < 100; ++i) {
             const auto permit = semaphore.acquire();
             const int now = ++inside;
-            for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
-            }
+            for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {}
             ++grants;
             std::this_thread::yield();
             --inside;

@@ -39,7 +39,10 @@ struct scene {
     using lease_type = lh::basic_lease<Store, lh::manual_clock>;
     static constexpr bool in_batches = lh::batch_acquiring_store<Store>;
 
-    [[nodiscard]] lease_type lease(const std::string& name, lh::lease_terms terms = {.ttl = 30s}) { return {store, name, terms, clock}; }
+    [[nodiscard]] lease_type lease(const std::string& name, lh::lease_terms terms = {.ttl = 30s})
+    {
+        return {store, name, terms, clock};
+    }
 
     [[nodiscard]] std::vector<std::string> held() const
     {
@@ -166,8 +169,9 @@ BOOST_AUTO_TEST_CASE(what_was_granted_before_a_failure_is_released_the_newest_fi
     }
     s.store.next(operation::try_acquire, fate::carried_out);
     s.store.next(operation::try_acquire, fate::fails);
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.c, s.b, s.a)), lh::store_error,
-                          [](const lh::store_error& e) { return std::string{e.what()}.find("try_acquire_all 'b'") != std::string::npos; });
+    BOOST_CHECK_EXCEPTION(
+        static_cast<void>(lh::try_acquire_all(s.c, s.b, s.a)), lh::store_error,
+        [](const lh::store_error& e) { return std::string{e.what()}.find("try_acquire_all 'b'") != std::string::npos; });
     BOOST_TEST(s.held().empty());
 }
 
@@ -203,13 +207,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wrong_sets_are_refused_before_any_call, Store, bot
 {
     scene<Store> s;
     const auto says = [](lh::errc code, const char* words) {
-        return [=](const std::system_error& e) { return e.code() == code && std::string{e.what()}.find(words) != std::string::npos; };
+        return [=](const std::system_error& e) {
+            return e.code() == code && std::string{e.what()}.find(words) != std::string::npos;
+        };
     };
     auto again = s.lease("a");
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, again)), std::system_error, says(lh::errc::invalid_name, "'a' is in the set twice"));
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.a)), std::system_error, says(lh::errc::invalid_name, "twice"));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, again)), std::system_error,
+                          says(lh::errc::invalid_name, "'a' is in the set twice"));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.a)), std::system_error,
+                          says(lh::errc::invalid_name, "twice"));
     std::vector<typename scene<Store>::lease_type> none;
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(none)), std::system_error, says(lh::errc::invalid_terms, "the set is empty"));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(none)), std::system_error,
+                          says(lh::errc::invalid_terms, "the set is empty"));
     std::error_code ec;
     BOOST_TEST(lh::try_acquire_all(none, ec).empty());
     BOOST_TEST(ec == lh::errc::invalid_terms);
@@ -217,7 +226,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wrong_sets_are_refused_before_any_call, Store, bot
     BOOST_TEST(ec == lh::errc::invalid_name);
     none.push_back(s.lease("x"));
     none.push_back(s.lease("x"));
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_each(none)), std::system_error, says(lh::errc::invalid_name, "'x' is in the set twice"));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_each(none)), std::system_error,
+                          says(lh::errc::invalid_name, "'x' is in the set twice"));
     BOOST_TEST(s.calls() == 0);
 }
 
@@ -238,7 +248,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_one_is_the_loss_of_all, Store, both_stores
     BOOST_TEST(all.remaining() == 0s);
     BOOST_TEST(all.stop_token().stop_requested());
     BOOST_TEST(all.guards()[0].held());
-    BOOST_CHECK_EXCEPTION(all.ensure_held(), lh::lease_lost, [](const auto& e) { return std::string{e.what()}.find("'b'") != std::string::npos; });
+    BOOST_CHECK_EXCEPTION(all.ensure_held(), lh::lease_lost,
+                          [](const auto& e) { return std::string{e.what()}.find("'b'") != std::string::npos; });
     BOOST_TEST(!all.renew());
     BOOST_TEST(all.release() == lh::release_outcome::lost);
     BOOST_TEST(s.held().empty());
@@ -307,7 +318,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_release_that_fails_the_store_is_not_called
     BOOST_CHECK_THROW(all.release(), lh::store_error);
     BOOST_TEST(s.store.sent(s.releases) == 2);
     s.clock.advance(30s);
-    { const auto destroyed = lh::try_acquire_all(s.a, s.b, s.c); }
+    {
+        const auto destroyed = lh::try_acquire_all(s.a, s.b, s.c);
+    }
     BOOST_TEST(s.store.sent(s.releases) == 3);
 }
 
@@ -395,7 +408,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(guard_moves, Store, both_stores)
     BOOST_CHECK_THROW(all.renew(), std::system_error);
     BOOST_CHECK_THROW(all.ensure_held(), std::system_error);
     BOOST_TEST(!all.stop_token().stop_requested());
-    { auto gone = std::move(moved); }
+    {
+        auto gone = std::move(moved);
+    }
     BOOST_TEST(s.held().empty());
 }
 

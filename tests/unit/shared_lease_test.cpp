@@ -53,7 +53,8 @@ struct scene {
     [[nodiscard]] int statements() const
     {
         int sum = 0;
-        for (const operation each : {operation::try_acquire, operation::inspect, operation::acquire_many, operation::release, operation::release_many})
+        for (const operation each : {operation::try_acquire, operation::inspect, operation::acquire_many, operation::release,
+                                     operation::release_many})
             sum += store.sent(each);
         return sum;
     }
@@ -66,10 +67,11 @@ struct scene {
 class in_background {
 public:
     template <class Work>
-    in_background(lh::manual_clock clock, Work work) : clock_{std::move(clock)}, thread_{[this, work] {
-        work();
-        done_ = true;
-    }}
+    in_background(lh::manual_clock clock, Work work)
+        : clock_{std::move(clock)}, thread_{[this, work] {
+              work();
+              done_ = true;
+          }}
     {
     }
 
@@ -94,7 +96,9 @@ auto says(lh::errc code, std::vector<std::string> words)
 {
     return [=](const std::system_error& e) {
         BOOST_TEST_MESSAGE(e.what());
-        return e.code() == code && std::ranges::all_of(words, [&](const auto& word) { return std::string{e.what()}.find(word) != std::string::npos; });
+        return e.code() == code && std::ranges::all_of(words, [&](const auto& word) {
+                   return std::string{e.what()}.find(word) != std::string::npos;
+               });
     };
 }
 
@@ -134,12 +138,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_read_or_one_writes, Store, both_stores)
 BOOST_AUTO_TEST_CASE_TEMPLATE(as_many_read_as_all_agree_on, Store, both_stores)
 {
     scene<Store> s;
-    auto two = s.lease(lh::reader_limit{2}), three = s.lease(lh::reader_limit{3}), one = lh::shared_lease{s.store, "x", lh::reader_limit{1}, s.clock};
+    auto two = s.lease(lh::reader_limit{2}), three = s.lease(lh::reader_limit{3}),
+         one = lh::shared_lease{s.store, "x", lh::reader_limit{1}, s.clock};
     BOOST_TEST(two.readers() == 2U);
     const auto first = two.try_acquire_shared();
     BOOST_CHECK_EXCEPTION(static_cast<void>(three.try_acquire_shared()), std::system_error,
                           says(lh::errc::invalid_terms, {"'catalog' has 3 readers here", "'2 readers'"}));
-    BOOST_CHECK_EXCEPTION(static_cast<void>(three.try_acquire()), std::system_error, says(lh::errc::invalid_terms, {"'2 readers'"}));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(three.try_acquire()), std::system_error,
+                          says(lh::errc::invalid_terms, {"'2 readers'"}));
     std::error_code ec;
     BOOST_TEST(three.try_acquire_for(1s, ec).empty());
     BOOST_TEST(ec == lh::errc::invalid_terms);
@@ -321,8 +327,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_is_a_shared_timed_mutex, Store, both_stores)
         std::unique_lock writing{one};
         BOOST_TEST(one.guard().held());
         BOOST_TEST(one.shared_guard().empty());
-        BOOST_CHECK_EXCEPTION(one.lock(), std::system_error, [](const auto& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
-        BOOST_CHECK_EXCEPTION(other.lock_shared(), std::system_error, [](const auto& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
+        BOOST_CHECK_EXCEPTION(one.lock(), std::system_error,
+                              [](const auto& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
+        BOOST_CHECK_EXCEPTION(other.lock_shared(), std::system_error,
+                              [](const auto& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
         BOOST_TEST(!other.try_lock_shared());
         BOOST_TEST(!other.try_lock());
         BOOST_TEST(!other.try_lock_shared_for(0s));
@@ -362,11 +370,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_is_a_shared_timed_mutex, Store, both_stores)
 BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_before_any_call)
 {
     scene<scripted_store> s;
-    const auto refused = [&](lh::errc code, std::vector<std::string> words, auto make) { BOOST_CHECK_EXCEPTION(make(), std::system_error, says(code, words)); };
-    refused(lh::errc::invalid_terms, {"readers", "1 to 1024", "not 0"}, [&] { lh::shared_lease{s.store, "n", lh::reader_limit{0}}; });
+    const auto refused = [&](lh::errc code, std::vector<std::string> words, auto make) {
+        BOOST_CHECK_EXCEPTION(make(), std::system_error, says(code, words));
+    };
+    refused(lh::errc::invalid_terms, {"readers", "1 to 1024", "not 0"}, [&] {
+        lh::shared_lease{s.store, "n", lh::reader_limit{0}};
+    });
     refused(lh::errc::invalid_terms, {"not 1025"}, [&] { lh::shared_lease{s.store, "n", 30s, lh::reader_limit{1025}}; });
     refused(lh::errc::invalid_name, {"183 bytes"}, [&] { lh::shared_lease{s.store, std::string(184, 'n')}; });
-    refused(lh::errc::invalid_terms, {"min_hold must be 0"}, [&] { lh::shared_lease{s.store, "n", lh::lease_terms{.ttl = 30s, .min_hold = 1s}}; });
+    refused(lh::errc::invalid_terms, {"min_hold must be 0"}, [&] {
+        lh::shared_lease{s.store, "n", lh::lease_terms{.ttl = 30s, .min_hold = 1s}};
+    });
     BOOST_TEST(s.statements() == 0);
     lh::shared_lease longest{s.store, std::string(183, 'n'), s.clock};
     BOOST_TEST(longest.try_acquire().held());
@@ -376,8 +390,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error, Store, both_stores)
 {
     scene<Store> s;
     auto lease = s.lease();
-    for (const operation each : {operation::try_acquire, operation::inspect, operation::acquire_many}) s.store.always(each, fate::fails);
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lease.try_acquire()), lh::store_error, says(lh::errc::store_unavailable, {"try_acquire 'catalog"}));
+    for (const operation each : {operation::try_acquire, operation::inspect, operation::acquire_many})
+        s.store.always(each, fate::fails);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lease.try_acquire()), lh::store_error,
+                          says(lh::errc::store_unavailable, {"try_acquire 'catalog"}));
     BOOST_CHECK_THROW(static_cast<void>(lease.try_acquire_shared()), lh::store_error);
     BOOST_CHECK_THROW(static_cast<void>(lease.acquire()), lh::store_error);
     BOOST_CHECK_THROW(lease.lock_shared(), lh::store_error);
@@ -397,8 +413,7 @@ BOOST_AUTO_TEST_CASE(readers_and_writers_never_meet)
                 const std::unique_lock mine{lease};
                 if (++writing != 1 || reading != 0) ++meetings;
                 --writing;
-            }
-            else {
+            } else {
                 const std::shared_lock mine{lease};
                 ++reading;
                 if (writing != 0) ++meetings;

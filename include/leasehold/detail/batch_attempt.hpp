@@ -73,8 +73,7 @@ public:
                 std::error_code too_late;
                 each(i, lease_access::answered(lease, *answers_[i], begun_[i].sent, too_late));
                 if (!ec) ec = too_late;
-            }
-            else {
+            } else {
                 lease_access::unanswered(lease);
                 if (!ec) ec = errc::store_failure;
             }

@@ -104,7 +104,8 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         ++out.guards;
         auto& store = *guard.store();
         const void* const called = std::addressof(store);
-        if (std::any_of(failed.begin(), failed.end(), [called](const void* each) { return each == called; })) return lease_access::leave(guard);
+        if (std::any_of(failed.begin(), failed.end(), [called](const void* each) { return each == called; }))
+            return lease_access::leave(guard);
         const std::string_view name = guard.name();
         std::error_code ec;
         const auto kept = lease_access::keep_alive(guard);  // for the name
@@ -167,8 +168,9 @@ bool renew_together(std::vector<lease_guard<Lease>>& guards, std::size_t first, 
     bool extended = of.size() == last - first;
     for (std::size_t i = 0; i < of.size(); ++i) {
         lease_access::end_extension(guards[of[i]], sent[i], answers[i], ec);
-        extended = extended && answers[i] == batch_answer::yes && guards[of[i]].held();
-        if (answers[i] == batch_answer::unknown) failure->note(store, ec ? ec : make_error_code(errc::store_failure), guards[of[i]].name());
+        extended = extended && guards[of[i]].held();
+        if (answers[i] == batch_answer::unknown)
+            failure->note(store, ec ? ec : make_error_code(errc::store_failure), guards[of[i]].name());
     }
     return extended;
 }

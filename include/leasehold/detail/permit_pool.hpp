@@ -45,7 +45,10 @@ class policy_of_permit {
 public:
     static constexpr bool never_renews = never_renewing_policy<Policy>;
 
-    policy_of_permit(Policy policy, std::shared_ptr<const void> kept) noexcept : policy_{std::move(policy)}, kept_{std::move(kept)} {}
+    policy_of_permit(Policy policy, std::shared_ptr<const void> kept) noexcept
+        : policy_{std::move(policy)}, kept_{std::move(kept)}
+    {
+    }
 
     [[nodiscard]] std::optional<duration> next(renewal_state state) const noexcept { return policy_.next(state); }
 
@@ -117,9 +120,10 @@ public:
 
     // Throws std::system_error for arguments that can't work. Does no I/O.
     permit_pool(Store& store, permit_names names, std::string owner, const lease_terms& terms, Clock clock, Policy policy)
-        : names_{std::move(names)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)},
-          counted_{std::make_shared<counted_type>(store, clock_, names_.name, names_.count_in_words())}, leases_(names_.count),
-          random_{waiting::random_seed(owner_, clock_.now()) | 1U}
+        : names_{std::move(names)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)},
+          policy_{std::move(policy)}, counted_{std::make_shared<counted_type>(store, clock_, names_.name,
+                                                                              names_.count_in_words())},
+          leases_(names_.count), random_{waiting::random_seed(owner_, clock_.now()) | 1U}
     {
         validate_owner(owner_);
         if (const char* rule = renewal::broken_rule(terms_, policy_)) raise_invalid(errc::invalid_terms, rule);
@@ -138,7 +142,8 @@ public:
     // A lease of the same store and owner.
     [[nodiscard]] lease_type make_lease(std::string_view name) const
     {
-        return lease_type{*counted_, name, terms_, clock_, fixed_owner_id{owner_}, policy_of_permit<Policy>{policy_, counted_}};
+        return lease_type{
+            *counted_, name, terms_, clock_, fixed_owner_id{owner_}, policy_of_permit<Policy>{policy_, counted_}};
     }
 
     // The lease of a permit. May throw std::bad_alloc.
@@ -213,18 +218,12 @@ public:
         std::optional<place_in_queue> place_;
     };
 
-    // A permit has ended in this process: `permit` is probably free.
-    void freed(std::size_t permit) noexcept
-    {
-        recent_.store(permit);
-        freed();
-    }
-
-    // Wakes the first thread that waits through this object.
-    void freed() noexcept { line_.released(own_key()); }
+    // A permit was released in this process, so it is probably free.
+    void released_last(std::size_t permit) noexcept { recent_.store(permit); }
 
     // Waits until attempt(search, ec) has a guard or an error, at most until the deadline. The threads that share this object
     // queue here; the first of them queues with the first of other objects in the process, and the first of those asks the store.
+    // counted_store wakes that one.
     // attempt(search, waiter, ec) makes an attempt.
     template <class Attempt>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Attempt attempt)
@@ -261,7 +260,10 @@ public:
         }
     }
 
-    [[nodiscard]] const char* broken_rule(duration ttl) const { return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_); }
+    [[nodiscard]] const char* broken_rule(duration ttl) const
+    {
+        return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
+    }
 
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false)
     {
@@ -275,7 +277,8 @@ private:
     {
         auto tried = lease_access::attempt(lease(place.permit), place.ticket, ec);
         // The others may come free without anybody being woken, so this is no reason to sleep longer.
-        if (tried.answer.retry_after > duration::zero()) busy_for = busy_for > duration::zero() ? std::min(busy_for, tried.answer.retry_after) : tried.answer.retry_after;
+        if (tried.answer.retry_after > duration::zero())
+            busy_for = busy_for > duration::zero() ? std::min(busy_for, tried.answer.retry_after) : tried.answer.retry_after;
         return {std::move(tried.guard), place.permit, tried.too_late, busy_for};
     }
 
@@ -310,26 +313,28 @@ private:
         attempt_result result;
         search.begin_with_all();
         const std::size_t start = random();
-        each_batch([&](std::size_t k) { return (start + k) % count(); }, 1, ec, [&](std::size_t i, auto tried) {
-            result.too_late = result.too_late || tried.too_late;
-            if (tried.guard.empty()) {
-                search.busy(i, clock_.now(), tried.answer);
-                return true;
-            }
-            result.guard = std::move(tried.guard);
-            result.index = i;
-            return false;
-        });
+        each_batch([&](std::size_t k) { return (start + k) % count(); }, 1, ec,
+                   [&](std::size_t i, auto tried) {
+                       result.too_late = result.too_late || tried.too_late;
+                       if (tried.guard.empty()) {
+                           search.busy(i, clock_.now(), tried.answer);
+                           return true;
+                       }
+                       result.guard = std::move(tried.guard);
+                       result.index = i;
+                       return false;
+                   });
         return result;
     }
 
     void try_all_together(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
     {
-        each_batch([](std::size_t k) { return k; }, count(), ec, [&](std::size_t i, auto tried) {
-            too_late = too_late || tried.too_late;
-            guards[first + i] = std::move(tried.guard);
-            return !all || !guards[first + i].empty();
-        });
+        each_batch([](std::size_t k) { return k; }, count(), ec,
+                   [&](std::size_t i, auto tried) {
+                       too_late = too_late || tried.too_late;
+                       guards[first + i] = std::move(tried.guard);
+                       return !all || !guards[first + i].empty();
+                   });
     }
 
     // Asks for all permits, in the order of permit_at, in as few calls as the store takes; `most` of them in each. Stops after
@@ -346,7 +351,8 @@ private:
             for (of.clear(); k < count() && of.size() < size && !ec; ++k)
                 if (together.add(lease(permit_at(k)), ec)) of.push_back(permit_at(k));
             if (ec) return together.cancel();
-            together.send(most, ec, [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });
+            together.send(most, ec,
+                          [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });
         }
     }
 
@@ -378,16 +384,20 @@ private:
 
 // The names of `count` permits, once they are checked. Throws std::system_error.
 template <class Count>
-permit_names checked_permits(std::string_view name, std::string_view separator, std::string_view longest_suffix, Count count, std::string_view unit)
+permit_names checked_permits(std::string_view name, std::string_view separator, std::string_view longest_suffix, Count count,
+                             std::string_view unit)
 {
     validate_name(name);
     if (std::cmp_less(count, 1) || std::cmp_greater(count, max_permits))
-        raise_invalid(errc::invalid_terms, "the number of " + std::string{unit} + " must be 1 to " + std::to_string(max_permits) + ", not " + std::to_string(count));
+        raise_invalid(errc::invalid_terms, "the number of " + std::string{unit} + " must be 1 to " +
+                                               std::to_string(max_permits) + ", not " + std::to_string(count));
     permit_names names{std::string{name}, separator, unit, static_cast<std::size_t>(count)};
     const std::size_t suffix = std::max(names.of_permit(names.count - 1).size() - name.size(), longest_suffix.size());
     if (name.size() + suffix > max_name_bytes)
-        raise_invalid(errc::invalid_name, "the name is longer than the " + std::to_string(max_name_bytes - suffix) + " bytes that leave room for the names of its " +
-                                              std::string{unit} + ", such as '" + names.of_permit(names.count - 1).substr(name.size()) + "' at its end");
+        raise_invalid(errc::invalid_name, "the name is longer than the " + std::to_string(max_name_bytes - suffix) +
+                                              " bytes that leave room for the names of its " + std::string{unit} +
+                                              ", such as '" + names.of_permit(names.count - 1).substr(name.size()) +
+                                              "' at its end");
     return names;
 }
 

@@ -21,7 +21,10 @@ public:
     // How many of the others a waiter asks for in one round, if the store takes one at a time.
     static constexpr std::size_t by_turns = 16;
 
-    permit_search(std::size_t permits, std::size_t start) noexcept : permits_{permits}, next_{start % permits}, left_{permits} {}
+    permit_search(std::size_t permits, std::size_t start) noexcept
+        : permits_{permits}, next_{start % permits}, left_{permits}
+    {
+    }
 
     // The next permit to ask for in this round; nothing: the round is over, and another begins with the next call.
     [[nodiscard]] std::optional<std::size_t> next(time_point now) noexcept

@@ -35,9 +35,12 @@ inline std::vector<std::size_t> order_of(std::span<const set_member> members)
         if (std::ranges::find(stores, members[i].store) == stores.end()) stores.push_back(members[i].store);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::ranges::find(stores, members[i].store); });
 
-    const auto same = [&](std::size_t a, std::size_t b) { return members[a].store == members[b].store && members[a].name == members[b].name; };
+    const auto same = [&](std::size_t a, std::size_t b) {
+        return members[a].store == members[b].store && members[a].name == members[b].name;
+    };
     if (const auto twice = std::ranges::adjacent_find(order, same); twice != order.end())
-        raise_invalid(errc::invalid_name, "the name '" + printable(members[*twice].name) + "' is in the set twice: each name can be there once for each store");
+        raise_invalid(errc::invalid_name, "the name '" + printable(members[*twice].name) +
+                                              "' is in the set twice: each name can be there once for each store");
     return order;
 }
 

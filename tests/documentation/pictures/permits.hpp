@@ -14,7 +14,8 @@ namespace pictures {
 
 /// A process that wants a permit, and what became of it.
 struct permit_seeker {
-    using semaphore_type = lh::lease_semaphore<lh::basic_memory_store<lh::manual_clock>, lh::manual_clock, lh::random_owner_id, lh::no_renewal>;
+    using semaphore_type =
+        lh::lease_semaphore<lh::basic_memory_store<lh::manual_clock>, lh::manual_clock, lh::random_owner_id, lh::no_renewal>;
 
     const char* name;
     lh::duration arrives;
@@ -75,8 +76,7 @@ inline std::string permits()
             out.text("", axis.x(end) + 8, y + 20, "died");
             out.line("edge", axis.x(each.gone), y, axis.x(each.gone), 260);
             out.text("small", axis.x(each.gone) + 6, 275, "its ttl is over at " + seconds(each.gone));
-        }
-        else if (each.ended && start == each.arrives) {
+        } else if (each.ended && start == each.arrives) {
             out.line("edge", axis.x(end), y, axis.x(end), 260);
             out.text("small", axis.x(end) - 6, 275, "released at " + seconds(end), "end");
         }

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_NETWORK_HPP
 #define LEASEHOLD_TESTS_SIMULATION_NETWORK_HPP
 
+#include "lock_queue.hpp"
 #include "message.hpp"
 #include "world.hpp"
 
@@ -19,7 +20,9 @@ namespace sim {
 // given up may still arrive.
 class network {
 public:
-    explicit network(world& of) : world_{of} {}
+    explicit network(world& of) : world_{of}, locks_{of} {}
+
+    [[nodiscard]] lock_queue& locks() noexcept { return locks_; }
 
     // From a fiber of `from`; waits for the reply until `until` (simulated time): fault::timeout then.
     reply call(process& from, const request& asked, instant until)
@@ -59,6 +62,7 @@ public:
             if (calls_[i].caller != nullptr && !calls_[i].answered && world_.random.chance(700))
                 answer_later(i, failed(fault::connection_lost), world_.random.below(world_.wishes.quick_delay));
         for (sent& s : sent_) s.gone = true;
+        locks_.server_died();
     }
 
     [[nodiscard]] static std::string describe(const request& asked)
@@ -233,6 +237,7 @@ private:
     }
 
     world& world_;
+    lock_queue locks_;
     std::vector<pending> calls_;
     std::vector<sent> sent_;
     std::vector<listener> listeners_;

@@ -53,6 +53,9 @@ struct plan {
     // Whether renewals go together. Not drawn, so that older seeds mean what they meant.
     [[nodiscard]] bool batches() const noexcept { return names > 1 && call_timeout % 4 != 0; }
 
+    // Whether its session locks wake the waiters; otherwise, where it notifies, each release does.
+    [[nodiscard]] bool has_locks() const noexcept { return notifies && kind != store_kind::memory; }
+
     // By how much a node is behind the others at most, in microseconds.
     [[nodiscard]] std::int64_t lag() const noexcept { return in_step || calm || kind != store_kind::compare_and_set ? 0 : ttl / 2000; }
 
@@ -67,7 +70,7 @@ struct plan {
             text, sizeof text,
             "%d hosts, %d names, %s%s%s%s; ttl about %.3f s, margin 1/%d, drift up to %.2f %%, jump %.3f s%s, call timeout "
             "%.3f s%s",
-            hosts, names, kinds[static_cast<int>(kind)], lag() != 0 ? ", nodes that lag" : "", notifies ? ", notifying" : "", fixed_owners ? ", fixed owners" : "",
+            hosts, names, kinds[static_cast<int>(kind)], lag() != 0 ? ", nodes that lag" : "", has_locks() ? ", session locks" : notifies ? ", notifying" : "", fixed_owners ? ", fixed owners" : "",
             static_cast<double>(ttl) / 1e9, static_cast<int>(margin_part), static_cast<double>(drift_ppm) / 1e4,
             static_cast<double>(jump) / 1e9, trust_is_promised ? "" : " (beyond the margin)",
             static_cast<double>(call_timeout) / 1e9, calm ? "; no faults" : "");

@@ -112,6 +112,7 @@ private:
             ++world_.faults.crashes;
             world_.tell(self, 'K', how_long, [&] { return "crashes, and is started again after " + seconds(how_long); });
             self.dead = true;
+            net_.locks().process_died(self);
             time.at(time.now() + how_long, &strike, this,
                     static_cast<std::uint64_t>(trouble::process_starts) * 16 + static_cast<std::uint64_t>(host));
             break;

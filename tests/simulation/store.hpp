@@ -4,6 +4,7 @@
 
 #include "message.hpp"
 #include "network.hpp"
+#include "store_locks.hpp"
 #include "world.hpp"
 
 #include <leasehold/error.hpp>
@@ -77,12 +78,19 @@ class store {
     static constexpr std::chrono::seconds longest_trust{5};
 
 public:
-    store(world& w, network& net, process& of) : world_{w}, net_{net}, of_{of} {}
+    store(world& w, network& net, process& of) : world_{w}, net_{net}, of_{of}, locks_{w, net.locks(), of} {}
     store(const store&) = delete;
     store& operator=(const store&) = delete;
 
     leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl,
                                           std::error_code& ec)
+    {
+        return attempt(name, owner, ttl, false, ec);
+    }
+
+private:
+    leasehold::acquire_result attempt(std::string_view name, std::string_view owner, leasehold::duration ttl, bool at_head,
+                                      std::error_code& ec)
     {
         const instant begun = world_.time.now();
         operation call = begin(name, owner, ttl.count());
@@ -93,12 +101,18 @@ public:
         last_ = {failed != fault::none, failed == fault::none && !answer.result.granted(), world_.time.current(),
                  world_.time.now()};
         if (failed != fault::none) return {};
-        if (answer.result.granted()) judge_end(call, answer.result.token.value(), ttl.count());
+        if (answer.result.granted()) {
+            judge_end(call, answer.result.token.value(), ttl.count());
+            if (!at_head) locks_.granted(call.name, answer.result.token.value());
+        } else {
+            locks_.older_are_over(call.name, answer.result.token.value());
+        }
         if (last_.busy && world_.wishes.refused == 0 && world_.wishes.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
             world_.fail("busy means held by another", "busy, but nobody else had it");
         return answer.result;
     }
 
+public:
     bool renew(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl,
                std::error_code& ec)
     {
@@ -154,6 +168,7 @@ public:
         report(try_until_deadline(call,
                          [&](bool repeated) { return end(call, token.value(), min_hold_left.count(), repeated, released); }),
                ec);
+        locks_.term_is_over(call.name, token.value());
         if (released && !ec && min_hold_left.count() <= 0) hints_.put(name, token.value());
         return released && !ec;
     }
@@ -180,12 +195,15 @@ public:
         return {leasehold::duration{world_.wishes.ttl / 100}, leasehold::duration{world_.wishes.ttl / 6}};
     }
 
-    // A hint from the server that may get lost; without it where this schedule's store sends none.
+    // A place in the queue for the session lock, or a hint from the server that may get lost; neither where this schedule's store
+    // wakes nobody.
     class ticket {
     public:
-        ticket(store& s, std::string_view name, leasehold::waker& to_wake) : store_{s}, name_{name}, waker_{to_wake}
+        ticket(store& s, std::string_view name, leasehold::waker& to_wake)
+            : store_{s}, name_{name}, waker_{to_wake}, place_{s.locks_, number_of(name), to_wake}
         {
-            if (store_.world_.wishes.notifies) store_.net_.listen({&store_.of_, number_of(name), &to_wake});
+            const plan& p = store_.world_.wishes;
+            if (p.notifies && !p.has_locks()) store_.net_.listen({&store_.of_, number_of(name), &to_wake});
         }
         ticket(const ticket&) = delete;
         ticket& operator=(const ticket&) = delete;
@@ -193,14 +211,28 @@ public:
         [[nodiscard]] std::string_view name() const noexcept { return name_; }
 
     private:
+        friend store;
+
         store& store_;
         std::string name_;
         leasehold::waker& waker_;
+        queue_place place_;
     };
     [[nodiscard]] ticket enqueue(std::string_view name, leasehold::waker& to_wake) { return {*this, name, to_wake}; }
 
-    leasehold::acquire_result try_acquire(const ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
+    // As odbc::detail::store_operations does it.
+    leasehold::acquire_result try_acquire(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
+        if (world_.wishes.has_locks()) {
+            switch (of.place_.next()) {
+            case flows::queue_action::attempt_at_head: return attempt_at_head(of, owner, ttl, ec);
+            case flows::queue_action::look: return look_past_queue(of, owner, ttl, ec);
+            case flows::queue_action::queue_up:
+                ec.clear();
+                return {.status = leasehold::acquire_status::queued, .retry_after = of.place_.queue_up()};
+            case flows::queue_action::attempt: return try_acquire(of.name(), owner, ttl, ec);
+            }
+        }
         leasehold::acquire_result result = try_acquire(of.name(), owner, ttl, ec);
         if (world_.wishes.notifies)
             result.retry_after = result.remaining > leasehold::duration::zero() ? result.remaining : leasehold::duration{longest_trust};
@@ -234,6 +266,49 @@ private:
                ec);
         if (renewed && !ec) judge_end(call, token.value(), ttl.count());
         return renewed && !ec;
+    }
+
+    leasehold::acquire_result attempt_at_head(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
+    {
+        leasehold::acquire_result result = attempt(of.name(), owner, ttl, true, ec);
+        if (ec) {
+            of.place_.lost();
+        } else if (result.granted()) {
+            ++world_.faults.at_head;
+            locks_.granted_at_head(number_of(of.name()), result.token.value(), of.place_.take_lock());
+        } else {
+            result.retry_after = of.place_.busy_at_head(result.remaining);
+        }
+        return result;
+    }
+
+    leasehold::acquire_result look_past_queue(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
+    {
+        operation call = begin(of.name(), owner, 0);
+        leasehold::acquire_result row;
+        bool ours = false;
+        report(try_until_deadline(call,
+                                  [&](bool) {
+                                      const reply said = net_.call(of_, {ask::sql, statement::read, call.name, call.owner, 0, 0}, call.until);
+                                      const bool live = said.found && said.number(column::live) != 0;
+                                      ours = live && said.number(column::whose) == flows::owner_is_us;
+                                      row.token = leasehold::fencing_token{said.found ? said.number(column::token) : 0};
+                                      row.remaining = std::chrono::microseconds{live ? std::max<std::int64_t>(said.number(column::remaining), 1) : 0};
+                                      return said.failed;
+                                  }),
+               ec);
+        if (ec) return {};
+        locks_.older_are_over(call.name, row.token.value());
+        const bool over = row.remaining <= leasehold::duration::zero();
+        if (over) {
+            if (const auto pause = of.place_.leave_to_next(row.token)) {
+                row.retry_after = *pause;
+                return row;
+            }
+        }
+        if (over || ours) row = try_acquire(of.name(), owner, ttl, ec);
+        row.retry_after = flows::queue_machine::after_term(row.remaining);
+        return row;
     }
 
     static int number_of(std::string_view name) { return name == lease_names[0] ? 0 : 1; }
@@ -312,6 +387,7 @@ private:
     network& net_;
     process& of_;
     flows::token_hints hints_;
+    store_locks locks_;
     call_record last_;
 };
 

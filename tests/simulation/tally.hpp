@@ -12,6 +12,7 @@ struct tally {
                   refusals = 0;
     std::uint64_t process_freezes = 0, crashes = 0, server_freezes = 0, server_restarts = 0, clock_jumps = 0;
     std::uint64_t calls = 0, timeouts = 0, terms = 0, losses = 0, writes = 0, refused_writes = 0, batches = 0;
+    std::uint64_t locks = 0, at_head = 0, yields = 0;
 
     template <class Each>
     void each(Each&& tell) const
@@ -34,6 +35,9 @@ struct tally {
         tell("fenced writes accepted", writes);
         tell("fenced writes refused", refused_writes);
         tell("renewals of several terms in one call", batches);
+        tell("session locks asked for", locks);
+        tell("terms granted to the first in the queue", at_head);
+        tell("locks left to a holder without one", yields);
     }
 
     void add(const tally& other)
@@ -56,6 +60,9 @@ struct tally {
         writes += other.writes;
         refused_writes += other.refused_writes;
         batches += other.batches;
+        locks += other.locks;
+        at_head += other.at_head;
+        yields += other.yields;
     }
 };
 

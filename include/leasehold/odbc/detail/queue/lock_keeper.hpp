@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_KEEPER_HPP
 
 #include <leasehold/detail/thread_without_signals.hpp>
+#include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>
@@ -25,12 +26,6 @@
 #include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
-
-// A term shorter than this is over before anybody could wait for it in a queue, and gets no lock.
-inline constexpr std::chrono::milliseconds lock_after{5};
-
-// The longest pause between two tries where somebody else has the lock.
-inline constexpr std::chrono::milliseconds longest_lock_pause{1000};
 
 // The session locks of terms that were granted to single attempts, who have no session of their own for it: taken a little later
 // and given back by one session for all of them, on a thread of its own, so that nobody waits for it. Thread-safe.

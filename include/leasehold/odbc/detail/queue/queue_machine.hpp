@@ -14,6 +14,11 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
+// When the lock of a term is taken that a single attempt was granted. A shorter term is over before anybody could wait for it in a
+// queue, and gets no lock.
+inline constexpr std::chrono::milliseconds lock_after{5};
+// The longest pause between two tries where somebody else has the lock.
+inline constexpr std::chrono::milliseconds longest_lock_pause{1000};
 // How much later than the first in the queue the others try a term that is over: so that it is the first who gets it, and yet
 // somebody does where the lock is stuck, with a frozen process or behind a pooler.
 inline constexpr std::chrono::milliseconds overtake_delay{25};

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_STORE_LOCKS_HPP
+#define LEASEHOLD_TESTS_SIMULATION_STORE_LOCKS_HPP
+
+#include "lock_queue.hpp"
+
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/odbc/detail/queue/queue_machine.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace sim {
+
+// The session locks of one process's terms: of a waiter, who has it already, or taken some milliseconds later.
+class store_locks {
+public:
+    store_locks(world& w, lock_queue& locks, process& of) : world_{w}, locks_{locks}, of_{of} {}
+
+    [[nodiscard]] world& all() const noexcept { return world_; }
+    [[nodiscard]] lock_queue& queue() const noexcept { return locks_; }
+    [[nodiscard]] process& self() const noexcept { return of_; }
+
+    // By a single attempt.
+    void granted(int name, std::int64_t token)
+    {
+        older_are_over(name, token);
+        if (!world_.wishes.has_locks()) return;
+        auto next = std::make_shared<term>();
+        next->token = token;
+        term_of(name) = next;
+        locks_.after(of_, in_ns(leasehold::odbc::detail::lock_after), [this, name, next] { take(name, next); });
+    }
+
+    // To a waiter, whose session has the lock.
+    void granted_at_head(int name, std::int64_t token, int session)
+    {
+        older_are_over(name, token);
+        auto next = std::make_shared<term>();
+        next->token = token;
+        next->session = session;
+        term_of(name) = std::move(next);
+    }
+
+    void term_is_over(int name, std::int64_t token)
+    {
+        if (term_of(name) && term_of(name)->token == token) give_back(name);
+    }
+
+    void older_are_over(int name, std::int64_t token)
+    {
+        if (term_of(name) && term_of(name)->token < token) give_back(name);
+    }
+
+private:
+    struct term {
+        std::int64_t token = 0;
+        std::optional<int> session;  // that has the lock
+        std::chrono::milliseconds pause = leasehold::odbc::detail::lock_after;
+        bool over = false;
+    };
+
+    static std::int64_t in_ns(std::chrono::nanoseconds time) { return time.count(); }
+    std::shared_ptr<term>& term_of(int name) { return terms_[static_cast<std::size_t>(name)]; }
+
+    void give_back(int name)
+    {
+        const auto ended = std::exchange(term_of(name), nullptr);
+        ended->over = true;
+        if (ended->session) locks_.end(*ended->session);
+    }
+
+    // Again and again, while somebody else has it: a waiter may have it for a moment.
+    void take(int name, const std::shared_ptr<term>& of)
+    {
+        if (of->over) return;
+        const auto session = std::make_shared<int>();
+        *session = locks_.try_lock(of_, name, [this, name, of, session](bool has_lock) {
+            if (has_lock && of->over) return locks_.end(*session);
+            if (has_lock) {
+                of->session = *session;
+                return;
+            }
+            locks_.after(of_, in_ns(of->pause), [this, name, of] { take(name, of); });
+            of->pause = std::min(of->pause * 2, leasehold::odbc::detail::longest_lock_pause);
+        });
+    }
+
+    world& world_;
+    lock_queue& locks_;
+    process& of_;
+    std::array<std::shared_ptr<term>, 2> terms_;
+};
+
+// A waiter's place in the queue: the library's machine, and a session of the simulated server.
+class queue_place {
+public:
+    queue_place(store_locks& of, int name, leasehold::waker& to_wake) : of_{of}, state_{std::make_shared<state>()}
+    {
+        state_->name = name;
+        state_->to_wake = &to_wake;
+    }
+    queue_place(const queue_place&) = delete;
+    queue_place& operator=(const queue_place&) = delete;
+    ~queue_place()
+    {
+        const auto was = state_->machine.leave();
+        if (was != position::outside && was != position::left && !of_.all().time.draining()) of_.queue().end(state_->session);
+    }
+
+    [[nodiscard]] leasehold::odbc::detail::queue_action next() const { return state_->machine.next(now()); }
+
+    // Returns when to look.
+    leasehold::duration queue_up()
+    {
+        state_->machine.queued();
+        state_->session = of_.queue().wait(of_.self(), state_->name, [of = &of_, state = state_](bool has_lock) {
+            if (state->machine.position() == position::left) return;  // the session has been ended
+            state->machine.wait_ended(has_lock, now_of(*of));
+            state->to_wake->wake();
+            of->all().time.look_at_wakers(of->self());
+        });
+        return state_->machine.look_after(now());
+    }
+
+    // The term has the session from now on.
+    int take_lock()
+    {
+        state_->machine.granted();
+        return state_->session;
+    }
+
+    void lost()
+    {
+        state_->machine.lost(now());
+        of_.queue().end(state_->session);
+    }
+
+    leasehold::duration busy_at_head(leasehold::duration remaining)
+    {
+        const auto answer = state_->machine.busy_at_head(remaining, now());
+        if (answer.unlocks) {
+            ++of_.all().faults.yields;
+            of_.queue().end(state_->session);
+        }
+        return answer.retry_after;
+    }
+
+    std::optional<leasehold::duration> leave_to_next(leasehold::fencing_token token) { return state_->machine.leave_to_next(token, now()); }
+
+private:
+    using position = leasehold::odbc::detail::queue_position;
+
+    struct state {
+        leasehold::odbc::detail::queue_machine machine;
+        int name = 0;
+        int session = 0;
+        leasehold::waker* to_wake = nullptr;
+    };
+
+    // The process's own clock.
+    static leasehold::odbc::detail::queue_machine::time_point now_of(const store_locks& of)
+    {
+        return leasehold::odbc::detail::queue_machine::time_point{std::chrono::nanoseconds{of.self().clock.at(of.all().time.now())}};
+    }
+    [[nodiscard]] leasehold::odbc::detail::queue_machine::time_point now() const { return now_of(of_); }
+
+    store_locks& of_;
+    std::shared_ptr<state> state_;
+};
+
+}  // namespace sim
+
+#endif

@@ -20,7 +20,7 @@ namespace cost {
 class synchronous_standby final : public leasehold_test::database_server {
 public:
     explicit synchronous_standby(leasehold_test::postgresql_server& primary)
-        : database_server{leasehold_test::account_for_server({"postgres"}), {}, SIGINT, SIGQUIT},
+        : database_server{leasehold_test::account_for_server({"postgres"}), {}, SIGINT, SIGQUIT, {}},
           postgres_{std::filesystem::read_symlink("/proc/" + std::to_string(primary.pid()) + "/exe")}
     {
         primary.execute_sql("alter role " + std::string{user} + " replication");

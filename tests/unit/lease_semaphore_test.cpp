@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_of_the_count_lasts_as_long_as_any_permit, S
     }
     const int writes = s.store.sent(operation::try_acquire) - before;
     BOOST_TEST(writes >= 7);
-    BOOST_TEST(writes <= 11, "about once in a ttl");
+    // About once in a ttl; where renewals don't go together, by each worker that finds it due at that moment.
+    BOOST_TEST(writes <= (scene<Store>::in_batches ? 11 : 3 * 11));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_ends_if_its_record_was_removed_and_another_written, Store, both_stores)

@@ -206,7 +206,8 @@ BOOST_AUTO_TEST_CASE(readers_without_end_do_not_starve_a_writer)
 BOOST_AUTO_TEST_CASE_TEMPLATE(dead_writer_keeps_readers_out_until_its_ttl_ends_and_no_longer, Store, both_stores)
 {
     scene<Store> s;
-    auto dead = s.lease(lh::no_renewal{}), alive = s.lease();
+    auto dead = s.lease(lh::no_renewal{});
+    auto alive = s.lease();
     {
         const auto reader = alive.try_acquire_shared();
         std::error_code ec;

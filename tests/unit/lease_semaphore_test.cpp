@@ -168,7 +168,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permit_is_a_lease_of_a_name_of_its_own, Store, bot
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_of_a_dead_holder_comes_back_at_the_end_of_its_ttl, Store, both_stores)
 {
     scene<Store> s;
-    auto dead = s.semaphore(2, lh::no_renewal{}), alive = s.semaphore(2);
+    auto dead = s.semaphore(2, lh::no_renewal{});
+    auto alive = s.semaphore(2);
     const auto theirs = take(dead, 2);
     s.clock.advance(30s - 1ms);
     BOOST_TEST(alive.try_acquire().empty());
@@ -398,7 +399,8 @@ BOOST_AUTO_TEST_CASE(permit_costs_few_statements)
 BOOST_AUTO_TEST_CASE_TEMPLATE(wait_ends_with_a_release_an_end_a_time_out_or_a_cancellation, Store, both_stores)
 {
     scene<Store> s;
-    auto semaphore = s.semaphore(2), other = s.semaphore(2), dead = s.semaphore(2, lh::no_renewal{});
+    auto semaphore = s.semaphore(2);
+    auto other = s.semaphore(2), dead = s.semaphore(2, lh::no_renewal{});
     const auto waits_for = [&](auto& waiter, auto event) {
         std::atomic<bool> done = false;
         bool got = false;

@@ -400,7 +400,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wait_ends_with_a_release_an_end_a_time_out_or_a_ca
 {
     scene<Store> s;
     auto semaphore = s.semaphore(2);
-    auto other = s.semaphore(2), dead = s.semaphore(2, lh::no_renewal{});
+    auto other = s.semaphore(2);
+    auto dead = s.semaphore(2, lh::no_renewal{});
     const auto waits_for = [&](auto& waiter, auto event) {
         std::atomic<bool> done = false;
         bool got = false;

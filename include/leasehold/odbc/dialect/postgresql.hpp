@@ -109,8 +109,6 @@ private:
 
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
     // false. What it lets through is judged again on the locked row.
-    // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
-    // false. What it lets through is judged again on the locked row.
     //
     // The names in WITH have a blank, so that no table can have one of them.
     //

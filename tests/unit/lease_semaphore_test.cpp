@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wait_ends_with_a_release_an_end_a_time_out_or_a_ca
     BOOST_TEST(semaphore.try_acquire_for(0s).empty());
     second.release();
     const auto abandoned = dead.try_acquire();
-    BOOST_TEST(waits_for(semaphore, [&](auto&) { s.clock.advance(30s); }), "the end of a dead holder's permit");
+    BOOST_TEST(waits_for(semaphore, [](auto&) {}), "the end of a dead holder's permit");
     std::stop_source stopped;
     stopped.request_stop();
     const int before = s.attempts();

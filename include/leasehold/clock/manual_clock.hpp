@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -77,6 +78,17 @@ public:
         const std::lock_guard lock{shared_->mutex};
         shared_->entry_of(w).asleep = false;
         return shared_->now < t;  // advance() wakes only those whose time has come
+    }
+
+    /// How many threads sleep on this clock until something in the future.
+    ///
+    /// For a test that turns the clock while another thread waits: a thread that has not fallen asleep yet may still be on
+    /// its first attempt, and finds a jump of a whole ttl there, as after a pause of its process.
+    [[nodiscard]] std::size_t sleepers() const
+    {
+        const std::lock_guard lock{shared_->mutex};
+        return static_cast<std::size_t>(std::ranges::count_if(
+            shared_->sleepers, [this](const sleeper& s) { return s.asleep && !s.lifetime.expired() && shared_->settled(s); }));
     }
 
     friend bool operator==(const manual_clock& a, const manual_clock& b) noexcept { return a.shared_ == b.shared_; }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <support/eventually.hpp>
+
 #include <leasehold/clock/manual_clock.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -14,6 +16,7 @@
 BOOST_AUTO_TEST_SUITE(manual_clock_test)
 
 namespace lh = leasehold;
+using leasehold_test::eventually;
 using namespace std::chrono_literals;
 
 namespace {
@@ -138,6 +141,19 @@ BOOST_AUTO_TEST_CASE(advance_waits_for_a_sleeper_that_was_woken_just_before)
         sleeper.join();
         BOOST_TEST_REQUIRE(seen == 1, "advance returned before it had got up, round " << i);
     }
+}
+
+BOOST_AUTO_TEST_CASE(tells_how_many_sleep_on_it)
+{
+    lh::manual_clock clock;
+    BOOST_TEST(clock.sleepers() == 0U);
+    {
+        const second_counter one{clock}, other{clock};
+        BOOST_TEST(eventually([&] { return clock.sleepers() == 2; }));
+        clock.advance(1s);
+        BOOST_TEST(clock.sleepers() == 2U);
+    }
+    BOOST_TEST(clock.sleepers() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(nobody_is_woken_early)

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_holds_once_the_holders_time_has_run_out_on_a_turne
         const auto guard = waiter.acquire();
         holds = guard.held();
     }};
-    BOOST_REQUIRE(are_waiting(1));
+    BOOST_REQUIRE(eventually([&] { return clock.sleepers() == 1; }));
     clock.advance(9999ms);
     BOOST_TEST(!holds);
     clock.advance(1ms);
@@ -232,6 +232,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_leaves_the_next_in_line_to_ask_the_s
     BOOST_TEST(throughout([&] { return count.attempts == 1; }, 20ms));
     give_up.request_stop();
     giving_up.join();
+    BOOST_TEST(eventually([&] { return count.attempts == 2 && clock.sleepers() == 1; }));
     clock.advance(10s);
     BOOST_TEST(eventually([&] { return holds.load(); }));
     stop.request_stop();

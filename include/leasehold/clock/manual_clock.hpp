@@ -80,15 +80,16 @@ public:
         return shared_->now < t;  // advance() wakes only those whose time has come
     }
 
-    /// How many threads sleep on this clock until something in the future.
+    /// How many threads sleep until some instant of this clock. Those that sleep until woken do not count.
     ///
     /// For a test that turns the clock while another thread waits: a thread that has not fallen asleep yet may still be on
     /// its first attempt, and finds a jump of a whole ttl there, as after a pause of its process.
     [[nodiscard]] std::size_t sleepers() const
     {
         const std::lock_guard lock{shared_->mutex};
-        return static_cast<std::size_t>(std::ranges::count_if(
-            shared_->sleepers, [this](const sleeper& s) { return s.asleep && !s.lifetime.expired() && shared_->settled(s); }));
+        return static_cast<std::size_t>(std::ranges::count_if(shared_->sleepers, [this](const sleeper& s) {
+            return s.asleep && s.until != time_point::max() && !s.lifetime.expired() && shared_->settled(s);
+        }));
     }
 
     friend bool operator==(const manual_clock& a, const manual_clock& b) noexcept { return a.shared_ == b.shared_; }

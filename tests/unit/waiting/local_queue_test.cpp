@@ -110,12 +110,15 @@ BOOST_AUTO_TEST_CASE(polling_by_others_makes_the_first_waiter_ask_no_more_often)
     lh::basic_lease waiter{store, "n", 1h};
     const auto guard = holder.try_acquire();
     std::stop_source stop;
-    std::jthread waits{[&] { BOOST_TEST(!waiter.acquire(stop.get_token())); }};
+    bool granted = false;
+    std::jthread waits{[&] { granted = waiter.acquire(stop.get_token()).held(); }};
     BOOST_TEST(eventually([&] { return attempts == 1; }));
     for (int i = 0; i < 500; ++i) BOOST_TEST(!poller.try_acquire());
     BOOST_TEST(!waiter.try_acquire());
     BOOST_TEST(throughout([&] { return attempts <= 2; }, 20ms), "the waiter's own and the single one");
     stop.request_stop();
+    waits.join();
+    BOOST_TEST(!granted);
 }
 
 BOOST_AUTO_TEST_CASE(waiter_behind_its_own_object_stands_in_nobody_elses_way)

@@ -47,9 +47,10 @@ public:
     {
         const auto operation = static_cast<std::size_t>(call.operation);
         if (operation >= detail::operations) return;
-        call_seconds_[operation].add(report.elapsed);
         const auto outcome = report.error ? detail::call_outcome::error : report.succeeded ? detail::call_outcome::yes : detail::call_outcome::no;
-        names_.of(call.name).calls[operation][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+        detail::name_series& of = names_.of(call.name);
+        of.calls[operation][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+        of.call_seconds[operation].add(report.elapsed);
         if (report.error) errors_[error_index(report.error)].fetch_add(1, std::memory_order_relaxed);
     }
 
@@ -81,8 +82,11 @@ public:
         write_calls(to);
         write_terms(to);
         to.begin("leasehold_store_call_duration_seconds", "histogram", "How long calls of the store took.");
-        for (std::size_t i = 0; i < detail::operations; ++i)
-            to.histogram("leasehold_store_call_duration_seconds", {{"operation", detail::operation_names[i]}}, call_seconds_[i]);
+        for (std::size_t i = 0; i < detail::operations; ++i) {
+            detail::histogram all;
+            names_.for_each([&](std::string_view, const detail::name_series& of) { all.add(of.call_seconds[i]); });
+            to.histogram("leasehold_store_call_duration_seconds", {{"operation", detail::operation_names[i]}}, all);
+        }
         to.begin("leasehold_loss_signal_delay_seconds", "histogram", "How long after its deadline a lost term was signalled to its holder.");
         to.histogram("leasehold_loss_signal_delay_seconds", {}, loss_delay_seconds_);
         to.begin("leasehold_store_errors_total", "counter", "Calls of the store that failed, by what was wrong.");
@@ -128,7 +132,6 @@ private:
     }
 
     detail::name_table names_;
-    std::array<detail::histogram, detail::operations> call_seconds_;
     detail::histogram loss_delay_seconds_;
     std::array<std::atomic<std::uint64_t>, detail::error_labels.size()> errors_{};
 };

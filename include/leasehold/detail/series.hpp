@@ -61,6 +61,12 @@ public:
         sum_us_.fetch_add(us, std::memory_order_relaxed);
     }
 
+    void add(const histogram& other) noexcept
+    {
+        for (std::size_t i = 0; i < buckets; ++i) counts_[i].fetch_add(other.count(i), std::memory_order_relaxed);
+        sum_us_.fetch_add(other.sum_us_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+
     [[nodiscard]] static double bound_seconds(std::size_t bucket) noexcept { return 1e-4 * static_cast<double>(std::uint64_t{1} << (2 * bucket)); }
     [[nodiscard]] std::uint64_t count(std::size_t bucket) const noexcept { return counts_[bucket].load(std::memory_order_relaxed); }
     [[nodiscard]] double sum_seconds() const noexcept { return static_cast<double>(sum_us_.load(std::memory_order_relaxed)) * 1e-6; }
@@ -82,6 +88,7 @@ private:
 struct name_series {
     std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, operations> calls{};
     std::array<std::atomic<std::uint64_t>, 2> lost{};  // over; in an outage
+    std::array<histogram, operations> call_seconds;  // written as a sum over all names: threads that count should not meet
     std::atomic<std::int64_t> held = 0;
     std::atomic<std::int64_t> token = 0;
     histogram wait_seconds;

@@ -338,13 +338,13 @@ private:
     }
 
     template <class Ticket>
-    attempt_result attempt(Ticket& ticket, std::error_code& ec) noexcept
+    attempt_result attempt(Ticket& ticket, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
     {
         if (!begin_attempt(ec)) return {.guard = {}, .closed = !ec};
         acquire_result result;
         const time_point sent = clock().now();
         detail::catch_into(ec, [&] { result = waiting::try_acquire(store(), ticket, name(), owner(), terms().ttl, ec); });
-        if (!ec) return answered(result, sent, ec);
+        if (!ec) return answered(result, sent, ec, asked);
         keeper().attempt_failed();
         return {.guard = {}, .answer = result};
     }
@@ -358,14 +358,17 @@ private:
         return begun;
     }
 
-    // The part of an attempt after the call, which was sent at `sent`.
-    attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec) noexcept
+    // The part of an attempt after the call, which was sent at `sent`. `asked`: when the caller asked for the lease, if before that.
+    attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
     {
         if (!result.granted()) {
             keeper().attempt_failed();
             return {.guard = {}, .answer = result};
         }
-        if (auto term = keeper().grant(result.token, sent)) return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
+        if (auto term = keeper().grant(result.token, sent)) {
+            keeper().observe_beginning(*term, asked.value_or(sent));
+            return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
+        }
         // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
         std::error_code ignored;
         detail::catch_into(ignored, [&] { static_cast<void>(store().release(name(), owner(), result.token, duration::zero(), ignored)); });
@@ -400,6 +403,7 @@ private:
         time_point deadline;
         const std::stop_token& stop;
         waker& to_wake;
+        time_point asked;
     };
 
     // Waits first for the guards of this object, in the object's own queue; then, in the queue of the name, for everybody
@@ -411,7 +415,7 @@ private:
         if (stop.stop_requested()) return {};
         if (deadline <= clock().now()) return attempt(ec);
         waker to_wake;
-        const wait_limits limits{deadline, stop, to_wake};
+        const wait_limits limits{deadline, stop, to_wake, clock().now()};
         typename keeper_type::own_place own{keeper(), to_wake};
         const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
         waiting::wait_machine machine{deadline, waiting::pauses_of(store()), waiting::random_seed(owner(), clock().now())};
@@ -442,6 +446,7 @@ private:
     attempt_result acquire_loop(const wait_limits& limits, waiting::wait_machine& machine, std::error_code& ec, OnBusy& on_busy)
     {
         auto ticket = waiting::enqueue(store(), name(), limits.to_wake);
+        waiting::no_ticket single;
         for (;;) {
             const waiting::wait_step step = machine.next(clock().now(), limits.stop.stop_requested());
             if (step.action == waiting::wait_action::give_up) return {};
@@ -449,7 +454,7 @@ private:
                 if (clock().wait_until(limits.to_wake, step.at)) machine.woken(clock().now());
                 continue;
             }
-            attempt_result tried = step.action == waiting::wait_action::attempt ? attempt(ticket, ec) : attempt(ec);
+            attempt_result tried = step.action == waiting::wait_action::attempt ? attempt(ticket, ec, limits.asked) : attempt(single, ec, limits.asked);
             if (!tried.guard.empty() || ec || tried.closed) return tried;
             if (tried.answer.status == acquire_status::busy) on_busy(tried.answer);
             machine.busy(clock().now(), tried.answer);

@@ -65,8 +65,9 @@ public:
                 const bool unknown = answers_[i] == batch_answer::unknown;
                 const bool ours = answers_[i] == batch_answer::yes;
                 if (ours) ++released_;
-                if (unknown && !failed_) failed(leaving_[i].handle, ec ? ec : make_error_code(errc::store_failure));
-                leaving_[i].has_ended(unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost);
+                const std::error_code error = unknown ? (ec ? ec : make_error_code(errc::store_failure)) : std::error_code{};
+                if (unknown && !failed_) failed(leaving_[i].handle, error);
+                leaving_[i].has_ended(unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost, error);
             }
             leaving_.clear();
             releases_.clear();
@@ -93,7 +94,7 @@ private:
         handle_ptr handle;
         std::shared_ptr<renewal::term> term;
 
-        void has_ended(release_outcome outcome) const noexcept { handle->keeper->has_ended(term, outcome); }
+        void has_ended(release_outcome outcome, std::error_code error = {}) const noexcept { handle->keeper->has_ended(term, outcome, error); }
     };
 
     static store_type& store_of(const leaving& one) noexcept { return one.handle->keeper->store(); }

@@ -9,6 +9,7 @@
 #include <contract/odbc_connection.hpp>
 
 #include <leasehold/leasehold.hpp>
+#include <leasehold/metrics.hpp>
 #include <leasehold/odbc/fence.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <list>
 #include <mutex>

@@ -7,6 +7,7 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_event.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/renewal/engine_registry.hpp>
 #include <leasehold/store/concept.hpp>
@@ -130,6 +131,12 @@ public:
         requires waiting::queueing_store<Store>
     {
         return store_.local_waiters();
+    }
+
+    void observe(const lease_event& event) noexcept
+        requires observed_store<Store>
+    {
+        store_.observe(event);
     }
 
     [[nodiscard]] store_diagnostics diagnostics() const

@@ -50,7 +50,7 @@ struct term {
         deadline.store(over, std::memory_order_relaxed);
         machine = term_machine{};
         token = fencing_token{};
-        in_flight = refused = loss_told = false;
+        in_flight = refused = loss_told = end_observed = false;
         last_error.clear();
         keep_closed_until = time_point{};
         stop.reset();
@@ -65,6 +65,7 @@ struct term {
     time_point keep_closed_until{};
     std::optional<std::stop_source> stop;  // made when somebody asks for a token
     bool loss_told = false;                // or about to be signalled: the term is among its keeper's lost terms
+    bool end_observed = false;             // an observed_store has been told
     std::shared_ptr<term> next_lost;       // links the keeper's lost terms
 };
 

@@ -6,6 +6,7 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_event.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/concept.hpp>
@@ -114,7 +115,7 @@ public:
         bool ours = false;
         if (what) detail::catch_into(ec, [&] { ours = store_.release(name_, owner_, what->token, what->min_hold_left, ec); });
         const release_outcome outcome = ec ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
-        has_ended(ended, outcome);
+        has_ended(ended, outcome, ec);
         return outcome;
     }
 
@@ -129,15 +130,14 @@ public:
         return term_release{name_, owner_, ended->token, std::max(ended->keep_closed_until - clock_.now(), duration::zero())};
     }
 
-    /// The part of end() after the call.
-    void has_ended(const term_ptr& ended, release_outcome outcome) noexcept
+    /// The part of end() after the call. `error`: why the outcome is unknown.
+    void has_ended(const term_ptr& ended, release_outcome outcome, std::error_code error = {}) noexcept
     {
-        // Do this before the lease is open to threads that share it: they may acquire it, and then destroy the store.
+        // Do these before the lease is open to threads that share it: they may acquire it, and then destroy the store.
         waiting::released(store_, name_);
+        observe_end(ended, outcome, error);
         const std::lock_guard lock{mutex_};
-        // The holder ended the term, but it had been lost before, and those with its stop token do not know that yet.
-        const bool overrun = ended->machine.phase() == term_phase::lost;
-        if (outcome == release_outcome::lost || (outcome == release_outcome::unknown && overrun)) tell_loss(ended);
+        if (is_loss(*ended, outcome)) tell_loss(ended);
         if (newest_ != ended) return;
         newest_.reset();
         keep_spare(ended);
@@ -213,6 +213,7 @@ public:
     /// Ends everything that runs in the background. No term may be held.
     void retire() noexcept
     {
+        observe_last_losses();
         engine_link<Clock> link;
         {
             const std::lock_guard lock{mutex_};
@@ -283,11 +284,22 @@ public:
         std::unique_lock lock{mutex_};
         while (term_ptr told = std::exchange(lost_, nullptr)) {
             lost_ = std::move(told->next_lost);
-            std::stop_source source = *told->stop;
+            telling_ = told;
+            std::stop_source source{std::nostopstate};
+            if (told->stop) source = *told->stop;
             lock.unlock();  // its callbacks may use the guard
             source.request_stop();
             lock.lock();
+            observe_loss(lock, *told);
+            telling_.reset();
         }
+    }
+
+    /// A term has begun; the caller asked for it at `asked`. Not under the mutex.
+    void observe_beginning(const term& begun, time_point asked) noexcept
+    {
+        if constexpr (observed_store<Store>)
+            store_.observe({.kind = lease_event_kind::acquired, .name = name_, .owner = owner_, .token = begun.token, .waited = clock_.now() - asked});
     }
 
     [[nodiscard]] const void* batch_kind() const noexcept override
@@ -456,11 +468,84 @@ private:
     // Stop callbacks run only on the engine's signaller: the thread that finds the loss may hold a lock that they take.
     void tell_loss(const term_ptr& lost) noexcept
     {
-        if (!lost->stop || lost->stop->stop_requested() || lost->loss_told) return;
+        const bool to_observe = observed_store<Store> && engine_link<Clock>::watches && !lost->end_observed;
+        const bool to_signal = lost->stop && !lost->stop->stop_requested();
+        if (lost->loss_told || !(to_observe || to_signal)) return;
         lost->loss_told = true;
         lost->next_lost = std::move(lost_);
         lost_ = lost;
         engine_.signal(this->shared_from_this());
+    }
+
+    // The holder ended the term, but it had been lost before.
+    static bool is_loss(const term& ended, release_outcome outcome) noexcept
+    {
+        return outcome == release_outcome::lost || (outcome == release_outcome::unknown && ended.machine.phase() == term_phase::lost);
+    }
+
+    [[nodiscard]] lease_event loss_of(const term& lost, time_point now) const noexcept
+    {
+        const time_point until = std::min(now, lost.machine.deadline());
+        return {.kind = lease_event_kind::lost, .name = name_, .owner = owner_, .token = lost.token, .held = until - lost.machine.begun(),
+                .late = now - until, .error = lost.renewal_error(now)};
+    }
+
+    // Not under the mutex.
+    void observe_end(const term_ptr& ended, release_outcome outcome, std::error_code error) noexcept
+    {
+        if constexpr (observed_store<Store>) {
+            lease_event event;
+            {
+                const std::lock_guard lock{mutex_};
+                if (ended->loss_told || std::exchange(ended->end_observed, true)) return;
+                const time_point now = clock_.now();
+                if (is_loss(*ended, outcome))
+                    event = loss_of(*ended, now);
+                else
+                    event = {.kind = lease_event_kind::released, .name = name_, .owner = owner_, .token = ended->token,
+                             .held = now - ended->machine.begun(), .error = error};
+            }
+            store_.observe(event);
+        }
+    }
+
+    // On the signaller.
+    void observe_loss(std::unique_lock<std::mutex>& lock, term& lost) noexcept
+    {
+        if constexpr (observed_store<Store>) {
+            if (std::exchange(lost.end_observed, true)) return;
+            const lease_event event = loss_of(lost, clock_.now());
+            observing_ = true;
+            lock.unlock();
+            store_.observe(event);
+            lock.lock();
+            observing_ = false;
+            changed_.notify_all();
+        }
+    }
+
+    [[nodiscard]] term* first_unobserved() const noexcept
+    {
+        if (telling_ && !telling_->end_observed) return telling_.get();
+        term* each = lost_.get();
+        while (each && each->end_observed) each = each->next_lost.get();
+        return each;
+    }
+
+    // The store may be gone after this: what the signaller has not told it yet is told here.
+    void observe_last_losses() noexcept
+    {
+        if constexpr (observed_store<Store>) {
+            std::unique_lock lock{mutex_};
+            while (term* const lost = first_unobserved()) {
+                lost->end_observed = true;
+                const lease_event event = loss_of(*lost, clock_.now());
+                lock.unlock();
+                store_.observe(event);
+                lock.lock();
+            }
+            while (observing_) changed_.wait(lock);
+        }
     }
 
     Store& store_;
@@ -475,7 +560,9 @@ private:
     term_ptr newest_;  // the term that was granted last, until it has ended
     term_ptr spare_;   // for the next grant
     term_ptr lost_;    // terms whose loss is to be signalled
+    term_ptr telling_;  // the one whose loss is being signalled
     bool attempting_ = false;
+    bool observing_ = false;  // the signaller is telling the store of a loss
     waiting::own_queue own_queue_;
     engine_link<Clock> engine_;
 };

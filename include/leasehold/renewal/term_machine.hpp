@@ -137,6 +137,8 @@ public:
         return renewing_ ? deadline_ : std::min(renew_at_, deadline_);
     }
     [[nodiscard]] duration ttl() const noexcept { return ttl_; }
+    /// When the attempt was sent that began the term.
+    [[nodiscard]] time_point begun() const noexcept { return begun_; }
 
     /// The instant up to which the holder may believe; meaningful only while held.
     [[nodiscard]] time_point deadline() const noexcept { return deadline_; }

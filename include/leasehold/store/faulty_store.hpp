@@ -3,6 +3,7 @@
 #define LEASEHOLD_STORE_FAULTY_STORE_HPP
 
 #include <leasehold/error.hpp>
+#include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store/store_call.hpp>
 #include <leasehold/waiting/local_queue.hpp>
@@ -93,6 +94,13 @@ public:
         requires waiting::queueing_store<Store>
     {
         return store_.local_waiters();
+    }
+
+    /// See observed_store.
+    void observe(const lease_event& event) noexcept
+        requires observed_store<Store>
+    {
+        store_.observe(event);
     }
 
 private:

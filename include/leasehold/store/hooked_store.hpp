@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_STORE_HOOKED_STORE_HPP
 #define LEASEHOLD_STORE_HOOKED_STORE_HPP
 
+#include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store/store_call.hpp>
 #include <leasehold/waiting/local_queue.hpp>
@@ -31,7 +32,8 @@ struct store_call_report {
 ///     lh::hooked_store logged{store, [](const lh::store_call& call, const lh::store_call_report& report) { ... }};
 ///
 /// The hook is called after each operation, on the same thread. That can be one of the library's own threads, so several
-/// threads may call the hook at once. It must not throw. Thread safety: like the store's, if the hook can be called from
+/// threads may call the hook at once. It must not throw. A hook that also takes a const lease_event& is told when terms begin
+/// and end, losses included: see observed_store. Thread safety: like the store's, if the hook can be called from
 /// several threads. Lifetime: the store must outlive it.
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
 class hooked_store {
@@ -112,6 +114,14 @@ public:
         const auto begun = std::chrono::steady_clock::now();
         store_.release_many(releases, answers, ec);
         report_each(store_operation::release, releases, &term_release::min_hold_left, answers, ec, begun);
+    }
+
+    /// See observed_store.
+    void observe(const lease_event& event) noexcept
+        requires std::invocable<Hook&, const lease_event&> || observed_store<Store>
+    {
+        if constexpr (std::invocable<Hook&, const lease_event&>) hook_(event);
+        if constexpr (observed_store<Store>) store_.observe(event);
     }
 
     /// The store that it decorates.

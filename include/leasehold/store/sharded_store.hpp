@@ -4,6 +4,7 @@
 
 #include <leasehold/detail/stable_hash.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
@@ -145,6 +146,13 @@ public:
         requires waiting::queueing_store<Store>
     {
         return shards_.front().store.local_waiters();
+    }
+
+    /// See observed_store: the shard that has the name is told.
+    void observe(const lease_event& event) noexcept
+        requires observed_store<Store>
+    {
+        shard_of(event.name).observe(event);
     }
 
 private:

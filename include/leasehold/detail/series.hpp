@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_SERIES_HPP
+#define LEASEHOLD_DETAIL_SERIES_HPP
+
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+// The numbers behind metrics, and the text that they are written as.
+namespace leasehold::inline v0::detail {
+
+inline constexpr std::size_t operations = 4;
+inline constexpr std::array<std::string_view, operations> operation_names{"try_acquire", "renew", "release", "inspect"};
+
+enum class call_outcome : std::uint8_t { yes, no, error };
+inline constexpr std::size_t outcome_count = 3;
+
+struct call_family {
+    std::string_view name;
+    std::string_view help;
+    std::array<std::string_view, outcome_count> outcomes;
+};
+inline constexpr std::array<call_family, operations> call_families{{
+    {"leasehold_attempts_total", "Attempts to acquire a lease.", {"granted", "busy", "error"}},
+    {"leasehold_renewals_total", "Renewals of a term.", {"renewed", "over", "error"}},
+    {"leasehold_releases_total", "Releases of a term.", {"released", "over", "error"}},
+    {"leasehold_inspections_total", "Reads of a lease's record.", {"held", "free", "error"}},
+}};
+
+inline constexpr std::array<errc, 5> counted_errors{errc::store_unavailable, errc::store_timeout, errc::store_conflict, errc::schema_missing,
+                                                    errc::store_failure};
+inline constexpr std::array<std::string_view, counted_errors.size() + 1> error_labels{"store_unavailable", "store_timeout", "store_conflict",
+                                                                                      "schema_missing", "store_failure", "other"};
+
+// Counts durations by their size: the bounds are 100 us, and four times the one before each, up to nearly two hours.
+class histogram {
+public:
+    static constexpr std::size_t buckets = 15;  // the last has no bound
+
+    void add(duration d) noexcept
+    {
+        const auto us = static_cast<std::uint64_t>(std::max<duration::rep>(d.count(), 0)) / 1000;
+        counts_[bucket_of(us)].fetch_add(1, std::memory_order_relaxed);
+        sum_us_.fetch_add(us, std::memory_order_relaxed);
+    }
+
+    void add(const histogram& other) noexcept
+    {
+        for (std::size_t i = 0; i < buckets; ++i) counts_[i].fetch_add(other.count(i), std::memory_order_relaxed);
+        sum_us_.fetch_add(other.sum_us_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] static double bound_seconds(std::size_t bucket) noexcept { return 1e-4 * static_cast<double>(std::uint64_t{1} << (2 * bucket)); }
+    [[nodiscard]] std::uint64_t count(std::size_t bucket) const noexcept { return counts_[bucket].load(std::memory_order_relaxed); }
+    [[nodiscard]] double sum_seconds() const noexcept { return static_cast<double>(sum_us_.load(std::memory_order_relaxed)) * 1e-6; }
+
+private:
+    // The bound belongs to its bucket.
+    static std::size_t bucket_of(std::uint64_t us) noexcept
+    {
+        if (us <= 100) return 0;
+        const auto doublings = static_cast<std::size_t>(std::bit_width((us - 1) / 100));
+        return std::min((doublings + 1) / 2, buckets - 1);
+    }
+
+    std::array<std::atomic<std::uint64_t>, buckets> counts_{};
+    std::atomic<std::uint64_t> sum_us_ = 0;
+};
+
+// The numbers of one name. Terms of a name follow each other, so threads seldom meet here.
+struct name_series {
+    std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, operations> calls{};
+    std::array<std::atomic<std::uint64_t>, 2> lost{};  // over; in an outage
+    std::array<histogram, operations> call_seconds;  // written as a sum over all names: threads that count should not meet
+    std::atomic<std::int64_t> held = 0;
+    std::atomic<std::int64_t> token = 0;
+    histogram wait_seconds;
+    histogram term_seconds;
+};
+
+// Finds the numbers of a name without a lock. Names are added, never removed: open addressing, half full at most.
+class name_table {
+public:
+    explicit name_table(std::size_t most)
+        : most_{most}, mask_{std::bit_ceil(most * 2) - 1}, slots_(std::make_unique<std::atomic<entry*>[]>(mask_ + 1))
+    {
+    }
+
+    name_table(const name_table&) = delete;
+    name_table& operator=(const name_table&) = delete;
+    ~name_table()
+    {
+        for (std::size_t i = 0; i <= mask_; ++i) delete slots_[i].load(std::memory_order_relaxed);
+    }
+
+    // Those of all others where there is no room or no memory for the name.
+    [[nodiscard]] name_series& of(std::string_view name) noexcept
+    {
+        const std::size_t hash = std::hash<std::string_view>{}(name);
+        for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
+            entry* found = slots_[i].load(std::memory_order_acquire);
+            if (!found && !(found = add(i, name, hash))) return others_;
+            if (found->hash == hash && found->name == name) return found->series;
+        }
+    }
+
+    template <class Visitor>
+    void for_each(Visitor visit) const
+    {
+        for (std::size_t i = 0; i <= mask_; ++i)
+            if (const entry* const each = slots_[i].load(std::memory_order_acquire)) visit(each->name, each->series);
+        if (others_used_.load(std::memory_order_relaxed)) visit(std::string_view{"(others)"}, others_);
+    }
+
+private:
+    struct entry {
+        entry(std::string_view of, std::size_t its_hash) : name{of}, hash{its_hash} {}
+
+        const std::string name;
+        const std::size_t hash;
+        name_series series;
+    };
+
+    // Returns what is in the slot then, which another thread may have put there; null: there is no room.
+    entry* add(std::size_t slot, std::string_view name, std::size_t hash) noexcept
+    {
+        std::unique_ptr<entry> added;
+        std::error_code failed;
+        if (count_.load(std::memory_order_relaxed) < most_) catch_into(failed, [&] { added = std::make_unique<entry>(name, hash); });
+        if (added && count_.fetch_add(1, std::memory_order_relaxed) < most_) {
+            entry* there = nullptr;
+            if (slots_[slot].compare_exchange_strong(there, added.get(), std::memory_order_acq_rel)) return added.release();
+            count_.fetch_sub(1, std::memory_order_relaxed);
+            return there;
+        }
+        if (added) count_.fetch_sub(1, std::memory_order_relaxed);
+        if (!others_used_.load(std::memory_order_relaxed)) others_used_.store(true, std::memory_order_relaxed);
+        return nullptr;
+    }
+
+    const std::size_t most_;
+    const std::size_t mask_;
+    const std::unique_ptr<std::atomic<entry*>[]> slots_;
+    std::atomic<std::size_t> count_ = 0;
+    std::atomic<bool> others_used_ = false;
+    name_series others_;
+};
+
+// Prometheus' text format.
+class prometheus_writer {
+public:
+    struct label {
+        std::string_view name;
+        std::string_view value;
+    };
+    using labels = std::initializer_list<label>;
+
+    explicit prometheus_writer(std::ostream& out) noexcept : out_{out} {}
+
+    void begin(std::string_view family, std::string_view type, std::string_view help) const
+    {
+        out_ << "# HELP " << family << ' ' << help << "\n# TYPE " << family << ' ' << type << '\n';
+    }
+
+    template <class Number>
+    void sample(std::string_view name, labels with, Number value) const
+    {
+        write_name(name, {}, with, {});
+        write(value);
+    }
+
+    void histogram(std::string_view name, labels with, const detail::histogram& of) const
+    {
+        std::uint64_t total = 0;
+        for (std::size_t i = 0; i < detail::histogram::buckets; ++i) {
+            total += of.count(i);
+            const bool last = i + 1 == detail::histogram::buckets;
+            write_name(name, "_bucket", with, last ? std::string{"+Inf"} : text_of(detail::histogram::bound_seconds(i)));
+            write(total);
+        }
+        write_name(name, "_sum", with, {});
+        write(of.sum_seconds());
+        write_name(name, "_count", with, {});
+        write(total);
+    }
+
+private:
+    // The same whatever the locale of the stream.
+    template <class Number>
+    static std::string text_of(Number value)
+    {
+        std::array<char, 64> text{};
+        if constexpr (std::is_floating_point_v<Number>)
+            return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ptr};
+        else
+            return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+    }
+
+    template <class Number>
+    void write(Number value) const
+    {
+        out_ << ' ' << text_of(value) << '\n';
+    }
+
+    void write_name(std::string_view name, std::string_view suffix, labels with, std::string_view bound) const
+    {
+        out_ << name << suffix;
+        char before = '{';
+        for (const label& each : with) {
+            write_label(before, each);
+            before = ',';
+        }
+        if (!bound.empty()) write_label(std::exchange(before, ','), {"le", bound});
+        if (before == ',') out_ << '}';
+    }
+
+    void write_label(char before, const label& one) const
+    {
+        out_ << before << one.name << "=\"";
+        for (const char c : one.value) {
+            if (c == '\n')
+                out_ << "\\n";
+            else if (c == '"' || c == '\\')
+                out_ << '\\' << c;
+            else
+                out_ << c;
+        }
+        out_ << '"';
+    }
+
+    std::ostream& out_;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

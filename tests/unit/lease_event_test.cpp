@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a hook is told of the life of a lease.
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+#include <support/scripted_store.hpp>
+
+#include <leasehold/leasehold.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(lease_event_test)
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using kind = lh::lease_event_kind;
+
+struct seen {
+    kind what;
+    std::string name;
+    lh::fencing_token token;
+    lh::duration waited, held, late;
+    std::error_code error;
+};
+
+class diary {
+public:
+    void operator()(const lh::store_call&, const lh::store_call_report&) const noexcept {}
+    void operator()(const lh::lease_event& e)
+    {
+        const std::lock_guard lock{mutex_};
+        events_.push_back({e.kind, std::string{e.name}, e.token, e.waited, e.held, e.late, e.error});
+    }
+    [[nodiscard]] std::vector<seen> events() const
+    {
+        const std::lock_guard lock{mutex_};
+        return events_;
+    }
+    [[nodiscard]] std::size_t count(kind what) const { return static_cast<std::size_t>(std::ranges::count(events(), what, &seen::what)); }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<seen> events_;
+};
+
+struct scene {
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    diary told;
+    lh::hooked_store<scripted_store, std::reference_wrapper<diary>> observed{store, std::ref(told)};
+
+    auto lease(const std::string& name = "n") { return lh::basic_lease{observed, name, lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}}; }
+    auto renewed_lease() { return lh::basic_lease{observed, "n", lh::lease_terms{.ttl = 30s}, clock}; }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_term_begins_and_ends_once)
+{
+    scene s;
+    auto lease = s.lease();
+    {
+        const auto guard = lease.try_acquire();
+        s.clock.advance(3s);
+    }
+    const auto events = s.told.events();
+    BOOST_REQUIRE(events.size() == 2U);
+    BOOST_TEST(events[0].what == kind::acquired);
+    BOOST_TEST(events[0].name == "n");
+    BOOST_TEST(events[0].token == lh::fencing_token{1});
+    BOOST_TEST(events[0].waited.count() == 0);
+    BOOST_TEST(events[1].what == kind::released);
+    BOOST_TEST(events[1].token == lh::fencing_token{1});
+    BOOST_TEST((events[1].held == 3s));
+    BOOST_TEST(!events[1].error);
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_attempt_and_one_that_fails_are_no_events)
+{
+    scene s;
+    auto one = s.lease(), other = s.lease();
+    const auto guard = one.try_acquire();
+    BOOST_TEST(other.try_acquire().empty());
+    std::error_code ec;
+    s.store.next(operation::try_acquire, fate::fails);
+    BOOST_TEST(other.try_acquire(ec).empty());
+    BOOST_TEST(s.told.events().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(waiting_counts_from_when_the_caller_asked)
+{
+    scene s;
+    auto one = s.lease(), other = s.lease();
+    auto guard = one.try_acquire();
+    std::jthread waiting{[&] { other.try_acquire_for(1h).release(); }};
+    BOOST_REQUIRE(eventually([&] { return s.clock.sleepers() >= 1; }));
+    s.clock.advance(5s);
+    guard.release();
+    waiting.join();
+    const auto events = s.told.events();
+    BOOST_REQUIRE(events.size() == 4U);
+    BOOST_TEST(events[2].what == kind::acquired);
+    BOOST_TEST((events[2].waited == 5s));
+}
+
+BOOST_AUTO_TEST_CASE(a_term_that_runs_out_is_lost_and_its_release_is_no_second_end)
+{
+    scene s;
+    auto lease = s.lease();
+    {
+        const auto guard = lease.try_acquire();
+        s.clock.advance(28s);
+        BOOST_TEST(eventually([&] { return s.told.count(kind::lost) == 1; }));
+    }
+    const auto events = s.told.events();
+    BOOST_REQUIRE(events.size() == 2U);
+    BOOST_TEST((events[1].held == 27s), "up to the deadline");
+    BOOST_TEST((events[1].late == 1s), "the clock jumped over the deadline");
+    BOOST_TEST(!events[1].error);
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_in_an_outage_says_so)
+{
+    scene s;
+    auto lease = s.renewed_lease();
+    const auto guard = lease.try_acquire();
+    s.store.always(operation::renew, fate::fails);
+    for (int i = 0; i < 30; ++i) s.clock.advance(1s);
+    BOOST_TEST(eventually([&] { return s.told.count(kind::lost) == 1; }));
+    BOOST_TEST(s.told.events().back().error == lh::errc::store_unavailable);
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_that_finds_the_term_over_is_a_loss_before_the_deadline)
+{
+    scene s;
+    auto lease = s.lease();
+    auto guard = lease.try_acquire();
+    s.store.leases.force_release("n");
+    s.clock.advance(2s);
+    BOOST_TEST(!guard.renew());
+    BOOST_TEST(eventually([&] { return s.told.count(kind::lost) == 1; }));
+    const auto lost = s.told.events().back();
+    BOOST_TEST((lost.held == 2s));
+    BOOST_TEST(lost.late.count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_finds_the_term_over_is_a_loss)
+{
+    scene s;
+    auto lease = s.lease();
+    auto guard = lease.try_acquire();
+    s.store.leases.force_release("n");
+    BOOST_TEST(guard.release() == lh::release_outcome::lost);
+    BOOST_TEST(s.told.count(kind::lost) == 1U);
+    BOOST_TEST(s.told.count(kind::released) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_fails_says_why)
+{
+    scene s;
+    auto lease = s.lease();
+    auto guard = lease.try_acquire();
+    s.store.next(operation::release, fate::fails);
+    std::error_code ec;
+    guard.release(ec);
+    BOOST_TEST(s.told.count(kind::released) == 1U);
+    BOOST_TEST(s.told.events().back().error == lh::errc::store_unavailable);
+}
+
+BOOST_AUTO_TEST_CASE(stop_callbacks_come_before_the_event)
+{
+    scene s;
+    auto lease = s.lease();
+    const auto guard = lease.try_acquire();
+    std::size_t events_then = 0;
+    const auto token = guard.stop_token();
+    std::stop_callback on_loss{token, [&] { events_then = s.told.events().size(); }};
+    s.clock.advance(27s);
+    BOOST_TEST(eventually([&] { return s.told.count(kind::lost) == 1; }));
+    BOOST_TEST(events_then == 1U);
+}
+
+// The signaller may come to a loss when guard, lease and store are gone.
+BOOST_AUTO_TEST_CASE(no_loss_is_told_to_a_store_that_is_gone_and_none_is_forgotten)
+{
+    for (int i = 0; i < 200; ++i) {
+        lh::manual_clock clock;
+        diary told;
+        auto memory = std::make_unique<lh::basic_memory_store<lh::manual_clock>>(clock);
+        {
+            lh::hooked_store observed{*memory, std::ref(told)};
+            lh::basic_lease lease{observed, "n", lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+            auto guard = lease.try_acquire();
+            memory->force_release("n");
+            static_cast<void>(guard.renew());
+        }
+        memory.reset();
+        BOOST_TEST_REQUIRE(told.count(kind::acquired) == 1U);
+        BOOST_TEST_REQUIRE(told.count(kind::lost) == 1U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(decorators_around_and_below_pass_events_on)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store memory{clock};
+    diary told;
+    lh::hooked_store inner{memory, std::ref(told)};
+    lh::faulty_store faulty{inner, [](const lh::store_call&) { return lh::store_fault::none; }};
+    lh::sharded_store<decltype(faulty)> sharded{{{"a", faulty}}};
+    lh::hooked_store outer{sharded, [](const lh::store_call&, const lh::store_call_report&) {}};
+    lh::basic_lease lease{outer, "n", 30s, clock};
+    lease.try_acquire().release();
+    BOOST_TEST(told.events().size() == 2U);
+    lh::lease_semaphore permits{outer, "licences", 2, 30s, clock};
+    permits.try_acquire().release();
+    BOOST_TEST(told.events().size() == 4U);
+    BOOST_TEST(told.events().back().name.starts_with("licences/"));
+    static_assert(!lh::observed_store<decltype(memory)>);
+}
+
+BOOST_AUTO_TEST_CASE(releases_of_many_are_ends_too)
+{
+    scene s;
+    auto a = s.lease("a"), b = s.lease("b");
+    std::vector<decltype(a.try_acquire())> guards;
+    guards.push_back(a.try_acquire());
+    guards.push_back(b.try_acquire());
+    lh::release_all(guards);
+    BOOST_TEST(s.told.count(kind::released) == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/leasehold.hpp>
+#include <leasehold/metrics.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <ios>
+#include <locale>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(metrics_test)
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string text_of(const lh::metrics& m)
+{
+    std::ostringstream out;
+    m.write_prometheus(out);
+    return out.str();
+}
+
+// The value after `name{labels}`; empty if there is no such line.
+std::string value_of(const std::string& text, const std::string& sample)
+{
+    const std::size_t at = text.find("\n" + sample + " ");
+    if (at == std::string::npos) return {};
+    const std::size_t begin = at + sample.size() + 2;
+    return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+std::string value_of(const lh::metrics& m, const std::string& sample) { return value_of(text_of(m), sample); }
+
+lh::store_call_report answered(bool yes, lh::duration elapsed = 1ms) { return {.error = {}, .succeeded = yes, .elapsed = elapsed}; }
+lh::store_call_report failed(std::error_code error) { return {.error = error}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_life_of_a_lease_is_counted)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock};
+    lh::metrics m;
+    lh::hooked_store observed{store, std::ref(m)};
+    lh::basic_lease one{observed, "leader", 30s, clock, lh::no_renewal{}};
+    lh::basic_lease other{observed, "leader", 30s, clock};
+    {
+        auto guard = one.try_acquire();
+        BOOST_TEST(other.try_acquire().empty());
+        BOOST_TEST(value_of(m, "leasehold_held{lease=\"leader\"}") == "1");
+        BOOST_TEST(guard.renew());
+        clock.advance(3s);
+    }
+    BOOST_TEST(value_of(m, "leasehold_held{lease=\"leader\"}") == "0");
+    {
+        auto guard = one.try_acquire();
+        store.force_release("leader");
+        BOOST_TEST(guard.release() == lh::release_outcome::lost);
+    }
+    const std::string text = text_of(m);
+    BOOST_TEST(value_of(text, "leasehold_attempts_total{lease=\"leader\",outcome=\"granted\"}") == "2");
+    BOOST_TEST(value_of(text, "leasehold_attempts_total{lease=\"leader\",outcome=\"busy\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_renewals_total{lease=\"leader\",outcome=\"renewed\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_releases_total{lease=\"leader\",outcome=\"released\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_releases_total{lease=\"leader\",outcome=\"over\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_lost_total{lease=\"leader\",reason=\"over\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_fencing_token{lease=\"leader\"}") == "2");
+    BOOST_TEST(value_of(text, "leasehold_term_duration_seconds_count{lease=\"leader\"}") == "2");
+    BOOST_TEST(value_of(text, "leasehold_term_duration_seconds_sum{lease=\"leader\"}") == "3");
+    BOOST_TEST(value_of(text, "leasehold_wait_duration_seconds_count{lease=\"leader\"}") == "2");
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_counted_by_code)
+{
+    lh::metrics m;
+    const lh::store_call call{lh::store_operation::renew, "n"};
+    m(call, failed(lh::errc::store_timeout));
+    m(call, failed(lh::errc::store_timeout));
+    m(call, failed(std::make_error_code(std::errc::not_enough_memory)));
+    const std::string text = text_of(m);
+    BOOST_TEST(value_of(text, "leasehold_store_errors_total{code=\"store_timeout\"}") == "2");
+    BOOST_TEST(value_of(text, "leasehold_store_errors_total{code=\"other\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_store_errors_total{code=\"store_failure\"}") == "0");
+    BOOST_TEST(value_of(text, "leasehold_renewals_total{lease=\"n\",outcome=\"error\"}") == "3");
+}
+
+BOOST_AUTO_TEST_CASE(a_duration_is_in_the_bucket_whose_bound_it_does_not_exceed)
+{
+    lh::metrics m;
+    const lh::store_call call{lh::store_operation::try_acquire, "n"};
+    for (const lh::duration each : {lh::duration{0}, lh::duration{100us}, lh::duration{101us}, lh::duration{400us}, lh::duration{401us}, lh::duration{1h}, lh::duration{24h}})
+        m(call, answered(true, each));
+    const auto up_to = [text = text_of(m)](const std::string& bound) {
+        return value_of(text, "leasehold_store_call_duration_seconds_bucket{operation=\"try_acquire\",le=\"" + bound + "\"}");
+    };
+    BOOST_TEST(up_to("0.0001") == "2");
+    BOOST_TEST(up_to("0.0004") == "4");
+    BOOST_TEST(up_to("0.0016") == "5");
+    BOOST_TEST(up_to("6710.8864") == "6");
+    BOOST_TEST(up_to("+Inf") == "7");
+}
+
+BOOST_AUTO_TEST_CASE(names_beyond_the_limit_share_their_numbers)
+{
+    lh::metrics m{2};
+    for (const char* name : {"a", "b", "c", "d", "a", "c"}) m(lh::store_call{lh::store_operation::try_acquire, name}, answered(true));
+    const std::string text = text_of(m);
+    BOOST_TEST(value_of(text, "leasehold_attempts_total{lease=\"a\",outcome=\"granted\"}") == "2");
+    BOOST_TEST(value_of(text, "leasehold_attempts_total{lease=\"b\",outcome=\"granted\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_attempts_total{lease=\"c\",outcome=\"granted\"}").empty());
+    BOOST_TEST(value_of(text, "leasehold_attempts_total{lease=\"(others)\",outcome=\"granted\"}") == "3");
+}
+
+BOOST_AUTO_TEST_CASE(names_are_escaped_and_numbers_are_the_same_in_every_locale)
+{
+    struct with_commas : std::numpunct<char> {
+        char do_decimal_point() const override { return ','; }
+        char do_thousands_sep() const override { return '.'; }
+        std::string do_grouping() const override { return "\3"; }
+    };
+    lh::metrics m;
+    m(lh::store_call{lh::store_operation::try_acquire, "a\"b\\c\nd"}, answered(true, 1500ms));
+    m(lh::lease_event{.kind = lh::lease_event_kind::acquired, .name = "n", .token = lh::fencing_token{1234567}});
+    std::ostringstream out;
+    out.imbue(std::locale{std::locale::classic(), new with_commas});
+    out << std::hex << std::showbase;
+    m.write_prometheus(out);
+    BOOST_TEST(value_of(out.str(), R"(leasehold_attempts_total{lease="a\"b\\c\nd",outcome="granted"})") == "1");
+    BOOST_TEST(value_of(out.str(), "leasehold_fencing_token{lease=\"n\"}") == "1234567");
+    BOOST_TEST(value_of(out.str(), "leasehold_store_call_duration_seconds_sum{operation=\"try_acquire\"}") == "1.5");
+}
+
+BOOST_AUTO_TEST_CASE(threads_count_together)
+{
+    lh::metrics m{64};
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t)
+            threads.emplace_back([&] {
+                for (int i = 0; i < 2000; ++i) m(lh::store_call{lh::store_operation::try_acquire, std::to_string(i % 50)}, answered(true));
+            });
+        static_cast<void>(text_of(m));
+    }
+    const std::string text = text_of(m);
+    for (int i = 0; i < 50; ++i)
+        BOOST_TEST(value_of(text, "leasehold_attempts_total{lease=\"" + std::to_string(i) + "\",outcome=\"granted\"}") == "160");
+    BOOST_TEST(value_of(text, "leasehold_store_call_duration_seconds_count{operation=\"try_acquire\"}") == "8000");
+    BOOST_TEST(text.find("(others)") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

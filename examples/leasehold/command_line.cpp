@@ -8,11 +8,13 @@
 #include "message.hpp"
 #include "nearest.hpp"
 
+#include <leasehold/limits.hpp>
 #include <leasehold/version.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -34,6 +36,10 @@ struct settings {
     bool print = false;
     bool free = false;
     bool nowait = false;
+    bool shared = false;
+    bool exclusive = false;
+    std::optional<std::string> all;
+    std::optional<std::string> permits;
     std::string name;
     std::string restart{"always"};
     command_options command;
@@ -90,7 +96,7 @@ CLI::App& add_subcommand(CLI::App& app, settings& into, const std::string& name,
 void add_command_options(CLI::App& to, settings& into)
 {
     command_options& options = into.command;
-    to.add_option("NAME", options.name, "The lease. Only one host holds it at a time")->required()->type_name("");
+    to.add_option("NAME", options.name, "The lease. Only one host holds it at a time")->type_name("");
     add_duration(to, "--ttl", options.terms.ttl,
                  "How long the database keeps the lease for a host from which it no longer hears [30s]");
     add_duration(to, "--kill-after", options.terms.kill_after,
@@ -105,6 +111,11 @@ void add_run(CLI::App& app, settings& into)
 {
     CLI::App& to = add_subcommand(app, into, "run", "Run a command while holding a lease", help::run);
     add_command_options(to, into);
+    const auto set_permits = [&into](const std::string& text) { into.permits = text; };
+    CLI::Option* permits = to.add_option_function<std::string>("--permits", set_permits, help::permits)->type_name("N");
+    CLI::Option* shared = to.add_flag("--shared", into.shared, help::shared)->excludes(permits);
+    CLI::Option* exclusive = to.add_flag("--exclusive", into.exclusive, help::exclusive)->excludes(permits)->excludes(shared);
+    to.add_option_function<std::string>("--all", [&into](const std::string& text) { into.all = text; }, help::all)->type_name("NAMES")->excludes(permits)->excludes(shared)->excludes(exclusive);
     CLI::Option* wait = add_duration(to, "-w,--wait", into.run.wait, "Wait this long for the lease [no limit]");
     to.add_flag("-n,--nowait", into.nowait, "Try only once")->excludes(wait);
     add_duration(to, "--min-hold", into.command.terms.min_hold,
@@ -168,9 +179,45 @@ void add_repairs(CLI::App& app, settings& into)
     doctor.add_flag("--json", into.json, "As JSON, when all checks are done");
 }
 
+/// "a,b,c" as the names in it.
+std::vector<std::string> names_in(const std::string& list)
+{
+    std::vector<std::string> names;
+    std::istringstream words{list + ","};
+    for (std::string name; std::getline(words, name, ',');) {
+        if (name.empty())
+            throw failure{exit_code::usage, "--all needs names with one comma between them, as in --all a,b,c; one of them is empty"};
+        names.push_back(std::move(name));
+    }
+    return names;
+}
+
+std::size_t permits_in(const std::string& text)
+{
+    std::size_t number = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (wrong == std::errc{} && end == text.data() + text.size() && number >= 1 && number <= leasehold::max_permits) return number;
+    throw failure{exit_code::usage, "--permits must be a number from 1 to " + std::to_string(leasehold::max_permits) + ", not '" + text + "'"};
+}
+
+void choose_right(settings& s)
+{
+    if (s.permits) {
+        s.run.of = right::permit;
+        s.run.permits = permits_in(*s.permits);
+    }
+    if (s.shared) s.run.of = right::reader;
+    if (s.exclusive) s.run.of = right::writer;
+    if (!s.all) return;
+    s.run.of = right::all_leases;
+    s.run.names = names_in(*s.all);
+    s.command.name = *s.all;
+}
+
 int perform(const std::string& subcommand, settings& s)
 {
     if (s.nowait) s.run.wait = leasehold::duration::zero();
+    choose_right(s);
     s.elect.restart = s.restart == "never"        ? restart_policy::never
                       : s.restart == "on-failure" ? restart_policy::on_failure
                                                   : restart_policy::always;
@@ -195,6 +242,7 @@ public:
     {
         std::string usage = Formatter::make_usage(app, std::move(name));
         if (app->get_name() != "run" && app->get_name() != "elect") return usage;
+        if (const std::size_t at = usage.find("[NAME]"); at != usage.npos) usage.replace(at, 6, "NAME");  // or --all
         return usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND [ARGUMENT]...");
     }
 };
@@ -340,9 +388,13 @@ std::function<int()> print_summary(const CLI::App& app)
 
 void check_combination(const settings& into, const std::string& subcommand)
 {
+    if (takes_command(subcommand) && into.command.name.empty() == !into.all)
+        refuse(!into.all ? "NAME is required" : "--all has the names of the leases, so there is no NAME beside it", subcommand);
     if (takes_command(subcommand) && into.command.command.empty())
         throw failure{exit_code::usage, "the command is missing; put it last, after --, as in: leasehold " + subcommand +
                                             " NAME -- COMMAND ARGUMENT..."};
+    if ((into.shared || into.exclusive) && into.command.terms.min_hold > leasehold::duration::zero())
+        refuse("--min-hold can't be used with --shared or --exclusive", subcommand);
     if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);
 }
 

@@ -10,6 +10,8 @@
 #include <leasehold/duration.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +26,19 @@ struct command_options {
     std::vector<std::string> command;
 };
 
+/// What a command is run under.
+enum class right : std::uint8_t {
+    lease,
+    permit,     ///< one of --permits
+    reader,     ///< --shared
+    writer,     ///< --exclusive
+    all_leases  ///< --all
+};
+
 struct run_options : command_options {
+    right of = right::lease;
+    std::size_t permits = 0;         ///< permit: how many there are
+    std::vector<std::string> names;  ///< all_leases: instead of the name
     std::optional<leasehold::duration> wait;  ///< nothing: for ever; 0: one attempt
     int busy_status = exit_code::busy;
 };

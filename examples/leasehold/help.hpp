@@ -24,12 +24,19 @@ inline constexpr const char* store_file =
 inline constexpr const char* local = "An SQLite file of your own, for processes on this host only";
 inline constexpr const char* table = "The table with the leases [LEASEHOLD_TABLE, or leasehold]";
 
+inline constexpr const char* permits = "Let this many hosts hold NAME at a time; the same number everywhere";
+inline constexpr const char* shared = "Hold NAME together with others that use --shared, and with none that uses --exclusive";
+inline constexpr const char* exclusive = "Hold NAME with nobody beside, where others use --shared";
+inline constexpr const char* all = "Hold all of these leases, or none; names with commas between, instead of NAME";
+
 inline constexpr const char* run =
     "Examples:\n"
     "  leasehold run backup -- /usr/local/bin/backup --full      wait for the lease, then run\n"
     "  leasehold run backup --nowait -- /usr/local/bin/backup    75 if another host has it\n"
     "  leasehold run report -n --min-hold 1m -- ./report         once, even if the hosts' clocks differ by seconds\n"
     "  leasehold run deploy -w 10m --kill-after 20s --ttl 1m -- make deploy\n"
+    "  leasehold run --permits 5 licences -- ./simulate          at most five at a time, on all hosts\n"
+    "  leasehold run --all disk-a,disk-b -- ./rebalance          both, or wait until it gets both\n"
     "\n"
     "The command gets LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment. When the lease is lost, the\n"
     "command's whole process group gets SIGTERM, and SIGKILL before another host can get the lease.\n"

@@ -18,7 +18,7 @@ namespace tool {
 /// What a command is started with.
 struct command_plan {
     std::vector<std::string> command;
-    std::string name;  ///< of the lease
+    std::string name;  ///< of the lease; where `word::number` follows, without that
     std::string owner;
     leasehold::duration kill_after;
     sigset_t signals_before;  ///< blocked when the tool was started, and so for the command

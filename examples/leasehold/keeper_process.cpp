@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/select.h>
@@ -118,6 +120,10 @@ private:
             deadline_ = time_point{duration{message->value}};
             machine_.extend(deadline_);
             return;
+        case word::token:
+            tokens_ += (tokens_.empty() ? "" : ",") + std::to_string(message->value);
+            return;
+        case word::number: number_ = message->number; return;
         case word::start: return start(message->value, message->number != 0);
         case word::signal: return signal_group(message->number);
         case word::end: return act(machine_.end(now()));
@@ -161,9 +167,11 @@ private:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
         if (::getppid() != parent) ::_exit(127);
-        ::setenv("LEASEHOLD_NAME", plan_.name.c_str(), 1);
+        const std::string number = number_ ? std::to_string(*number_) : "";
+        ::setenv("LEASEHOLD_NAME", (plan_.name + number).c_str(), 1);
+        if (number_) ::setenv("LEASEHOLD_PERMIT", number.c_str(), 1);
         ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
-        ::setenv("LEASEHOLD_TOKEN", std::to_string(token).c_str(), 1);
+        ::setenv("LEASEHOLD_TOKEN", tokens_.empty() ? std::to_string(token).c_str() : tokens_.c_str(), 1);
         ::signal(SIGCHLD, SIG_DFL);
         ::pthread_sigmask(SIG_SETMASK, &plan_.signals_before, nullptr);
         ::execvp(arguments_.front(), arguments_.data());
@@ -192,6 +200,8 @@ private:
     int socket_;
     const command_plan& plan_;
     keeper_machine machine_;
+    std::string tokens_{};                // of several leases
+    std::optional<std::int32_t> number_{};
     std::vector<char*> arguments_;
     sigset_t while_waiting_{};
     time_point deadline_{};

@@ -12,8 +12,15 @@
 
 #include <leasehold/leasehold.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <list>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -21,29 +28,43 @@ namespace {
 
 using named_lease = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::fixed_owner_id>;
 
-named_lease::guard_type acquire(named_lease& lease, opened_store& store, const run_options& options,
-                                const std::stop_token& stop)
+/// How often somebody who waits for several leases asks again, where none of them says how long.
+constexpr std::chrono::milliseconds between_attempts{20};
+
+/// What is the same whatever the command is run under.
+struct run_scene {
+    const run_options& options;
+    const std::string& owner;
+    const chosen_terms& terms;
+    const keeper& command;
+    signal_inbox& signals;
+    opened_store& store;
+};
+
+std::string quoted(const std::string& name) { return "'" + printable(name) + "'"; }
+
+/// One attempt, or a wait with a line that shows who holds `seen`.
+template <class TryOnce, class Wait>
+auto acquire(const run_scene& at, const std::string& seen, TryOnce try_once, Wait wait)
 {
-    if (options.wait && *options.wait <= lh::duration::zero()) return lease.try_acquire();
-    const wait_notice told{{.name = options.name, .at_most = options.wait}, holder_of(store, options.name)};
-    return options.wait ? lease.try_acquire_for(*options.wait, stop) : lease.acquire(stop);
+    if (at.options.wait && *at.options.wait <= lh::duration::zero()) return try_once();
+    const wait_notice told{{.name = at.options.name, .at_most = at.options.wait}, holder_of(at.store, seen)};
+    return wait(at.signals.asked_to_end());
 }
 
-int report_busy(const named_lease& lease, int status)
+int report_busy(const run_scene& at, const std::string& held_name, const std::string& otherwise)
 {
     std::error_code ignored;
-    const auto held = lease.inspect(ignored);
-    if (held)
-        tell("'" + printable(held->name) + "' is " + held_by(*held));
-    else
-        tell("'" + printable(lease.name()) + "' was held by somebody else");
-    return status;
+    const auto held = at.store->inspect(held_name, ignored);
+    tell(held ? quoted(held->name) + " is " + held_by(*held) : otherwise);
+    return at.options.busy_status;
 }
 
 // The command's status, unless the lease was lost under it.
-int finish(named_lease::guard_type& guard, const command_end& end, const run_options& options)
+template <class Guard>
+int finish(Guard& guard, const command_end& end, const run_options& options)
 {
-    const std::string name = "'" + printable(options.name) + "'";
+    const std::string name = quoted(options.name);
     switch (end.how) {
     case command_end::kind::not_started: complain(describe_not_started(options.command.front(), end)); break;
     case command_end::kind::keeper_gone:
@@ -69,11 +90,138 @@ int finish(named_lease::guard_type& guard, const command_end& end, const run_opt
     return end.shell_status();
 }
 
+template <class Guard>
+std::error_code outage_of(const Guard& guard)
+{
+    if constexpr (requires { guard.renewal_error(); })
+        return guard.renewal_error();
+    else
+        return {};
+}
+
+/// Runs the command under the guard; without one, reports what is busy: `busy()` is the exit status.
+template <class Guard, class Busy>
+int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::string_view held_name, Busy busy,
+              std::vector<lh::fencing_token> tokens = {}, std::optional<std::size_t> number = {})
+{
+    if (at.signals.ended_by() != 0) return exit_code::signalled + at.signals.ended_by();
+    if (!guard.held()) return busy();
+    explain(quoted(std::string{held_name}) + " is held by this host, with token " + std::to_string(token.value()) + ", as " +
+            printable(at.owner));
+    const running_term term{
+        token, guard.stop_token(), [&guard] { return guard.remaining(); },
+        [&guard, &at] { complain(describe_loss(quoted(at.options.name), outage_of(guard))); }, std::move(tokens), number};
+    const command_end end = supervise(at.command, at.signals, term);
+    return finish(guard, end, at.options);
+}
+
+int run_under_lease(const run_scene& at)
+{
+    named_lease lease{*at.store, at.options.name, at.terms.lease, lh::fixed_owner_id{at.owner}};
+    auto guard = acquire(at, at.options.name, [&] { return lease.try_acquire(); }, [&](const std::stop_token& stop) {
+        return at.options.wait ? lease.try_acquire_for(*at.options.wait, stop) : lease.acquire(stop);
+    });
+    const lh::fencing_token token = guard.empty() ? lh::fencing_token{} : guard.token();
+    return run_under(at, std::move(guard), token, at.options.name,
+                     [&] { return report_busy(at, at.options.name, quoted(at.options.name) + " was held by somebody else"); });
+}
+
+int run_under_permit(const run_scene& at)
+{
+    lh::lease_semaphore permits{*at.store, at.options.name, at.options.permits, at.terms.lease, lh::fixed_owner_id{at.owner}};
+    auto permit = acquire(at, {}, [&] { return permits.try_acquire(); }, [&](const std::stop_token& stop) {
+        return at.options.wait ? permits.try_acquire_for(*at.options.wait, stop) : permits.acquire(stop);
+    });
+    const auto busy = [&] {
+        tell("all " + std::to_string(at.options.permits) + " permits of " + quoted(at.options.name) + " are held");
+        return at.options.busy_status;
+    };
+    if (permit.empty()) return run_under(at, std::move(permit), {}, {}, busy);
+    const std::string name{permit.name()};
+    const std::size_t index = permit.index();
+    const lh::fencing_token token = permit.token();
+    return run_under(at, std::move(permit), token, name, busy, {}, index);
+}
+
+int run_under_shared_lease(const run_scene& at)
+{
+    lh::shared_lease shared{*at.store, at.options.name, at.terms.lease, lh::fixed_owner_id{at.owner}};
+    const std::string writer = at.options.name + "/writer";
+    const auto busy = [&] { return report_busy(at, writer, quoted(at.options.name) + " is held by others"); };
+    if (at.options.of == right::writer) {
+        auto guard = acquire(at, writer, [&] { return shared.try_acquire(); }, [&](const std::stop_token& stop) {
+            return at.options.wait ? shared.try_acquire_for(*at.options.wait, stop) : shared.acquire(stop);
+        });
+        const lh::fencing_token token = guard.empty() ? lh::fencing_token{} : guard.token();
+        return run_under(at, std::move(guard), token, writer, busy);
+    }
+    auto guard = acquire(at, writer, [&] { return shared.try_acquire_shared(); }, [&](const std::stop_token& stop) {
+        return at.options.wait ? shared.try_acquire_shared_for(*at.options.wait, stop) : shared.acquire_shared(stop);
+    });
+    if (guard.empty()) return run_under(at, std::move(guard), {}, {}, busy);
+    const std::string name{guard.name()};
+    const std::size_t index = guard.index();
+    const lh::fencing_token token = guard.token();
+    return run_under(at, std::move(guard), token, name, busy, {}, index);
+}
+
+/// Which of them somebody else holds; null: none, as it was then.
+named_lease* first_busy(std::list<named_lease>& leases)
+{
+    const auto busy = std::ranges::find_if(leases, [](named_lease& each) { return each.inspect().has_value(); });
+    return busy == leases.end() ? nullptr : &*busy;
+}
+
+/// Holds nothing while it waits: for the first that is busy, in the line for that one, and then it asks for all again.
+auto wait_for_all(std::list<named_lease>& leases, const std::optional<lh::duration>& at_most, const std::stop_token& stop)
+{
+    const lh::steady_clock clock;
+    const lh::time_point until = at_most && *at_most < lh::time_point::max() - clock.now() ? clock.now() + *at_most : lh::time_point::max();
+    for (;;) {
+        auto all = lh::try_acquire_all(leases);
+        const lh::duration left = until - clock.now();
+        if (!all.empty() || stop.stop_requested() || left <= lh::duration::zero()) return all;
+        if (named_lease* busy = first_busy(leases))
+            static_cast<void>(busy->try_acquire_until(until, stop));  // and given back at once
+        else
+            std::this_thread::sleep_for(std::min<lh::duration>(between_attempts, left));
+    }
+}
+
+int run_under_all(const run_scene& at)
+{
+    std::list<named_lease> leases;
+    for (const std::string& name : at.options.names) leases.emplace_back(*at.store, name, at.terms.lease, lh::fixed_owner_id{at.owner});
+    auto guard = acquire(at, {}, [&] { return lh::try_acquire_all(leases); },
+                         [&](const std::stop_token& stop) { return wait_for_all(leases, at.options.wait, stop); });
+    std::vector<lh::fencing_token> tokens;
+    if (!guard.empty())
+        for (const auto& each : guard.guards()) tokens.push_back(each.token());
+    const auto busy = [&] {
+        const named_lease* held = first_busy(leases);
+        return report_busy(at, std::string{(held ? *held : leases.front()).name()}, "one of " + quoted(at.options.name) + " was held by somebody else");
+    };
+    const lh::fencing_token first = tokens.empty() ? lh::fencing_token{} : tokens.front();
+    return run_under(at, std::move(guard), first, at.options.name, busy, tokens);
+}
+
+/// What the command gets as LEASEHOLD_NAME, but for the number: the lease that its token belongs to.
+std::string name_for_command(const run_options& options)
+{
+    switch (options.of) {
+    case right::permit: return options.name + "/";
+    case right::reader: return options.name + "/r";
+    case right::writer: return options.name + "/writer";
+    default: return options.name;
+    }
+}
+
 }  // namespace
 
 int run(const run_options& options, const asked_store& store)
 {
-    lh::validate_name(options.name);
+    if (options.of != right::all_leases) lh::validate_name(options.name);
+    for (const std::string& each : options.names) lh::validate_name(each);
     const std::string owner = owner_text(options.owner);
     const chosen_terms terms = choose_terms(options.terms);
     if (const int status = check_command(options.command.front()); status != 0)
@@ -82,21 +230,18 @@ int run(const run_options& options, const asked_store& store)
 
     // In this order: signals are blocked in every thread, and the keeper inherits neither threads nor connections.
     const blocked_signals blocked;
-    const keeper command{{options.command, options.name, owner, terms.kill_after, blocked.before()}};
+    const keeper command{{options.command, name_for_command(options), owner, terms.kill_after, blocked.before()}};
     signal_inbox signals{blocked, true};
     opened_store opened{chosen, terms.call_timeout};
 
-    named_lease lease{*opened, options.name, terms.lease, lh::fixed_owner_id{owner}};
-    auto guard = acquire(lease, opened, options, signals.asked_to_end());
-    if (signals.ended_by() != 0) return exit_code::signalled + signals.ended_by();
-    if (!guard.held()) return report_busy(lease, options.busy_status);
-    explain("'" + printable(options.name) + "' is held by this host, with token " + std::to_string(guard.token().value()) +
-            ", as " + printable(owner));
-    const running_term term{
-        guard.token(), guard.stop_token(), [&guard] { return guard.remaining(); },
-        [&guard, &options] { complain(describe_loss("'" + printable(options.name) + "'", guard.renewal_error())); }};
-    const command_end end = supervise(command, signals, term);
-    return finish(guard, end, options);
+    const run_scene at{options, owner, terms, command, signals, opened};
+    switch (options.of) {
+    case right::permit: return run_under_permit(at);
+    case right::reader:
+    case right::writer: return run_under_shared_lease(at);
+    case right::all_leases: return run_under_all(at);
+    default: return run_under_lease(at);
+    }
 }
 
 }  // namespace tool

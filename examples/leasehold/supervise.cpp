@@ -35,6 +35,8 @@ public:
         signals_.passing_on(true);
         const std::stop_callback wake_when_lost{term_.lost, [this]() noexcept { signals_.wake(); }};
         tell_deadline();
+        for (const leasehold::fencing_token each : term_.tokens) keeper_.tell({word::token, 0, each.value()});
+        if (term_.number) keeper_.tell({word::number, static_cast<std::int32_t>(*term_.number)});
         keeper_.tell({word::start, terminal_.give_at_start(), term_.token.value()});
         if (signals_.ended_by() != 0) keeper_.tell({word::signal, signals_.ended_by()});
         while (!end_) {

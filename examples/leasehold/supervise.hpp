@@ -8,10 +8,12 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 namespace tool {
 
@@ -37,6 +39,8 @@ struct running_term {
     std::stop_token lost;
     std::function<leasehold::duration()> remaining;  ///< to the deadline
     std::function<void()> on_lost;                   ///< told once, before the command has ended
+    std::vector<leasehold::fencing_token> tokens{};  ///< of several leases, instead of the one
+    std::optional<std::size_t> number{};             ///< which of several rights it is
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

@@ -11,6 +11,8 @@ namespace tool {
 enum class word : std::int32_t {
     // to the keeper
     until,   ///< `value`: the deadline, in nanoseconds of leasehold::steady_clock
+    token,   ///< `value`: before `start`, one of several
+    number,  ///< `number`: before `start`, which of several rights it is
     start,   ///< `value`: the token; `number`: whether the command gets the terminal at once
     signal,  ///< `number` to the command's group
     end,     ///< the lease is lost

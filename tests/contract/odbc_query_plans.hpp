@@ -90,15 +90,22 @@ inline void check_plans(const std::string& connection_string, const plan_dialect
             case od::parameter::us:
             case od::parameter::now_ms:
             case od::parameter::later_ms: text += "1000"; break;
+            case od::parameter::nth_token:
+            case od::parameter::most:
             case od::parameter::token: text += "1"; break;
+            case od::parameter::nth_name:
             case od::parameter::each_name: text += "'job-" + std::to_string(parameter % 7) + "'"; break;
             default: text += "'job-77'";
             }
         }
         return rows_of(own, of.explain + text);
     };
-    for (const auto* each : {&sql[od::statement::list], &sql[od::statement::remove], &sql[od::statement::renew], &sql.batches().statements[0],
-                             &sql.batches().statements[1], &sql.batches().statements[2]}) {
+    std::vector<const od::compiled_statement*> all{&sql[od::statement::list], &sql[od::statement::remove], &sql[od::statement::renew]};
+    for (const od::batch_kind kind :
+         {od::batch_kind::renewals, od::batch_kind::releases, od::batch_kind::grants, od::batch_kind::reads, od::batch_kind::takes})
+        for (const std::size_t terms : {2U, 1000U})
+            if (const auto& each = sql.batches().statements[sql.batches().which(kind, terms)]; !each.sql.empty()) all.push_back(&each);
+    for (const auto* each : all) {
         const std::string plan = plan_of(*each);
         BOOST_TEST(plan.find(of.uses_index) != std::string::npos, each->sql.substr(0, 200) << '\n' << plan);
         BOOST_TEST(plan.find(of.reads_all) == std::string::npos, each->sql.substr(0, 200) << '\n' << plan);

@@ -149,7 +149,7 @@ private:
 
     const char* rule_ = nullptr;
     std::string details_;
-    std::array<history, 2> names_;
+    std::array<history, lease_names.size()> names_;
 };
 
 }  // namespace sim

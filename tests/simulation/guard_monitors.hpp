@@ -81,7 +81,7 @@ public:
     void check()
     {
         const no_freeze here;
-        std::array<const belief*, 2> holder{};
+        std::array<const belief*, lease_names.size()> holder{};
         for (belief* b : all_) {
             if (b->of_.dead) continue;
             if (b->guard_.held())

@@ -158,8 +158,8 @@ private:
 
     world& world_;
     std::deque<session> sessions_;
-    std::array<std::deque<int>, 2> waiting_;
-    std::array<int, 2> holder_{none, none};
+    std::array<std::deque<int>, lease_names.size()> waiting_;
+    std::array<int, lease_names.size()> holder_ = [] { std::array<int, lease_names.size()> all{}; all.fill(none); return all; }();
     std::deque<std::function<void()>> acts_;
 };
 

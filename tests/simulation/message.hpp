@@ -6,9 +6,11 @@
 #include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/store/concept.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace sim {
 
@@ -27,6 +29,15 @@ enum class ask : std::uint8_t {
 };
 
 inline constexpr int nobody = -1;
+
+// The first two are leases; the others are what permits and a shared lease are made of.
+inline constexpr std::array<std::string_view, 10> lease_names{"job",    "shard", "pool",       "pool/0", "pool/1",
+                                                              "pool/2", "doc",   "doc/writer", "doc/r0", "doc/r1"};
+
+inline int number_of_name(std::string_view name)
+{
+    return static_cast<int>(std::ranges::find(lease_names, name) - lease_names.begin());
+}
 
 struct request {
     ask what{};

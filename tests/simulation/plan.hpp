@@ -53,6 +53,10 @@ struct plan {
     // Whether renewals go together. Not drawn, so that older seeds mean what they meant.
     [[nodiscard]] bool batches() const noexcept { return names > 1 && call_timeout % 4 != 0; }
 
+    // Whether there are permits and shared leases. Not drawn either. Where a process may stop while it reads the clock, it may do
+    // so with a lock that is shared with other processes only in this simulation.
+    [[nodiscard]] bool several() const noexcept { return names > 1 && at_clock.of_1024 == 0; }
+
     // Whether its session locks wake the waiters; otherwise, where it notifies, each release does.
     [[nodiscard]] bool has_locks() const noexcept { return notifies && kind != store_kind::memory; }
 

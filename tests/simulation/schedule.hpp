@@ -27,7 +27,7 @@ struct outcome {
 // One run of a few hosts against one server, from a seed.
 class schedule {
 public:
-    schedule(std::uint64_t seed, bool told) : world_{seed, told}, net_{world_}, monitors_{world_}
+    schedule(std::uint64_t seed, bool told) : world_{seed, told}, net_{world_}, monitors_{world_}, rights_{world_}
     {
         random_source& random = world_.random;
         const plan& p = world_.wishes;
@@ -49,8 +49,10 @@ public:
         while (!world_.judge.broken() && !all_done()) {
             if (!world_.time.step())
                 world_.fail("somebody holds in the end", "nobody can go on");
-            else if (world_.random.chance(170))
+            else if (world_.random.chance(170)) {
                 monitors_.check();
+                rights_.check();
+            }
             if (world_.time.steps() > most_steps) world_.fail("it comes to an end", "still busy after so many steps");
         }
         for (const auto& s : services_) s->cancel_all();
@@ -150,7 +152,7 @@ private:
         current_.resize(std::max(current_.size(), static_cast<std::size_t>(host) + 1));
         current_[static_cast<std::size_t>(host)] = &self;
         world_.tell(self, 's', self.index, [] { return std::string{"starts"}; });
-        services_.push_back(std::make_unique<service>(world_, net_, monitors_, self));
+        services_.push_back(std::make_unique<service>(world_, net_, monitors_, rights_, self));
     }
 
     static int process_host(const std::unique_ptr<process>& p) { return p->host; }
@@ -165,6 +167,7 @@ private:
     world world_;
     network net_;
     guard_monitors monitors_;
+    right_monitors rights_;
     std::vector<drifting_clock> clocks_;  // of hosts
     std::vector<process*> current_;       // of hosts
     std::vector<std::unique_ptr<service>> services_;

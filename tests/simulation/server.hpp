@@ -20,8 +20,6 @@
 
 namespace sim {
 
-inline constexpr std::array<std::string_view, 2> lease_names{"job", "shard"};
-
 // The one database: it alone keeps rows, judges by its own clock, and carries out a statement in one step.
 class server {
 public:
@@ -152,7 +150,7 @@ private:
     const std::vector<std::string>& owners_;
     leasehold::basic_memory_store<server_clock> memory_;
     sql_table table_;
-    std::array<written, 2> written_{};
+    std::array<written, lease_names.size()> written_{};
 };
 
 }  // namespace sim

@@ -4,6 +4,7 @@
 
 #include "guard_monitors.hpp"
 #include "network.hpp"
+#include "several.hpp"
 #include "stopwatch.hpp"
 #include "store.hpp"
 #include "world.hpp"
@@ -28,9 +29,9 @@ namespace sim {
 // renew them, give them back or lose them; at the end each of them must get every lease once more.
 class service {
 public:
-    service(world& w, network& net, guard_monitors& all, process& self)
+    service(world& w, network& net, guard_monitors& all, right_monitors& rights, process& self)
         : world_{w}, net_{net}, monitors_{all}, self_{self}, store_{w, net, self}, clock_{self, w.wishes.at_clock},
-          cancellations_{w, self}
+          rights_{rights}, cancellations_{w, self}
     {
         store_.on_renew = [this](std::string_view name, leasehold::fencing_token token) {
             monitors_.renewing(self_, name, token);
@@ -65,10 +66,12 @@ private:
     void main()
     {
         for (int name = 0; name < wishes().names; ++name) things_.push_back(make(name));
+        if (wishes().several()) several_ = std::make_unique<several>(world_, rights_, self_, store_, clock_);
         const auto threads = random().between(1, 2);
         std::vector<fiber_thread> running;
         for (int i = 0; i < threads; ++i) running.emplace_back(world_.time.start(self_, [this] { work(); }));
         for (fiber_thread& thread : running) thread.join();
+        several_.reset();
         things_.clear();
         done_ = true;
     }
@@ -110,6 +113,10 @@ private:
         while (goes_on()) {
             sleep(random().below(wishes().ttl / 2));
             if (!goes_on()) break;
+            if (several_ && random().chance(512)) {
+                several_->act();
+                continue;
+            }
             thing& t = things_[static_cast<std::size_t>(random().below(static_cast<std::int64_t>(things_.size())))];
             switch (random().below(10)) {
             case 0:
@@ -125,6 +132,7 @@ private:
             }
         }
         for (thing& t : things_) must_get(t);
+        if (several_) several_->must_get();
     }
 
     void try_once(thing& t)
@@ -394,6 +402,8 @@ private:
     store store_;
     clock clock_;
     std::vector<thing> things_;
+    right_monitors& rights_;
+    std::unique_ptr<several> several_;
     cancellations cancellations_;
     bool done_ = false;
 };

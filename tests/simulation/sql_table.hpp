@@ -133,8 +133,8 @@ private:
     }
 
     std::int64_t lag_;
-    std::array<row, 2> rows_{}, past_{};
-    std::array<std::int64_t, 2> changed_at_{};
+    std::array<row, lease_names.size()> rows_{}, past_{};
+    std::array<std::int64_t, lease_names.size()> changed_at_{};
 };
 
 }  // namespace sim

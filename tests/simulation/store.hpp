@@ -146,6 +146,20 @@ public:
         if (renewals.size() > 1) ++world_.faults.batches;
     }
 
+    // batch_acquiring_store: the same.
+    void acquire_many(std::span<const leasehold::term_request> requests, std::size_t most,
+                      std::span<std::optional<leasehold::acquire_result>> answers, std::error_code& ec)
+    {
+        ec.clear();
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const leasehold::term_request& each = requests[i];
+            const leasehold::acquire_result said = most > 0 ? try_acquire(each.name, each.owner, each.ttl, ec) : leasehold::acquire_result{};
+            if (ec) return;
+            if (said.granted()) --most;
+            answers[i] = said;
+        }
+    }
+
     void release_many(std::span<const leasehold::term_release> releases, std::span<leasehold::batch_answer> answers,
                       std::error_code& ec)
     {
@@ -311,7 +325,7 @@ private:
         return row;
     }
 
-    static int number_of(std::string_view name) { return name == lease_names[0] ? 0 : 1; }
+    static int number_of(std::string_view name) { return number_of_name(name); }
 
     operation begin(std::string_view name, std::string_view owner, std::int64_t)
     {

@@ -94,7 +94,7 @@ private:
     world& world_;
     lock_queue& locks_;
     process& of_;
-    std::array<std::shared_ptr<term>, 2> terms_;
+    std::array<std::shared_ptr<term>, lease_names.size()> terms_;
 };
 
 // A waiter's place in the queue: the library's machine, and a session of the simulated server.

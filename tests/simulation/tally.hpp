@@ -12,7 +12,7 @@ struct tally {
                   refusals = 0;
     std::uint64_t process_freezes = 0, crashes = 0, server_freezes = 0, server_restarts = 0, clock_jumps = 0;
     std::uint64_t calls = 0, timeouts = 0, terms = 0, losses = 0, writes = 0, refused_writes = 0, batches = 0;
-    std::uint64_t locks = 0, at_head = 0, yields = 0;
+    std::uint64_t locks = 0, at_head = 0, yields = 0, several = 0;
 
     template <class Each>
     void each(Each&& tell) const
@@ -38,6 +38,7 @@ struct tally {
         tell("session locks asked for", locks);
         tell("terms granted to the first in the queue", at_head);
         tell("locks left to a holder without one", yields);
+        tell("permits and shares held", several);
     }
 
     void add(const tally& other)
@@ -63,6 +64,7 @@ struct tally {
         locks += other.locks;
         at_head += other.at_head;
         yields += other.yields;
+        several += other.several;
     }
 };
 

@@ -27,7 +27,8 @@ _leasehold()
             return
             ;;
         --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --wait | -w | --busy-status | -E | \
-            --restart | --pause | --interval | --timeout | --unused-for) ((++i)) ;;
+            --restart | --pause | --interval | --timeout | --unused-for | --permits) ((++i)) ;;
+        --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
         *) if [ -z "$subcommand" ]; then subcommand=${words[i]}; else name=${words[i]}; fi ;;
         esac
@@ -54,7 +55,13 @@ _leasehold()
         COMPREPLY=($(compgen -W "1d 30d 90d 365d" -- "$cur"))
         return
         ;;
-    --owner | --busy-status | -E | --table) return ;;
+    --all)
+        local IFS=$'\n' before=
+        [[ $cur == *,* ]] && before=${cur%,*},
+        COMPREPLY=($(compgen -P "$before" -W "$(_leasehold_names)" -- "${cur##*,}"))
+        return
+        ;;
+    --owner | --busy-status | -E | --table | --permits) return ;;
     esac
 
     local common="--store --store-file --local --table --quiet --verbose --help"
@@ -62,7 +69,7 @@ _leasehold()
     local options
     case $subcommand in
     "") options="--help --version" ;;
-    run) options="--wait --nowait --min-hold --busy-status $command $common" ;;
+    run) options="--permits --shared --exclusive --all --wait --nowait --min-hold --busy-status $command $common" ;;
     elect) options="--restart --pause $command $common" ;;
     show | list | doctor) options="--json $common" ;;
     watch) options="--json --interval $common" ;;

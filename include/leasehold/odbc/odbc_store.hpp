@@ -132,6 +132,17 @@ public:
         impl_->release_many(releases, answers, on.failed);
     }
 
+    /// batch_acquiring_store: one statement for those of one ttl (two where the database can't decide and show in one), at most
+    /// batch_size() of them; one by one where batches have no advantage. A name or an owner that can't be one is an error
+    /// before any I/O.
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+    {
+        for (const term_request& each : requests)
+            if (refuses(leasehold::detail::refusal_of(each.name, each.owner), ec)) return;
+        calling on{*this, ec};
+        impl_->acquire_many(requests, most, answers, on.failed);
+    }
+
     /// lease_store: what is held now; the owner is empty where a release still keeps the name closed.
     [[nodiscard]] std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
     {
@@ -351,7 +362,8 @@ using odbc_store = basic_odbc_store<dialect::detected>;
 /// The same, where no clock of a database is trusted; see expiry_by_observation.
 using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_observation>;
 
-static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store>);
+static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store> &&
+              batch_acquiring_store<odbc_store>);
 
 }  // namespace leasehold::inline v0
 

@@ -78,6 +78,12 @@ LEASEHOLD_DECL void store_impl::renew_many(std::span<const term_renewal> renewal
     operations_->renew_many(renewals, answers, within, why);
 }
 
+LEASEHOLD_DECL void store_impl::acquire_many(std::span<const term_request> requests, std::size_t most,
+                                             std::span<std::optional<acquire_result>> answers, failure& why)
+{
+    operations_->acquire_many(requests, most, answers, why);
+}
+
 LEASEHOLD_DECL void store_impl::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, failure& why)
 {
     operations_->release_many(releases, answers, why);

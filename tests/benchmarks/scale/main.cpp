@@ -2,6 +2,7 @@
 // What many leases cost: renewals in batches and one by one, very many held leases in one process, a table of very many names.
 #include "held.hpp"
 #include "renewals.hpp"
+#include "several.hpp"
 #include "subject.hpp"
 #include "table.hpp"
 
@@ -21,9 +22,10 @@ constexpr const char* help = R"(scale [options]: what many leases cost, on priva
 
   --only PART       renewals: one round of them in batches and one by one, and leases held both ways
                     held:     very many leases in one process: memory, whether all are renewed, releasing all
+                    several:  many leases acquired at once, permits and shared rights
                     table:    a grant in tables of 100 names to very many, in tens; list by prefix
   --database NAME   PostgreSQL, MariaDB or SQLite; all unless given
-  --leases N        leases for `renewals` (10000)
+  --leases N        leases for `renewals` and `several` (10000)
   --held N          leases for `held` (100000)
   --names N         names in the largest table (1000000)
   --seconds N       how long leases are held (60)
@@ -68,6 +70,7 @@ options read_options(int argc, char** argv)
 void measure(const subject& of, const options& wanted, results& to)
 {
     if (wanted.only.empty() || wanted.only == "renewals") measure_renewals(of, wanted, to);
+    if (wanted.only.empty() || wanted.only == "several") measure_several(of, wanted, to);
     if (wanted.only.empty() || wanted.only == "table") measure_table(of, wanted, to);
     if (wanted.only.empty() || wanted.only == "held") measure_held(of, wanted, to);
 }

@@ -5,6 +5,8 @@
 #include <leasehold/odbc/dialect/postgresql.hpp>
 #include <leasehold/odbc/dialect/sqlite.hpp>
 
+#include "detail/scripted_database.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -18,7 +20,6 @@ using namespace lh::odbc::detail;
 
 namespace leasehold::odbc::detail {
 
-std::ostream& boost_test_print_type(std::ostream& out, fault kind) { return out << "fault " << static_cast<int>(kind); }
 std::ostream& boost_test_print_type(std::ostream& out, fence_answer answer)
 {
     return out << (answer == fence_answer::over ? "over" : answer == fence_answer::current ? "current" : "unsettled");

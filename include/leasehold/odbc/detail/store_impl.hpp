@@ -47,6 +47,8 @@ public:
     LEASEHOLD_DECL std::optional<lease_record> inspect(std::string_view name, failure& why);
 
     LEASEHOLD_DECL void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, failure& why);
+    LEASEHOLD_DECL void acquire_many(std::span<const term_request> requests, std::size_t most,
+                                     std::span<std::optional<acquire_result>> answers, failure& why);
     LEASEHOLD_DECL void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, failure& why);
 
     LEASEHOLD_DECL std::vector<lease_record> list(std::string_view prefix, failure& why);

@@ -139,6 +139,25 @@ public:
         }
     }
 
+    // batch_acquiring_store: as many of one ttl as go into one statement in one call of a session.
+    void acquire_many(std::span<const term_request> what, std::size_t most, std::span<std::optional<acquire_result>> answers, failure& why)
+    {
+        const time_point until = deadline();
+        for (std::size_t i = 0; i < what.size() && !why;) {
+            const std::size_t size = most == 0 ? 1 : config_->batch_size();  // known only once there was a connection
+            std::size_t end = i + 1;
+            while (end < what.size() && end - i < size && what[end].ttl == what[i].ttl) ++end;
+            if (end - i > 1) {
+                attempt_together(what.subspan(i, end - i), most, answers.subspan(i, end - i), until, why);
+            } else {
+                const acquire_result said = most == 0 ? acquire_result{} : attempt({what[i].name, what[i].owner, what[i].ttl, until}, why);
+                if (!why) answers[i] = said;
+            }
+            for (; i < end; ++i)
+                if (answers[i] && answers[i]->granted()) --most;
+        }
+    }
+
     void release_many(std::span<const term_release> what, std::span<batch_answer> answers, failure& why)
     {
         const time_point until = deadline();
@@ -245,6 +264,7 @@ private:
             return {};
         }
         answer said = std::move(session->inner().result());
+        said.attempted = asked.attempted != nullptr;
         finish(session, asked, said, why);
         return said;
     }
@@ -300,6 +320,24 @@ private:
             give_older_locks_back(request.name, said.grant.result.token.value());
         }
         return said.grant.result;
+    }
+
+    void attempt_together(std::span<const term_request> what, std::size_t most, std::span<std::optional<acquire_result>> answers,
+                          time_point until, failure& why)
+    {
+        const auto many = std::make_shared<attempts>(what.size(), most);
+        for (const term_request& each : what) many->add(each.name, each.owner);
+        const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, why).attempted;
+        if (!came_back) return;  // given up: what is granted yet is ended
+        for (item_number i = 0; i < what.size(); ++i) {
+            if (!many->answer(i)) continue;
+            answers[i] = many->answer(i)->result;
+            static_cast<void>(hints_.take(what[i].name));
+            if (answers[i]->granted())
+                record_grant(what[i].name, answers[i]->token.value(), false);
+            else
+                give_older_locks_back(what[i].name, answers[i]->token.value());
+        }
     }
 
     // By the ticket's session, which has the lock.

@@ -72,6 +72,7 @@ struct mariadb {
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
         d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
+        d.many_attempts = many_attempts();
         d.locks = locks();
         d.fence = fence();
         d.purge = purge_with(d.schema.back());
@@ -143,6 +144,24 @@ private:
         b.renew = patience + "update {table} set {expires_at} = {changed}" + terms;
         b.release = patience + "update {table} set {expires_at} = {released now}" + terms;
         return b;
+    }
+
+    // A look, and then compare and set for all that were free: each row is judged as it is, once. The rows that are counted are
+    // those that were as :each_term says, so if all are, each is granted. A union of casts, since the types of a union of
+    // parameters are made up before their values are known.
+    static many_attempts_sql many_attempts()
+    {
+        many_attempts_sql a;
+        a.most = 256;
+        a.read = "select {token}, case when {live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
+                 " where {name} in (:each_name)";
+        a.take = "update {table} set {owner} = elt(field({name}{each , :nth_name}){each , :nth_owner}), {token} = {token} + 1,"
+                 " {expires_at} = {later} where {name} in (:each_name) and {term} in (:each_term) and ({live}) is not true";
+        a.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select w.n, w.o, :token, {later} from"
+                   " (select cast('' as char(190)) as n, cast('' as char(190)) as o"
+                   "{each  union all select cast(:nth_name as char(190)), cast(:nth_owner as char(190))}) as w"
+                   " where w.n <> '' and not exists (select 1 from {table} where {name} = '' and {token} > :token)";
+        return a;
     }
 
     static session_lock_sql locks()

@@ -63,6 +63,7 @@ struct postgresql {
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
         d.batches = batches();
+        d.many_attempts = many_attempts();
         d.locks = locks(at);
         d.fence = fence();
         d.purge = purge_with(d.schema.back());
@@ -147,6 +148,36 @@ private:
         b.renew = "update {table} as t set {expires_at} = greatest(t.{expires_at}, {later})" + terms;
         b.release = "update {table} as t set {expires_at} = {released now}" + terms;
         return b;
+    }
+
+    // As grant(), for each of a list. The rows are locked in the order of the names, so that nobody waits in a circle; what the first
+    // look lets through is judged again on the locked row. A full join, since nothing else is sure to be made by hashing or sorting.
+    static many_attempts_sql many_attempts()
+    {
+        const std::string wanted = "unnest(cast(:all_names as text[]), cast(:all_owners as text[])) with ordinality"
+                                   " as v (\"wanted name\", \"wanted owner\", \"wanted place\")";
+        many_attempts_sql a;
+        a.most = 1000;
+        a.grant = "with \"old rows\" as (select \"wanted place\" as place, \"wanted name\" as name, \"wanted owner\" as owner,"
+                  " {token} as token, {live} as live, {owner} is distinct from \"wanted owner\" as foreign_owner, {remaining} as remaining"
+                  " from " + wanted + " left join {table} on {name} = \"wanted name\"),"
+                  " \"first token\" as (select greatest(1, (select {token} from {table} where {name} = '')) as token),"
+                  " \"chosen rows\" as (select name, owner, token from \"old rows\" where live is not true or not foreign_owner"
+                  " order by place limit cast(:most as bigint)),"
+                  " \"granted rows\" as (insert into {table} as t ({name}, {owner}, {token}, {expires_at})"
+                  " select name, owner, coalesce(token + 1, (select token from \"first token\")), {later} from \"chosen rows\","
+                  " (select set_config('lock_timeout', '100', true)) as patience order by name collate \"C\""
+                  " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
+                  " {expires_at} = greatest(t.{expires_at}, {later})"
+                  " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
+                  " returning {name} as name, {token} as token)"
+                  " select o.place, case when g.token is not null then 1 when o.live and o.foreign_owner then 0 else 2 end,"
+                  " coalesce(g.token, o.token, 0), coalesce(o.remaining, 0), case when o.live is not true"
+                  " and g.token = coalesce(o.token + 1, (select token from \"first token\")) then 1 else 0 end"
+                  " from \"old rows\" as o full join \"granted rows\" as g on g.name = o.name";
+        a.read = "select {token}, case when {live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
+                 " where {name} = any (cast(:all_names as text[]))";
+        return a;
     }
 
     // A take-over changes the token, which the unique index makes part of the row's key, and so waits for `for key share`; a

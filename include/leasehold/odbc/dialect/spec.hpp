@@ -32,6 +32,28 @@ struct batch_sql {
     [[nodiscard]] bool available() const noexcept { return most > 1; }
 };
 
+/// The statements for many attempts at once, at distinct names, for one ttl: `grant` where spec::single_statement_grant, and
+/// `read`, `take` and `insert` everywhere else. `read` is needed in any case.
+///
+/// Each decides by the row as it is while it is written, as the statements for one attempt do, and locks rows in the order of
+/// the list it is given, or of the names. One that fails has changed nothing.
+///
+/// Besides what batch_sql has: :most; and what stands between "{each " and "}" is written once for each place of a list, with
+/// :nth_name, :nth_owner and :nth_token, which are empty texts and 0 where there are fewer names. The row with the empty name is
+/// no lease. :each_term and :nth_token are those of the row as `read` showed it.
+struct many_attempts_sql {
+    /// Grants the first :most of the names that are free or :all_owners' own. For each name: its place, from 1; 1 granted, 0 busy,
+    /// 2 neither, although it was free; the token; remaining us if busy; fresh, as in spec::grant.
+    std::string grant{};
+    std::string read{};     ///< token, live, remaining us, owner and name of those that have a row
+    std::string take{};     ///< new terms for :nth_owner, of those rows that are as `read` showed them, and not live; counts them
+    std::string insert{};   ///< first terms with :token, for all or for none; as spec::insert
+    std::size_t most = 0;   ///< names in one statement; 0: there are none
+
+    /// Whether the dialect has them.
+    [[nodiscard]] bool available() const noexcept { return most > 1; }
+};
+
 /// The statements of odbc::fence, run on the caller's connection and in its transaction, whatever its isolation level.
 ///
 /// Parameters as in spec. None may commit, nor change anything about the session.
@@ -172,6 +194,7 @@ struct spec {
     std::string force_release;  ///< as release, whoever holds
 
     batch_sql batches;       ///< for many terms at once; without them it is one after the other
+    many_attempts_sql many_attempts;  ///< likewise
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
     fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
     purge_sql purge;         ///< for removing names nobody uses; without it there is no such thing

@@ -76,6 +76,7 @@ struct sqlite {
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
         d.batches = batches();
+        d.many_attempts = many_attempts();
         // The write lock of the whole database.
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         d.purge = purge_with(d.schema.back());
@@ -92,6 +93,25 @@ private:
         b.renew = "update {table} set {expires_at} = max({expires_at}, :later_ms)" + terms;
         b.release = "update {table} set {expires_at} = {released now}" + terms;
         return b;
+    }
+
+    // A look, and then compare and set for all that were free: by an upsert of rows that are there, since UPDATE would search the
+    // list for the owner of each.
+    static many_attempts_sql many_attempts()
+    {
+        many_attempts_sql a;
+        a.most = 256;
+        a.read = "select {token}, case when {live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
+                 " where {name} in (:each_name)";
+        a.take = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select column1, column2, column3, :later_ms"
+                 " from (values ('', '', 0){each , (:nth_name, :nth_owner, :nth_token)}) where column1 <> ''"
+                 " and exists (select 1 from {table} where {name} = column1)"
+                 " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = {token} + 1,"
+                 " {expires_at} = excluded.{expires_at} where {token} = excluded.{token} and ({live}) is not true";
+        a.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select column1, column2, :token, :later_ms"
+                   " from (values ('', ''){each , (:nth_name, :nth_owner)}) where column1 <> ''"
+                   " and not exists (select 1 from {table} where {name} = '' and {token} > :token)";
+        return a;
     }
 };
 

@@ -34,6 +34,7 @@ namespace leasehold::inline v0::dialect {
     d.observes = true;
     d.single_statement_grant = false;
     d.locks = {};
+    d.many_attempts = {};
     d.batches = {};  // each row has to be read to be judged
     d.purge = {};    // no clock has written down when it was used
     d.grant.clear();

@@ -85,10 +85,10 @@ BOOST_AUTO_TEST_CASE(list_of_a_statement_for_many_is_as_long_as_the_dialect_says
     const statement_catalog compiled{d, {}};
     const compiled_batches& batches = compiled.batches();
     BOOST_TEST(!batches.arrays);
-    BOOST_TEST(std::ranges::count(batches.statements[batches.which(true, 17)].sql, '?') == 41);
-    BOOST_TEST(std::ranges::count(batches.statements[batches.which(true, 16)].sql, '?') == 33);
-    BOOST_TEST(std::ranges::count(batches.statements[batches.which(false, 20)].sql, '?') == 20);
-    const compiled_statement& few = batches.statements[batches.which(false, 2)];
+    BOOST_TEST(std::ranges::count(batches.statements[batches.which(batch_kind::renewals, 17)].sql, '?') == 41);
+    BOOST_TEST(std::ranges::count(batches.statements[batches.which(batch_kind::renewals, 16)].sql, '?') == 33);
+    BOOST_TEST(std::ranges::count(batches.statements[batches.which(batch_kind::releases, 20)].sql, '?') == 20);
+    const compiled_statement& few = batches.statements[batches.which(batch_kind::releases, 2)];
     BOOST_TEST(few.sql.starts_with("delete where `name` in (?, ?, "));
     BOOST_TEST((few.parameters == std::vector(16, parameter::each_name)));
 }
@@ -100,9 +100,22 @@ BOOST_AUTO_TEST_CASE(statement_with_arrays_is_the_same_for_any_number)
     d.batches.renew = "update {table} from unnest(:all_names, :all_owners, :all_tokens) where x > :us";
     const statement_catalog compiled{d, {}};
     BOOST_TEST(compiled.batches().arrays);
-    BOOST_TEST(compiled.batches().which(true, 2) == compiled.batches().which(true, 1000));
+    BOOST_TEST(compiled.batches().which(batch_kind::renewals, 2) == compiled.batches().which(batch_kind::renewals, 1000));
     const std::vector expected{parameter::all_names, parameter::all_owners, parameter::all_tokens, parameter::us};
     BOOST_TEST((compiled.batches().statements[0].parameters == expected));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_for_each_place_of_a_list_is_repeated)
+{
+    auto d = plain();
+    d.batches = {"renew", "release", 20};
+    d.many_attempts.most = 3;
+    d.many_attempts.take = "values ('', 0){each , (:nth_name, :nth_token)} where x in (:each_term) limit :most";
+    const statement_catalog compiled{d, {}};
+    const compiled_statement& take = compiled.batches().statements[compiled.batches().which(batch_kind::takes, 2)];
+    BOOST_TEST(take.sql == "values ('', 0), (?, ?), (?, ?), (?, ?) where x in (?, ?, ?) limit ?");
+    BOOST_TEST((take.parameters[2] == parameter::nth_name && take.parameters[3] == parameter::nth_token));
+    BOOST_TEST((take.parameters[6] == parameter::each_term && take.parameters[9] == parameter::most));
 }
 
 BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
@@ -127,8 +140,13 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
             BOOST_TEST(each.sql.find('{') == std::string::npos, each.sql.substr(0, 200));
             BOOST_TEST(each.sql.find("(:") == std::string::npos, each.sql.substr(0, 200));
             BOOST_TEST(static_cast<std::size_t>(std::ranges::count(each.sql, '?')) == each.parameters.size(), each.sql);
-            BOOST_TEST(each.sql.empty() != compiled.batches().available());
+            BOOST_TEST(each.sql.find(" :") == std::string::npos, each.sql.substr(0, 200));
         }
+        const auto has = [&](batch_kind kind) { return !compiled.batches().statements[compiled.batches().which(kind, 2)].sql.empty(); };
+        const bool grants = compiled.spec().single_statement_grant, any = compiled.batches().available();
+        for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases, batch_kind::reads}) BOOST_TEST(has(kind) == any);
+        for (const batch_kind kind : {batch_kind::takes, batch_kind::inserts}) BOOST_TEST(has(kind) == (any && !grants));
+        BOOST_TEST(has(batch_kind::grants) == grants);
         BOOST_TEST(!compiled[statement::renew].sql.empty());
         BOOST_TEST(!compiled.schema().empty());
     }

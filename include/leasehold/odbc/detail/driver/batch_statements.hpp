@@ -37,19 +37,27 @@ public:
         reset();  // they are bound to what moves now
         names_.resize(terms);
         terms_.resize(terms);
+        owners_.resize(terms);
+        tokens_.resize(terms);
     }
 
-    // Once after preparing: what stays where it is.
-    SQLRETURN bind_lists(SQLHANDLE to, const compiled_statement& sql, parameter_block& in) noexcept
+    // Once after preparing: what stays where it is. A list of so many places may stand in the statement more than once.
+    SQLRETURN bind_lists(SQLHANDLE to, const compiled_statement& sql, std::size_t places, parameter_block& in) noexcept
     {
         SQLUSMALLINT number = 0;
-        std::size_t name = 0, term = 0;
+        std::size_t name = 0, nth_name = 0, owner = 0, token = 0, term = 0;
         SQLRETURN done = SQL_SUCCESS;
         for (const parameter each : sql.parameters) {
             ++number;
             switch (each) {
-            case parameter::each_name: done = bind_text(to, number, names_[name++]); break;
-            case parameter::each_term: done = bind_text(to, number, terms_[term++]); break;
+            case parameter::each_name: done = bind_text(to, number, names_[name++ % places]); break;
+            case parameter::each_term: done = bind_text(to, number, terms_[term++ % places]); break;
+            case parameter::nth_name: done = bind_text(to, number, names_[nth_name++ % places]); break;
+            case parameter::nth_owner: done = bind_text(to, number, owners_[owner++ % places]); break;
+            case parameter::nth_token:
+                done = ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &tokens_[token++ % places], 0,
+                                          nullptr);
+                break;
             case parameter::all_names:
             case parameter::all_owners:
             case parameter::all_tokens: break;
@@ -61,7 +69,8 @@ public:
     }
 
     // Before each execution: arrays, which are somewhere else each time. May throw std::bad_alloc.
-    SQLRETURN fill_arrays(SQLHANDLE to, const compiled_statement& sql, const batch& of, std::span<const item_number> items)
+    template <class Many>
+    SQLRETURN fill_arrays(SQLHANDLE to, const compiled_statement& sql, const Many& of, std::span<const item_number> items)
     {
         SQLUSMALLINT number = 0;
         for (const parameter each : sql.parameters) {
@@ -83,11 +92,14 @@ public:
     }
 
     // Before each execution: the first of the lists' parameters; the rest is left empty.
-    void fill_lists(std::size_t parameters, const batch& of, std::span<const item_number> items) noexcept
+    template <class Many>
+    void fill_lists(std::size_t parameters, const Many& of, std::span<const item_number> items) noexcept
     {
         for (std::size_t i = 0; i < parameters; ++i) {
             const bool used = i < items.size();
             names_[i].assign(used ? of.name(items[i]) : std::string_view{});
+            owners_[i].assign(used ? of.owner(items[i]) : std::string_view{});
+            tokens_[i] = used ? of.token(items[i]) : 0;
             terms_[i].length = 0;
             if (used) write_term(terms_[i], of, items[i]);
         }
@@ -133,7 +145,8 @@ private:
         text += '"';
     }
 
-    static void write_term(term_buffer& into, const batch& of, item_number i) noexcept
+    template <class Many>
+    static void write_term(term_buffer& into, const Many& of, item_number i) noexcept
     {
         char* at = into.bytes.data();
         char* const end = at + into.bytes.size();
@@ -145,12 +158,14 @@ private:
         at = std::to_chars(at, end, of.name(i).size()).ptr;
         append(" ");
         append(of.name(i));
-        append(of.owner(i));
+        append(of.holder(i));
         into.length = at - into.bytes.data();
     }
 
     std::array<statement_handle, compiled_batches::count> handles_;
     std::vector<name_buffer> names_;
+    std::vector<name_buffer> owners_;
+    std::vector<SQLBIGINT> tokens_;
     std::vector<term_buffer> terms_;
     std::array<array, 3> arrays_;
 };

@@ -73,6 +73,7 @@ struct parameter_block {
     SQLBIGINT now_ms = 0;
     SQLBIGINT later_ms = 0;
     SQLBIGINT unit = 1;
+    SQLBIGINT most = 0;
     SQLBIGINT lock_number = 0;
     text_buffer<session_lock_key::text_size + 1> lock_name;
     std::array<integer_text, 4> digits;  // of token, version, seen and us
@@ -151,6 +152,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::now_ms: return integer(in.now_ms);
     case parameter::later_ms: return integer(in.later_ms);
     case parameter::unit: return integer(in.unit);
+    case parameter::most: return integer(in.most);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);
     default: break;  // those of batches have buffers of their own

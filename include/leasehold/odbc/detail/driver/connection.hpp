@@ -6,6 +6,7 @@
 #include <leasehold/odbc/detail/driver/bindings.hpp>
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
+#include <leasehold/odbc/detail/flow/attempts.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
 
@@ -96,6 +97,9 @@ public:
     [[nodiscard]] bool batches() const noexcept;
     void give_up_batches() const noexcept { config_->give_up_batches(); }
     fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
+    // How many attempts go into one statement; 0: there are no such statements.
+    [[nodiscard]] std::size_t attempts_together() const noexcept;
+    fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items);
     fault begin_transaction();
     fault end_transaction(bool commit);
 
@@ -149,7 +153,12 @@ private:
     fault learn_granularity(statement which);
     SQLRETURN widen_granularity(SQLHANDLE of) noexcept;
     fault fetch(statement which);
-    bool finish_row(statement which) noexcept;
+    template <class Many>
+    fault execute_batch(batch_kind kind, const Many& of, std::span<const item_number> items);
+    fault fetch_of_batch(std::size_t which);
+    fault read_answers(batch_kind kind, std::size_t which, attempts& of, std::span<const item_number> items);
+    bool finish_row(std::span<const column> columns) noexcept;
+    bool has_time() noexcept;
     std::string info(SQLUSMALLINT what) const;
     [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
     [[nodiscard]] statement_handle& prepared(statement which) noexcept
@@ -379,18 +388,26 @@ inline fault connection::fetch(statement which)
     found_ = SQL_SUCCEEDED(done);
     if (!found_ && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, handle);
     if (!found_) return fault::none;
-    if (!finish_row(which)) {
+    if (!finish_row(columns_of(which))) {
         prepared(which).reset();
         return fail(fault::failure, advice::no_integers);
     }
-    SQLBIGINT& remaining = number_of(column::remaining);
-    if (remaining == result_block::untouched) return fault::none;
-    if (remaining == dialect::remaining_is_no_time) {
-        remaining = 0;
-        return forget(which, fault::failure, advice::expiry_is_text);
+    if (which == statement::observe) {
+        number_of(column::live) = number(column::remaining) > 0;
+        const std::string_view owner = text(column::owner);
+        number_of(column::whose) = owner == in_.owner.view() ? owner_is_us : owner.empty() ? owner_is_nobody : 0;
     }
-    remaining = std::clamp<SQLBIGINT>(remaining, -longest_remaining_us, longest_remaining_us);
-    return fault::none;
+    return has_time() ? fault::none : forget(which, fault::failure, advice::expiry_is_text);
+}
+
+// False: the expiry that was read is no time.
+inline bool connection::has_time() noexcept
+{
+    SQLBIGINT& remaining = number_of(column::remaining);
+    if (remaining == result_block::untouched) return true;
+    const bool is_time = remaining != dialect::remaining_is_no_time;
+    remaining = is_time ? std::clamp<SQLBIGINT>(remaining, -longest_remaining_us, longest_remaining_us) : 0;
+    return is_time;
 }
 
 // To be asked of a table that is there, before its first use.
@@ -407,20 +424,15 @@ inline fault connection::check_expiry_column()
     return fault::none;
 }
 
-// NULLs to 0, and what an observed row comes to. False: the driver has left out a number.
-inline bool connection::finish_row(statement which) noexcept
+// NULLs to 0. False: the driver has left out a number.
+inline bool connection::finish_row(std::span<const column> columns) noexcept
 {
     const auto number = [this](column of) -> SQLBIGINT& { return number_of(of); };
-    for (const column each : columns_of(which)) {
+    for (const column each : columns) {
         if (each == column::owner || each == column::name) continue;
         if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));
         if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number(each) = 0;
         if (number(each) == result_block::untouched) return false;
-    }
-    if (which == statement::observe) {
-        number(column::live) = number(column::remaining) > 0;
-        const std::string_view owner = text(column::owner);
-        number(column::whose) = owner == in_.owner.view() ? owner_is_us : owner.empty() ? owner_is_nobody : 0;
     }
     return true;
 }

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_STATEMENT_CATALOG_HPP
 
 #include <leasehold/odbc/detail/driver/identifier.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
@@ -40,22 +41,27 @@ struct compiled_fence {
     mutable std::atomic<fence_kind> kind{fence_kind::unknown};
 };
 
-// See dialect::batch_sql.
+// See dialect::batch_sql and many_attempts_sql.
 struct compiled_batches {
-    static constexpr std::size_t count = 4;
+    static constexpr std::size_t count = 2 * batch_kind_count;
     static constexpr std::size_t few = 16;
 
-    std::array<compiled_statement, count> statements;  // renewals of many and of few, releases of many and of few
+    std::array<compiled_statement, count> statements;  // of each kind, for many and for few
     std::size_t most = 0;
+    std::size_t most_attempts = 0;
     bool arrays = false;  // and so room for any number
 
     [[nodiscard]] bool available() const noexcept { return most > 1; }
-    [[nodiscard]] std::size_t which(bool renewals, std::size_t terms) const noexcept
+    [[nodiscard]] std::size_t which(batch_kind kind, std::size_t terms) const noexcept
     {
-        return (renewals ? std::size_t{0} : std::size_t{2}) + (!arrays && terms <= few ? 1 : 0);
+        return 2 * static_cast<std::size_t>(kind) + (!arrays && terms <= few ? 1 : 0);
     }
     // Places in its lists.
-    [[nodiscard]] std::size_t room(std::size_t which) const noexcept { return which % 2 == 0 ? most : std::min(few, most); }
+    [[nodiscard]] std::size_t room(std::size_t which) const noexcept
+    {
+        const std::size_t many = which / 2 < static_cast<std::size_t>(batch_kind::grants) ? most : most_attempts;
+        return which % 2 == 0 ? many : std::min(few, many);
+    }
 };
 
 // A dialect's SQL for one table, ready to be prepared. Made once per store; never changed afterwards.
@@ -120,12 +126,23 @@ private:
         if (!b.available()) return;
         batches_.most = b.most;
         batches_.arrays = b.renew.find(":all_names") != std::string::npos;
+        const dialect::many_attempts_sql& a = spec_.many_attempts;
+        batches_.most_attempts = a.available() ? a.most : 0;
+        const std::array<const std::string*, batch_kind_count> texts{&b.renew, &b.release, &a.grant, &a.read, &a.take, &a.insert};
         for (std::size_t i = 0; i < compiled_batches::count; ++i)
-            batches_.statements[i] = compile(with_lists(i < 2 ? b.renew : b.release, batches_.room(i)), options);
+            batches_.statements[i] = compile(with_lists(*texts[i / 2], batches_.room(i)), options);
     }
 
     static std::string with_lists(std::string text, std::size_t terms)
     {
+        constexpr std::string_view begin = "{each ";
+        for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+            const std::size_t end = text.find('}', at);
+            const std::string one = text.substr(at + begin.size(), end - at - begin.size());
+            std::string all;
+            for (std::size_t i = 0; i < terms; ++i) all += one;
+            text.replace(at, end + 1 - at, all);
+        }
         for (const std::string_view each : {":each_name", ":each_term"}) {
             std::string list{each};
             for (std::size_t i = 1; i < terms; ++i) list.append(", ").append(each);
@@ -150,7 +167,7 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 17> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 21> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
                                                                                  {":version", parameter::version},
@@ -166,7 +183,11 @@ private:
                                                                                  {":all_owners", parameter::all_owners},
                                                                                  {":all_tokens", parameter::all_tokens},
                                                                                  {":each_name", parameter::each_name},
-                                                                                 {":each_term", parameter::each_term}}};
+                                                                                 {":each_term", parameter::each_term},
+                                                                                 {":most", parameter::most},
+                                                                                 {":nth_name", parameter::nth_name},
+                                                                                 {":nth_owner", parameter::nth_owner},
+                                                                                 {":nth_token", parameter::nth_token}}};
         compiled_statement result;
         while (!text.empty()) {
             const auto found = std::find_if(markers.begin(), markers.end(),

@@ -37,6 +37,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
     [[nodiscard]] std::string_view name(item_number i) const { return text_of(items_[i].at, items_[i].name); }
     [[nodiscard]] std::string_view owner(item_number i) const { return text_of(items_[i].at + items_[i].name, items_[i].owner); }
+    [[nodiscard]] std::string_view holder(item_number i) const { return owner(i); }
     [[nodiscard]] std::int64_t token(item_number i) const { return items_[i].token; }
 
     // Of each, as soon as it is known: also for a caller that has given up waiting for the rest. From any thread.
@@ -91,7 +92,15 @@ std::vector<std::vector<item_number>> batch_groups(std::span<const Item> items, 
 
 // The protocol for many terms at once: as in flow.hpp, no ODBC and no SQL.
 
-enum class batch_kind : std::uint8_t { renewals, releases };
+enum class batch_kind : std::uint8_t {
+    renewals,
+    releases,
+    grants,  // this one and those below: see attempts_flow.hpp
+    reads,
+    takes,
+    inserts
+};
+inline constexpr std::size_t batch_kind_count = static_cast<std::size_t>(batch_kind::inserts) + 1;
 
 template <class Database>
 concept batch_database = requires(Database& db, batch_kind kind, const batch& of, std::span<const item_number> items, bool commit) {

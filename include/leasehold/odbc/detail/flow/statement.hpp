@@ -51,7 +51,11 @@ enum class parameter : std::uint8_t {
     all_owners,
     all_tokens,
     each_name,
-    each_term
+    each_term,
+    most,  // this one and those below: see dialect::many_attempts_sql
+    nth_name,
+    nth_owner,
+    nth_token
 };
 
 enum class column : std::uint8_t {
@@ -83,6 +87,8 @@ inline constexpr std::array look{column::count, column::token, column::name};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
 inline constexpr std::array observe{column::token, column::version, column::remaining, column::owner, column::name};
 inline constexpr std::array inspect{column::token, column::remaining, column::owner};
+inline constexpr std::array grants{column::count, column::granted, column::token, column::remaining, column::fresh};
+inline constexpr std::array reads{column::token, column::live, column::remaining, column::owner, column::name};
 inline constexpr std::array list{column::token, column::remaining, column::owner, column::name};
 
 }  // namespace columns

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_SESSION_CALL_HPP
 
 #include <leasehold/lease_record.hpp>
+#include <leasehold/odbc/detail/flow/attempts.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
@@ -34,6 +35,7 @@ enum class operation : std::uint8_t {
     unlock,
     renew_many,  // what is in `many`
     release_many,
+    acquire_many,  // what is in `attempted`
     purge,     // one step, after `name`
     end_wait  // end the wait of the session `token` for a lock
 };
@@ -46,12 +48,14 @@ struct request {
     std::int64_t token = 0;  // acquire: a hint, or 0
     duration time{};         // ttl, min_hold_left, or for how long unused
     std::shared_ptr<batch> many{};
+    std::shared_ptr<attempts> attempted{};
 };
 
 // What came out. Belongs to the session, so that it has somewhere to go when the caller has left.
 struct answer {
     fault failed = fault::none;
     grant_answer grant{};
+    bool attempted = false;  // the attempts have their answers, and nobody writes them any longer
     bool yes = false;  // renewed, released; lock: has it
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};

@@ -62,12 +62,17 @@ public:
     }
 
     // `told`: the token of the term that the caller of an attempt is about to learn of; 0: none.
+    // What came out of many attempts is told to their caller as well.
     void give_back(session_pointer session, std::int64_t told)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
         if (told != 0) late_.told(session->inner().name(), session->inner().owner(), told);
+        if (late_.size() != 0 && session->inner().what() == operation::acquire_many)
+            each_granted(*session->inner().attempted(), [&](std::string_view name, std::string_view owner, const grant_answer& said) {
+                late_.told(name, owner, said.result.token.value());
+            });
         std::erase(active_, session);
         std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
         session->set_last_return(++uses_);
@@ -112,11 +117,16 @@ public:
         if (entry() == abandoned_.end()) return;
         session& inner = back.inner();
         if (inner.what() == operation::acquire) {
-            late_.arrived(inner.name(), inner.owner(), inner.granted_token(), inner.result().grant.fresh);
-            while (const std::int64_t token = late_.next_to_end(inner.name(), inner.owner())) {
-                lock.unlock();
-                inner.undo(token);
-                lock.lock();
+            const std::string name{inner.name()}, owner{inner.owner()};
+            late_.arrived(name, owner, inner.granted_token(), inner.result().grant.fresh);
+            end_late_terms(lock, inner, name, owner);
+        } else if (inner.what() == operation::acquire_many) {
+            const auto many = inner.attempted();
+            for (item_number i = 0; i < many->size(); ++i) {
+                const bool granted = many->answer(i) && many->answer(i)->result.granted();
+                late_.arrived(many->name(i), many->owner(i), granted ? many->answer(i)->result.token.value() : 0,
+                              granted && many->answer(i)->fresh);
+                end_late_terms(lock, inner, many->name(i), many->owner(i));
             }
         }
         abandoned_.erase(entry());
@@ -180,12 +190,10 @@ private:
 
     bool give_up_locked(const session_pointer& session)
     {
-        const auto& inner = session->inner();
-        const bool attempt = inner.what() == operation::acquire;
         abandoned_.reserve(abandoned_.size() + 1);
-        if (attempt) late_.expect(inner.name(), inner.owner());
+        each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { late_.expect(name, owner); });
         if (!session->give_up()) {
-            if (attempt) late_.arrived(inner.name(), inner.owner(), 0, false);
+            each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { late_.arrived(name, owner, 0, false); });
             return false;
         }
         std::erase(active_, session);
@@ -195,6 +203,31 @@ private:
         drop_idle_since(session->last_use());
         changed_.notify_all();
         return true;
+    }
+
+    // What its request is for; names and owners are not written while it is carried out.
+    template <class Each>
+    static void each_attempt(const session& of, Each each)
+    {
+        if (of.what() == operation::acquire) each(of.name(), of.owner());
+        if (of.what() == operation::acquire_many)
+            for (item_number i = 0; i < of.attempted()->size(); ++i) each(of.attempted()->name(i), of.attempted()->owner(i));
+    }
+
+    template <class Each>
+    static void each_granted(const attempts& of, Each each)
+    {
+        for (item_number i = 0; i < of.size(); ++i)
+            if (of.answer(i) && of.answer(i)->result.granted()) each(of.name(i), of.owner(i), *of.answer(i));
+    }
+
+    void end_late_terms(std::unique_lock<std::mutex>& lock, session& by, std::string_view name, std::string_view owner)
+    {
+        while (const std::int64_t token = late_.next_to_end(name, owner)) {
+            lock.unlock();
+            by.undo(name, owner, token);
+            lock.lock();
+        }
     }
 
     // What made one session hang may have befallen all that nobody has heard from since: a router that forgot their

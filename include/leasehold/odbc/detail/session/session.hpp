@@ -4,6 +4,7 @@
 
 #include <leasehold/odbc/detail/driver/batches.hpp>
 #include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/flow/attempts_flow.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/observing_flow.hpp>
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
@@ -52,6 +53,7 @@ public:
         token_ = asked.token;
         time_ = asked.time;
         many_ = asked.many;
+        attempted_ = asked.attempted;
         lock_connection_ = 0;
         lock_cancelled_ = false;
         deadline_ = deadline;
@@ -93,10 +95,12 @@ public:
         }
     }
 
-    // Ends a term that an attempt was granted and nobody was told of: of the last request's name and owner. Best effort.
-    void undo(std::int64_t token) noexcept
+    // Ends a term that an attempt was granted and nobody was told of. Best effort.
+    void undo(std::string_view name, std::string_view owner, std::int64_t token) noexcept
     {
         what_ = operation::release;
+        db_.in().name.assign(name);
+        db_.in().owner.assign(owner);
         version_ = 0;
         token_ = token;
         time_ = duration::zero();
@@ -109,6 +113,8 @@ public:
 
     [[nodiscard]] answer& result() noexcept { return answer_; }
     [[nodiscard]] const connection& database() const noexcept { return db_; }
+    // Of the last request, if it was acquire_many; else null.
+    [[nodiscard]] const std::shared_ptr<attempts>& attempted() const noexcept { return attempted_; }
     [[nodiscard]] duration call_timeout() const noexcept { return call_timeout_; }
     [[nodiscard]] operation what() const noexcept { return what_; }
     // Of the last request; not written while it is carried out.
@@ -169,12 +175,25 @@ private:
     // busy if the name had a term before, which its holder may have fenced.
     bool busy_by_now(time_point begun)
     {
-        if (what_ != operation::acquire || answer_.failed != fault::conflict || !runs_in_process()) return false;
+        const bool attempt = what_ == operation::acquire || what_ == operation::acquire_many;
+        if (!attempt || answer_.failed != fault::conflict || !runs_in_process()) return false;
         if (std::chrono::steady_clock::now() - begun < lock_timeout_) return false;
+        if (what_ == operation::acquire_many) return busy_of_many();
         const report why = db_.last_report();
         const bool read = look_who_holds() == fault::none && db_.found();
         // One's own term is nobody else's.
         if (read && (db_.number(column::live) == 0 || db_.number(column::whose) != owner_is_us)) {
+            answer_.failed = fault::none;
+            return true;
+        }
+        db_.set_last_report(why);
+        return false;
+    }
+
+    bool busy_of_many()
+    {
+        const report why = db_.last_report();
+        if (attempted_busy_as_read(db_, *attempted_)) {
             answer_.failed = fault::none;
             return true;
         }
@@ -214,6 +233,7 @@ private:
         case operation::try_lock: return try_lock();
         case operation::renew_many: return many(batch_kind::renewals, repeated);
         case operation::release_many: return many(batch_kind::releases, repeated);
+        case operation::acquire_many: return acquire_many(repeated);
         case operation::unlock: return unlock();
         case operation::end_wait: {
             if (!db_.locks()) return fault::none;
@@ -260,6 +280,16 @@ private:
             const fault failed = kind == batch_kind::renewals ? renew() : release(repeated);
             yes = failed == fault::none && answer_.yes;
             return failed;
+        });
+    }
+
+    fault acquire_many(bool repeated)
+    {
+        db_.set_time_to_live(time_);
+        return attempts_flow(db_, *attempted_, repeated, [&](std::string_view name, std::string_view owner, grant_answer& said) {
+            db_.in().name.assign(name);
+            db_.in().owner.assign(owner);
+            return grant_flow(db_, 0, said);
         });
     }
 
@@ -401,6 +431,7 @@ private:
     std::int64_t version_ = 0;
     duration time_{};
     std::shared_ptr<batch> many_;
+    std::shared_ptr<attempts> attempted_;
     time_point deadline_ = time_point::max();
     std::uint64_t lock_connection_ = 0;  // the one that has the session lock
     std::uint64_t connection_number_ = 0;

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_ATTEMPTS_FLOW_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_ATTEMPTS_FLOW_HPP
+
+#include <leasehold/odbc/detail/flow/attempts.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/flow.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+// The protocol for many attempts at once: as in flow.hpp, no ODBC and no SQL.
+namespace leasehold::inline v0::odbc::detail {
+
+template <class Database>
+concept attempting_database =
+    granting_database<Database> && requires(Database& db, batch_kind kind, attempts& of, std::span<const item_number> items) {
+        { db.attempts_together() } -> std::convertible_to<std::size_t>;
+        { db.run_attempts(kind, of, items) } -> std::same_as<fault>;
+        db.give_up_batches();
+    };
+
+// How often a part is looked at again after somebody else changed a row of it in between, before it goes on one by one.
+inline constexpr int max_looks_at_part = 8;
+
+// The first `left()` of those that may be had.
+struct chosen_attempts {
+    std::vector<item_number> own;       // terms of the asking owner
+    std::vector<item_number> taken;     // rows of free names
+    std::vector<item_number> inserted;  // names without a row
+};
+
+// Everything else up to the last of these is busy. `again`: a term of the asking owner may have come out of an earlier try, and so
+// comes first, for nobody knows of it.
+inline chosen_attempts choose_as_read(attempts& of, std::span<const item_number> items, bool again)
+{
+    chosen_attempts chosen;
+    std::size_t left = of.left();
+    const auto is_own = [&](item_number i) { return of.row(i).live && of.row(i).ours; };
+    const auto choose = [&](item_number i, std::vector<item_number>& into) {
+        if (left == 0) return;
+        into.push_back(i);
+        --left;
+    };
+    if (again)
+        for (const item_number i : items)
+            if (is_own(i)) choose(i, chosen.own);
+    for (const item_number i : items) {
+        if (left == 0) break;
+        const attempted_row& row = of.row(i);
+        if (is_own(i)) {
+            if (!again) choose(i, chosen.own);
+        } else if (row.live) {
+            of.set_answer(i, {{acquire_status::busy, fencing_token{row.token}, row.remaining}, false});
+        } else {
+            choose(i, row.token == 0 ? chosen.inserted : chosen.taken);
+        }
+    }
+    return chosen;
+}
+
+// `single(name, owner, answer)` makes one attempt.
+template <class Single>
+fault attempt_each(attempts& of, std::span<const item_number> items, Single& single)
+{
+    for (const item_number i : items) {
+        if (of.left() == 0) break;
+        grant_answer said{};
+        if (const fault failed = single(of.name(i), of.owner(i), said); failed != fault::none) return failed;
+        of.set_answer(i, said);
+    }
+    return fault::none;
+}
+
+// The rows as they are; none is older than this.
+template <attempting_database Database>
+fault read_attempted(Database& db, attempts& of, std::span<const item_number> items)
+{
+    for (const item_number i : items) of.set_row(i, {});
+    return db.run_attempts(batch_kind::reads, of, items);
+}
+
+// All of them are granted, or it isn't known which: then the rows tell. Each is counted that is as it was read.
+template <attempting_database Database>
+fault write_chosen(Database& db, batch_kind kind, attempts& of, std::vector<item_number>& items, std::int64_t first)
+{
+    of.sort_by_name(items);
+    const fault failed = db.run_attempts(kind, of, items);
+    if (failed == fault::duplicate_key) return fault::none;  // nothing was inserted
+    if (failed != fault::none || db.rows() != static_cast<std::int64_t>(items.size())) return failed;
+    for (const item_number i : items) of.set_answer(i, granted(kind == batch_kind::takes ? of.token(i) + 1 : first, true));
+    return fault::none;
+}
+
+template <attempting_database Database, class Single>
+fault attempt_as_read(Database& db, attempts& of, chosen_attempts& chosen, Single& single)
+{
+    fault failed = attempt_each(of, chosen.own, single);
+    if (failed == fault::none && !chosen.taken.empty()) failed = write_chosen(db, batch_kind::takes, of, chosen.taken, 0);
+    if (failed != fault::none || chosen.inserted.empty()) return failed;
+    std::int64_t first = 0;
+    failed = read_floor(db, first);
+    db.set_token(first);
+    return failed == fault::none ? write_chosen(db, batch_kind::inserts, of, chosen.inserted, first) : failed;
+}
+
+// A look at the rows, then a write of those that are free. Where not all were written, others came first, and the rows tell which
+// are left; those that show the asking owner are taken over once more, since a read grants nothing.
+template <attempting_database Database, class Single>
+fault compare_and_set_part(Database& db, attempts& of, std::span<const item_number> part, bool repeated, Single& single)
+{
+    for (int look = 0; look < max_looks_at_part; ++look) {
+        const auto open = of.open(part);
+        if (open.empty() || of.left() == 0) return fault::none;
+        fault failed = read_attempted(db, of, open);
+        if (failed != fault::none) return failed;
+        auto chosen = choose_as_read(of, open, repeated || look > 0);
+        failed = attempt_as_read(db, of, chosen, single);
+        if (failed != fault::none) return failed;
+    }
+    return attempt_each(of, of.open(part), single);
+}
+
+// The statement answers for each that was busy or granted; the rest were free, but others came first, or there were enough.
+template <attempting_database Database, class Single>
+fault grant_part(Database& db, attempts& of, std::span<const item_number> part, Single& single)
+{
+    for (int look = 0; look < max_looks_at_part; ++look) {
+        const auto open = of.open(part);
+        if (open.empty() || of.left() == 0) return fault::none;
+        const fault failed = db.run_attempts(batch_kind::grants, of, open);
+        if (failed != fault::none && failed != fault::duplicate_key) return failed;  // a duplicate key: see run_grant()
+    }
+    return attempt_each(of, of.open(part), single);
+}
+
+// An earlier try may have been granted some, with the reply lost: nobody knows of those terms, so they come first.
+template <attempting_database Database, class Single>
+fault take_own_first(Database& db, attempts& of, std::span<const item_number> part, Single& single)
+{
+    const auto open = of.open(part);
+    if (const fault failed = read_attempted(db, of, open); failed != fault::none) return failed;
+    std::vector<item_number> own;
+    for (const item_number i : open)
+        if (of.row(i).live && of.row(i).ours) own.push_back(i);
+    return attempt_each(of, own, single);
+}
+
+template <attempting_database Database, class Single>
+fault attempt_part(Database& db, attempts& of, std::span<const item_number> part, bool repeated, Single& single)
+{
+    if (!db.single_statement_grant()) return compare_and_set_part(db, of, part, repeated, single);
+    if (repeated)
+        if (const fault failed = take_own_first(db, of, part, single); failed != fault::none) return failed;
+    return grant_part(db, of, part, single);
+}
+
+// Where nobody can write for long: a name that had a term before is busy, as for one attempt. False: one of them is new, or the
+// asking owner's own, or they can't be read.
+template <attempting_database Database>
+bool attempted_busy_as_read(Database& db, attempts& of)
+{
+    const auto open = of.open();
+    const std::size_t size = std::max<std::size_t>(db.attempts_together(), 1);
+    for (std::size_t at = 0; at < open.size(); at += size) {
+        const auto part = std::span{open}.subspan(at, std::min(size, open.size() - at));
+        if (read_attempted(db, of, part) != fault::none) return false;
+        for (const item_number i : part) {
+            const attempted_row& row = of.row(i);
+            if (row.token == 0 || (row.live && row.ours)) continue;
+            of.set_answer(i, {{acquire_status::busy, fencing_token{row.live ? row.token : 0}, row.live ? row.remaining : duration{}}, false});
+        }
+    }
+    return of.open().empty();
+}
+
+// Goes on where an earlier try ended. A row that somebody has locked doesn't keep the others waiting: they are asked for in
+// smaller parts, and that one by itself in the end.
+template <attempting_database Database, class Single>
+fault attempts_flow(Database& db, attempts& of, bool repeated, Single single)
+{
+    const std::vector<item_number> open = of.open();
+    std::deque<std::span<const item_number>> parts;
+    const auto split = [&parts](std::span<const item_number> part, std::size_t size) {
+        const std::size_t count = (part.size() + size - 1) / size;
+        for (std::size_t k = count; k-- > 0;) parts.push_front(part.subspan(k * size, std::min(size, part.size() - k * size)));
+    };
+    if (!open.empty()) split(open, std::max<std::size_t>(db.attempts_together(), 1));
+    while (!parts.empty() && of.left() > 0) {
+        const auto part = parts.front();
+        parts.pop_front();
+        const bool alone = part.size() < 2 || db.attempts_together() < 2;
+        fault failed = alone ? attempt_each(of, of.open(part), single) : attempt_part(db, of, part, repeated, single);
+        if (failed == fault::lock_timeout && !alone) {
+            split(part, (part.size() + parts_of_batch - 1) / parts_of_batch);
+            failed = fault::none;
+        } else if (failed == fault::failure && !alone) {  // perhaps of these statements only
+            failed = attempt_each(of, of.open(part), single);
+            if (failed == fault::none) db.give_up_batches();
+        }
+        if (failed != fault::none) return failed;
+    }
+    if (of.left() == 0)
+        for (const item_number i : of.open()) of.set_answer(i, {});
+    return fault::none;
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

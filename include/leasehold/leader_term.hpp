@@ -69,6 +69,12 @@ public:
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return guard_.renew(ttl, ec); }
 
+    /// Makes `data` visible to everybody who looks at the lease, like lease_guard::publish(): the leader's address, for example.
+    /// False means that the lease is lost. Does I/O.
+    bool publish(std::string_view data) { return guard_.publish(data); }
+    /// The same, reported in `ec`: does not throw.
+    bool publish(std::string_view data, std::error_code& ec) noexcept { return guard_.publish(data, ec); }
+
     /// Ends the leadership and releases the lease before the function that leads returns, so that the function can do the
     /// rest of its work without being the leader. Does I/O, and throws, like lease_guard::release().
     release_outcome release() { return end_here().release(); }

@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,9 @@ enum class operation : std::uint8_t {
     unlock,
     renew_many,  // what is in `many`
     release_many,
+    publish,
+    request_handover,
+    handover_requested,
     purge,     // one step, after `name`
     end_wait  // end the wait of the session `token` for a lock
 };
@@ -46,13 +50,15 @@ struct request {
     std::int64_t token = 0;  // acquire: a hint, or 0
     duration time{};         // ttl, min_hold_left, or for how long unused
     std::shared_ptr<batch> many{};
+    std::string_view data{};  // publish, request_handover
 };
 
 // What came out. Belongs to the session, so that it has somewhere to go when the caller has left.
 struct answer {
     fault failed = fault::none;
     grant_answer grant{};
-    bool yes = false;  // renewed, released; lock: has it
+    bool yes = false;  // renewed, released, published, asked; lock: has it
+    std::optional<std::string> reason{};
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
     purge_step purged{};

@@ -94,7 +94,8 @@ int run(const run_options& options, const asked_store& store)
             ", as " + printable(owner));
     const running_term term{
         guard.token(), guard.stop_token(), [&guard] { return guard.remaining(); },
-        [&guard, &options] { complain(describe_loss("'" + printable(options.name) + "'", guard.renewal_error())); }};
+        [&guard, &options] { complain(describe_loss("'" + printable(options.name) + "'", guard.renewal_error())); },
+        options.handover_signal != 0 ? guard.handover_token() : std::stop_token{}, options.handover_signal};
     const command_end end = supervise(command, signals, term);
     return finish(guard, end, options);
 }

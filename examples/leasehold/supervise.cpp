@@ -34,6 +34,7 @@ public:
         while (signals_.take()) {}  // of a time when there was no command
         signals_.passing_on(true);
         const std::stop_callback wake_when_lost{term_.lost, [this]() noexcept { signals_.wake(); }};
+        const std::stop_callback wake_when_asked{term_.asked, [this]() noexcept { signals_.wake(); }};
         tell_deadline();
         keeper_.tell({word::start, terminal_.give_at_start(), term_.token.value()});
         if (signals_.ended_by() != 0) keeper_.tell({word::signal, signals_.ended_by()});
@@ -41,6 +42,7 @@ public:
             wait();
             tell_deadline();
             take_signals();
+            pass_request_on();
         }
         terminal_.take_back(group_);
         signals_.passing_on(false);
@@ -82,6 +84,11 @@ private:
     {
         while (const auto signal = signals_.take())
             if (*signal != 0) keeper_.tell({word::signal, *signal});
+    }
+
+    void pass_request_on()
+    {
+        if (group_ > 0 && term_.asked.stop_requested() && !std::exchange(asked_, true)) keeper_.tell({word::signal, term_.signal_if_asked});
     }
 
     void hear(const std::optional<wire_message>& message)
@@ -141,6 +148,7 @@ private:
     leasehold::time_point told_{};
     duration again_after_{};
     bool lost_ = false;
+    bool asked_ = false;
     std::optional<command_end> end_;
 };
 

@@ -37,6 +37,8 @@ struct running_term {
     std::stop_token lost;
     std::function<leasehold::duration()> remaining;  ///< to the deadline
     std::function<void()> on_lost;                   ///< told once, before the command has ended
+    std::stop_token asked{};                         ///< to hand over
+    int signal_if_asked = 0;                         ///< what the command then gets, once
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

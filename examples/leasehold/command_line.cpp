@@ -14,7 +14,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -41,6 +43,7 @@ struct settings {
     std::optional<std::string> all;
     std::optional<std::string> permits;
     std::string name;
+    std::string reason;
     std::string restart{"always"};
     command_options command;
     run_options run;
@@ -93,6 +96,23 @@ CLI::App& add_subcommand(CLI::App& app, settings& into, const std::string& name,
     return made;
 }
 
+// By name, with or without SIG: their numbers differ between systems.
+int parse_signal(const std::string& text)
+{
+    constexpr std::array<std::pair<std::string_view, int>, 7> signals{{{"TERM", SIGTERM},
+                                                                        {"INT", SIGINT},
+                                                                        {"HUP", SIGHUP},
+                                                                        {"QUIT", SIGQUIT},
+                                                                        {"USR1", SIGUSR1},
+                                                                        {"USR2", SIGUSR2},
+                                                                        {"WINCH", SIGWINCH}}};
+    const std::string_view name = std::string_view{text}.substr(text.starts_with("SIG") ? 3 : 0);
+    const auto found = std::ranges::find(signals, name, &std::pair<std::string_view, int>::first);
+    if (found == signals.end())
+        throw failure{exit_code::usage, "--handover-signal: '" + text + "' is none of TERM, INT, HUP, QUIT, USR1, USR2 and WINCH"};
+    return found->second;
+}
+
 void add_command_options(CLI::App& to, settings& into)
 {
     command_options& options = into.command;
@@ -103,6 +123,11 @@ void add_command_options(CLI::App& to, settings& into)
                  "When the lease is lost, the time from SIGTERM to SIGKILL [5s, at most a sixth of the ttl]");
     add_duration(to, "--margin", options.terms.margin,
                  "How long before the end of the ttl the lease counts as lost [1.2 times --kill-after]");
+    const auto set_signal = [&options](const std::string& text) { options.handover_signal = parse_signal(text); };
+    to.add_option_function<std::string>("--handover-signal", set_signal,
+                                        "The signal that the command gets when somebody asks for the lease, as in TERM; see leasehold"
+                                        " ask [none]")
+        ->type_name("SIGNAL");
     to.add_option("--owner", options.owner, "The owner that others see, before a random part [the host's name]")
         ->type_name("TEXT");
 }
@@ -167,6 +192,10 @@ void add_repairs(CLI::App& app, settings& into)
     release.add_option("NAME", into.name, "The lease")->required()->type_name("");
     release.add_flag("--force", into.force, "Do it, even if the command of that host still runs");
 
+    CLI::App& ask = add_subcommand(app, into, "ask", "Ask the holder of a lease to hand it over", help::ask);
+    ask.add_option("NAME", into.name, "The lease")->required()->type_name("");
+    ask.add_option("--reason", into.reason, "What the holder is told, and show and list show")->type_name("TEXT");
+
     CLI::App& init = add_subcommand(app, into, "init", "Create the table if it doesn't exist", help::init);
     init.add_flag("--print", into.print, "Only print the statements that would create it");
 
@@ -230,6 +259,7 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "watch") return watch(s.watch, s.store);
     if (subcommand == "wait") return wait(s.wait, s.store);
     if (subcommand == "release") return release(s.name, s.force, s.store);
+    if (subcommand == "ask") return ask(s.name, s.reason, s.store);
     if (subcommand == "init") return init(s.print, s.store);
     if (subcommand == "purge") return purge(s.purge, s.store);
     return doctor(s.json, s.store);
@@ -395,6 +425,8 @@ void check_combination(const settings& into, const std::string& subcommand)
                                             " NAME -- COMMAND ARGUMENT..."};
     if ((into.shared || into.exclusive) && into.command.terms.min_hold > leasehold::duration::zero())
         refuse("--min-hold can't be used with --shared or --exclusive", subcommand);
+    if (into.command.handover_signal != 0 && (into.permits || into.shared || into.exclusive || into.all))
+        refuse("--handover-signal is for one lease: it can't be used with --permits, --shared, --exclusive or --all", subcommand);
     if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);
 }
 

@@ -23,6 +23,7 @@ struct command_options {
     std::string name;
     std::string owner;  ///< to be seen by people; see owner_text()
     asked_terms terms;
+    int handover_signal = 0;  ///< passes a request to hand over on to the command; 0: it is not passed on
     std::vector<std::string> command;
 };
 
@@ -76,6 +77,7 @@ int elect(const elect_options& options, const asked_store& store);
 int show(const std::string& name, bool json, const asked_store& store);
 int list(const list_options& options, const asked_store& store);
 int release(const std::string& name, bool force, const asked_store& store);
+int ask(const std::string& name, const std::string& reason, const asked_store& store);
 int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);

@@ -77,7 +77,8 @@ private:
         const command_end end =
             supervise(command_, signals_,
                       {term.token(), term.guard().stop_token(), [&term] { return term.remaining(); },
-                       [&term, this] { complain(describe_loss(name(), term.guard().renewal_error())); }});
+                       [&term, this] { complain(describe_loss(name(), term.guard().renewal_error())); }, {}, {},
+                       options_.handover_signal != 0 ? term.guard().handover_token() : std::stop_token{}, options_.handover_signal});
         switch (end.how) {
         case command_end::kind::not_started:
             complain(describe_not_started(options_.command.front(), end));

@@ -75,6 +75,13 @@ inline constexpr const char* release = "Examples:\n"
                                        "  leasehold release --force -- -odd      a name that begins with -\n"
                                        "Its token is not used again. Exit status: 0, or 1 if the lease was free.";
 
+inline constexpr const char* ask =
+    "Examples:\n"
+    "  leasehold ask scheduler --reason 'web-2 has the new version'\n"
+    "  leasehold ask scheduler && leasehold wait scheduler --free --timeout 1m\n"
+    "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run\n"
+    "or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
+
 inline constexpr const char* init = "Examples:\n"
                                     "  leasehold init\n"
                                     "  leasehold init --print | psql ops      if you may not create tables yourself";

@@ -77,6 +77,20 @@ int release(const std::string& name, bool force, const asked_store& asked)
     return ended ? exit_code::success : exit_code::no;
 }
 
+int ask(const std::string& name, const std::string& reason, const asked_store& asked)
+{
+    lh::validate_name(name);
+    lh::validate_reason(reason);
+    opened_store store{choose_store(asked)};
+    const auto record = inspect(store, name);
+    if (!lh::basic_lease{*store, name}.request_handover(reason)) {
+        std::cout << printable(name) << " is held by nobody who could be asked\n";
+        return exit_code::no;
+    }
+    std::cout << printable(name) << " is " << (record ? held_by(*record) : "held") << "; the holder was asked to hand it over\n";
+    return exit_code::success;
+}
+
 int init(bool print, const asked_store& asked)
 {
     const chosen_store chosen = choose_store(asked);

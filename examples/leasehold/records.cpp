@@ -6,7 +6,6 @@
 #include "message.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 namespace tool {
@@ -21,6 +20,12 @@ std::string_view first_columns(std::string_view text, std::size_t columns) noexc
     for (std::size_t column = 0; end < text.size(); ++end)
         if (!continues_character(text[end]) && column++ == columns) break;
     return text.substr(0, end);
+}
+
+std::string asked_text(const leasehold::lease_record& record)
+{
+    if (!record.handover_request) return {};
+    return record.handover_request->empty() ? "yes" : printable(*record.handover_request);
 }
 
 }  // namespace
@@ -60,11 +65,18 @@ std::string short_owner(std::string_view owner)
 std::string to_table(const std::vector<leasehold::lease_record>& records)
 {
     if (records.empty()) return {};
-    std::vector<std::array<std::string, 4>> rows{{"NAME", "OWNER", "TOKEN", "REMAINING"}};
-    for (const auto& each : records)
+    const bool data = std::ranges::any_of(records, [](const auto& each) { return !each.data.empty(); });
+    const bool asked = std::ranges::any_of(records, [](const auto& each) { return each.handover_request.has_value(); });
+    std::vector<std::vector<std::string>> rows{{"NAME", "OWNER", "TOKEN", "REMAINING"}};
+    if (data) rows.back().emplace_back("DATA");
+    if (asked) rows.back().emplace_back("ASKED TO HAND OVER");
+    for (const auto& each : records) {
         rows.push_back({printable(each.name), each.owner.empty() ? "(kept closed)" : printable(each.owner),
                         std::to_string(each.token.value()), to_short_text(each.remaining)});
-    std::array<std::size_t, 4> widths{};
+        if (data) rows.back().push_back(printable(each.data));
+        if (asked) rows.back().push_back(asked_text(each));
+    }
+    std::vector<std::size_t> widths(rows.front().size());
     for (const auto& row : rows)
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
     std::string text;
@@ -80,7 +92,9 @@ std::string to_json(const leasehold::lease_record& record)
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(record.remaining).count();
     return "{\"name\": " + json_string(record.name) +
            ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) +
-           ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) + "}";
+           ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) +
+           (record.data.empty() ? "" : ", \"data\": " + json_string(record.data)) +
+           (record.handover_request ? ", \"asked\": " + json_string(*record.handover_request) : "") + "}";
 }
 
 std::string to_json(const std::vector<leasehold::lease_record>& records, std::string_view between)

@@ -24,7 +24,8 @@ namespace tool {
 /// A table with a heading, its columns as wide as they need to be. Empty where there are no records.
 [[nodiscard]] std::string to_table(const std::vector<leasehold::lease_record>& records);
 
-/// {"name": ..., "owner": ..., "token": ..., "remaining_ms": ...}; the owner is null where the name is only kept closed.
+/// {"name": ..., "owner": ..., "token": ..., "remaining_ms": ...}; the owner is null where the name is only kept closed. What the
+/// holder has published follows as "data", and the reason of a request to hand over as "asked", where there is one.
 [[nodiscard]] std::string to_json(const leasehold::lease_record& record);
 /// An array of them; `between` two.
 [[nodiscard]] std::string to_json(const std::vector<leasehold::lease_record>& records, std::string_view between = ",\n ");

@@ -108,9 +108,13 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
     if (!guard.held()) return busy();
     explain(quoted(std::string{held_name}) + " is held by this host, with token " + std::to_string(token.value()) + ", as " +
             printable(at.owner));
+    std::stop_token asked;
+    if constexpr (requires { guard.handover_token(); })
+        if (at.options.handover_signal != 0) asked = guard.handover_token();
     const running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },
-        [&guard, &at] { complain(describe_loss(quoted(at.options.name), outage_of(guard))); }, std::move(tokens), number};
+        [&guard, &at] { complain(describe_loss(quoted(at.options.name), outage_of(guard))); }, std::move(tokens), number, std::move(asked),
+        at.options.handover_signal};
     const command_end end = supervise(at.command, at.signals, term);
     return finish(guard, end, at.options);
 }

@@ -34,6 +34,7 @@ public:
         while (signals_.take()) {}  // of a time when there was no command
         signals_.passing_on(true);
         const std::stop_callback wake_when_lost{term_.lost, [this]() noexcept { signals_.wake(); }};
+        const std::stop_callback wake_when_asked{term_.asked, [this]() noexcept { signals_.wake(); }};
         tell_deadline();
         for (const leasehold::fencing_token each : term_.tokens) keeper_.tell({word::token, 0, each.value()});
         if (term_.number) keeper_.tell({word::number, static_cast<std::int32_t>(*term_.number)});
@@ -43,6 +44,7 @@ public:
             wait();
             tell_deadline();
             take_signals();
+            pass_request_on();
         }
         terminal_.take_back(group_);
         signals_.passing_on(false);
@@ -84,6 +86,11 @@ private:
     {
         while (const auto signal = signals_.take())
             if (*signal != 0) keeper_.tell({word::signal, *signal});
+    }
+
+    void pass_request_on()
+    {
+        if (group_ > 0 && term_.asked.stop_requested() && !std::exchange(asked_, true)) keeper_.tell({word::signal, term_.signal_if_asked});
     }
 
     void hear(const std::optional<wire_message>& message)
@@ -143,6 +150,7 @@ private:
     leasehold::time_point told_{};
     duration again_after_{};
     bool lost_ = false;
+    bool asked_ = false;
     std::optional<command_end> end_;
 };
 

@@ -41,6 +41,8 @@ struct running_term {
     std::function<void()> on_lost;                   ///< told once, before the command has ended
     std::vector<leasehold::fencing_token> tokens{};  ///< of several leases, instead of the one
     std::optional<std::size_t> number{};             ///< which of several rights it is
+    std::stop_token asked{};                         ///< to hand over
+    int signal_if_asked = 0;                         ///< what the command then gets, once
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

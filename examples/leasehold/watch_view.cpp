@@ -42,7 +42,8 @@ struct widths {
 std::string owner_of(const watched_lease& row)
 {
     if (!row.held) return "free";
-    return row.record.owner.empty() ? "(kept closed)" : short_owner(row.record.owner);
+    if (row.record.owner.empty()) return "(kept closed)";
+    return short_owner(row.record.owner) + (row.record.data.empty() ? "" : " " + printable(row.record.data));
 }
 
 widths wanted(const watch_view& view)

@@ -246,6 +246,34 @@ public:
         return record;  // moved, since a copy would allocate memory
     }
 
+    /// Asks whoever holds the name to hand it over. True: somebody holds it, and that term has been asked; false: nobody does, also
+    /// if the name is only kept closed. The holder learns of it with its next renewal, and decides: a request takes nothing away,
+    /// and ends with the term. A later request takes the place of an earlier one. Does I/O.
+    ///
+    /// `reason`: at most max_data_bytes (1,024) bytes of UTF-8 without a NUL; may be empty. "priority 7" is for holders with a
+    /// priority; see leader_election_options::priority.
+    /// Throws std::system_error with errc::invalid_data, which says what is wrong, and store_error when the store fails. For
+    /// stores that are a handover_store.
+    bool request_handover(std::string_view reason = {}) const
+    {
+        validate_reason(reason);
+        std::error_code ec;
+        const bool asked = request_handover(reason, ec);
+        if (ec) raise_failure(ec, "request_handover");
+        return asked;
+    }
+
+    /// The same, reported in `ec`: does not throw.
+    bool request_handover(std::string_view reason, std::error_code& ec) const noexcept
+    {
+        static_assert(handover_store<Store>, "this store keeps neither data nor requests of a term: it has to be a handover_store");
+        bool asked = false;
+        ec = detail::refusal_of_data(reason);
+        if constexpr (handover_store<Store>)
+            if (!ec) detail::catch_into(ec, [&] { asked = store().request_handover(name(), reason, ec); });
+        return asked && !ec;
+    }
+
     /// Runs `work` under the lease: one attempt, then the call, then the release.
     ///
     /// `work` takes the guard by reference, or nothing. Returns its result in a std::optional, which is empty if the lease

@@ -27,7 +27,8 @@ enum class errc {
     store_timeout,      ///< the store did not answer in time; what it did is unknown
     store_conflict,     ///< the store refused the statement because of concurrent ones, and kept refusing it
     schema_missing,     ///< the table, or a column of it, does not exist
-    store_failure       ///< any other failure of the store
+    store_failure,      ///< any other failure of the store
+    invalid_data        ///< data or a reason that is longer than max_data_bytes, not UTF-8, or has a NUL
 };
 
 /// The enumerator's name, as in "store_timeout"; "invalid" for any other value. Its meaning in words is
@@ -45,6 +46,7 @@ enum class errc {
     case errc::store_conflict: return "store_conflict";
     case errc::schema_missing: return "schema_missing";
     case errc::store_failure: return "store_failure";
+    case errc::invalid_data: return "invalid_data";
     }
     return "invalid";
 }
@@ -152,6 +154,7 @@ public:
         case errc::store_conflict: return "the store kept refusing because of concurrent statements";
         case errc::schema_missing: return "the lease table, or a column of it, is missing";
         case errc::store_failure: return "the store failed";
+        case errc::invalid_data: return "invalid data or reason";
         }
         return "unknown leasehold error " + std::to_string(code);
     }
@@ -161,7 +164,8 @@ public:
         switch (static_cast<errc>(code)) {
         case errc::invalid_name:
         case errc::invalid_owner:
-        case errc::invalid_terms: return std::errc::invalid_argument;
+        case errc::invalid_terms:
+        case errc::invalid_data: return std::errc::invalid_argument;
         case errc::not_held: return std::errc::operation_not_permitted;
         case errc::store_timeout: return std::errc::timed_out;
         case errc::store_conflict: return std::errc::resource_unavailable_try_again;

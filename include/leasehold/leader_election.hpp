@@ -6,6 +6,8 @@
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/election_machine.hpp>
+#include <leasehold/detail/handover_priority.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -45,7 +47,14 @@ struct leader_election_options {
     duration retry_min = std::chrono::milliseconds{100};
     /// The longest pause; see retry_min.
     duration retry_max = std::chrono::seconds{5};
-    /// How long not to campaign after resigning or returning, so that somebody else gets the turn; counted from the release.
+    /// Whether the leader steps down when somebody has asked for the lease (basic_lease::request_handover(), `leasehold ask`). It
+    /// learns of that with its next renewal; then the term's held() turns false, as after resign(). It declines the request of a
+    /// candidate whose priority is not higher than its own. Without effect if the store is no handover_store.
+    bool step_down_if_asked = true;
+    /// A candidate with a priority above 0 asks a leader by itself, and does so again while the same one leads, every third of the
+    /// ttl. A leader of a lower priority steps down, if it may; all others lead on. Needs a handover_store.
+    int priority = 0;
+    /// How long not to campaign after resigning, returning or being asked, so that somebody else gets the turn; counted from the release.
     /// By default a little longer than the others sleep if the store can't wake them: its longest poll pause plus 100 ms.
     std::optional<duration> cooldown{};
 };
@@ -125,8 +134,12 @@ private:
         return {.retry_min = options.retry_min,
                 .retry_max = options.retry_max,
                 .cooldown = options.cooldown ? *options.cooldown : detail::cooldown_for(waiting::pauses_of(lease.store())),
-                .look_every = options.on_leader_observed ? look_every : duration::max()};
+                .look_every = options.on_leader_observed || asks(options) ? look_every : duration::max()};
     }
+
+    static constexpr bool hands_over = handover_store<typename Lease::store_type>;
+
+    static bool asks(const leader_election_options& options) noexcept { return hands_over && options.priority > 0; }
 
     static detail::election_pacing checked(const detail::election_pacing& pacing)
     {
@@ -178,7 +191,8 @@ private:
     template <class Lead>
     ended_term lead_term(typename Lease::guard_type guard, const std::stop_token& stop, Lead& lead)
     {
-        term_type term{lease_, std::move(guard), stop};
+        if constexpr (hands_over) detail::lease_access::decline_up_to(guard, options_.priority);
+        term_type term{lease_, std::move(guard), stop, hands_over && options_.step_down_if_asked};
         show(term);
         step_down_on_throw watched{*this, term, stop};
         notify(options_.on_elected, term.token());
@@ -194,6 +208,7 @@ private:
                                                         .lease_over = over,
                                                         .renewal_failed = over && term.guard().renewal_error(),
                                                         .resigned = hide(),
+                                                        .asked = term.asked(),
                                                         .stopping = stop.stop_requested()});
         std::error_code ignored;  // the store frees the lease at the latest when its time runs out
         term.release(ignored);
@@ -220,10 +235,24 @@ private:
 
     void look()
     {
-        if (!options_.on_leader_observed) return;
+        if (!options_.on_leader_observed && !asks(options_)) return;
         std::error_code unknown_for_now;
         const auto holder = lease_.inspect(unknown_for_now);
-        if (!unknown_for_now && holder && sightings_.is_news(*holder, lease_.owner())) options_.on_leader_observed(*holder);
+        if (unknown_for_now || !holder) return;
+        ask(*holder);
+        if (sightings_.is_news(*holder, lease_.owner())) notify(options_.on_leader_observed, *holder);
+    }
+
+    // There is room for one request: it is left to whoever has a priority as high, or asks without one.
+    void ask(const lease_record& holder)
+    {
+        if constexpr (hands_over) {
+            if (!asks(options_) || holder.owner == lease_.owner()) return;
+            const auto& request = holder.handover_request;
+            if (request && !detail::is_declined(*request, options_.priority - 1)) return;
+            std::error_code unknown_for_now;
+            lease_.request_handover(detail::reason_of_priority(options_.priority), unknown_for_now);
+        }
     }
 
     void pause(time_point until, const std::stop_token& stop)

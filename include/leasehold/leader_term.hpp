@@ -6,6 +6,7 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_guard.hpp>
 #include <leasehold/release_outcome.hpp>
+#include <leasehold/store/concept.hpp>
 
 #include <mutex>
 #include <stop_token>
@@ -26,8 +27,8 @@ public:
     leader_term(const leader_term&) = delete;
     leader_term& operator=(const leader_term&) = delete;
 
-    /// Whether to keep leading: false once the lease is lost or released, or once the leadership has to end (stop or
-    /// resign()). Reads the clock.
+    /// Whether to keep leading: false once the lease is lost or released, or once the leadership has to end (stop,
+    /// resign(), or a request to hand over). Reads the clock.
     [[nodiscard]] bool held() const noexcept
     {
         if (step_down_.stop_requested()) return false;
@@ -36,9 +37,10 @@ public:
     }
 
     /// A token that is asked to stop whenever the leadership ends: when the lease is lost, no later than its deadline; by a
-    /// stop, by resign() and by release(); and when the function that leads returns or throws, before the lease is released.
+    /// stop, by resign(), by a request to hand over and by release(); and when the function that leads returns or throws, before the lease is released.
     ///
     /// Its callbacks run on the thread that ends the leadership: the thread that watches the leases (a loss), the thread
+    /// that looks for requests, the thread
     /// that calls resign() or asks run()'s token to stop, or the thread of run(). Keep them short, and don't call resign()
     /// while you hold a lock that they take.
     [[nodiscard]] std::stop_token stop_token() const noexcept { return step_down_.get_token(); }
@@ -69,6 +71,12 @@ public:
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return guard_.renew(ttl, ec); }
 
+    /// Makes `data` visible to everybody who looks at the lease, like lease_guard::publish(): the leader's address, for example.
+    /// False means that the lease is lost. Does I/O.
+    bool publish(std::string_view data) { return guard_.publish(data); }
+    /// The same, reported in `ec`: does not throw.
+    bool publish(std::string_view data, std::error_code& ec) noexcept { return guard_.publish(data, ec); }
+
     /// Ends the leadership and releases the lease before the function that leads returns, so that the function can do the
     /// rest of its work without being the leader. Does I/O, and throws, like lease_guard::release().
     release_outcome release() { return end_here().release(); }
@@ -82,11 +90,23 @@ private:
     template <class L>
     friend class leader_election;
 
-    leader_term(const Lease& lease, lease_guard<Lease> guard, const std::stop_token& stop)
-        : lease_{lease}, guard_{std::move(guard)}, token_{guard_.token()},
-          on_loss_{guard_.stop_token(), request_stop{step_down_}}, on_stop_{stop, request_stop{step_down_}}
+    leader_term(const Lease& lease, lease_guard<Lease> guard, const std::stop_token& stop, bool polite)
+        : lease_{lease}, guard_{std::move(guard)}, token_{guard_.token()}, requests_{polite ? requests_to(guard_) : std::stop_token{}},
+          on_loss_{guard_.stop_token(), request_stop{step_down_}}, on_stop_{stop, request_stop{step_down_}},
+          on_request_{requests_, request_stop{step_down_}}
     {
     }
+
+    static std::stop_token requests_to(const lease_guard<Lease>& guard)
+    {
+        if constexpr (handover_store<typename Lease::store_type>)
+            return guard.handover_token();
+        else
+            return {};
+    }
+
+    // Whether the leader steps down because it was asked to.
+    [[nodiscard]] bool asked() const noexcept { return requests_.stop_requested(); }
 
     // Signals helpers before anybody else is let in, and without holding a mutex: they may call held().
     lease_guard<Lease> end_here() noexcept
@@ -113,10 +133,12 @@ private:
     mutable std::mutex mutex_;  // between end_here() and calls from other threads
     lease_guard<Lease> guard_;
     const fencing_token token_;
+    const std::stop_token requests_;
     bool released_ = false;
     std::stop_source step_down_;
     std::stop_callback<request_stop> on_loss_;
     std::stop_callback<request_stop> on_stop_;
+    std::stop_callback<request_stop> on_request_;
 };
 
 }  // namespace leasehold::inline v0

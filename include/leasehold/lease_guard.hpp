@@ -7,6 +7,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/fwd.hpp>
+#include <leasehold/limits.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/term_keeper.hpp>
@@ -53,7 +54,7 @@ struct lease_parts<basic_lease<Store, Clock, OwnerId, RenewPolicy>> {
 /// lives: call held(), which reads a clock and does no I/O, or watch stop_token(). A lost guard does not block the lease,
 /// which can then be acquired again, also through the same object.
 /// Thread safety: distinct guards are independent, also those of one lease object. Of one guard, several threads may call
-/// held(), remaining(), token() and stop_token() at once, but not while the guard is moved, released or destroyed. Only one
+/// held(), remaining(), token(), stop_token() and the functions about a hand-over at once, but not while the guard is moved, released or destroyed. Only one
 /// thread at a time may call the other functions.
 /// Lifetime: the store must outlive it; the lease need not.
 template <class Lease>
@@ -144,6 +145,67 @@ public:
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return renew_or_report(ttl, ec); }
 
+    /// Makes `data` visible to everybody who asks the store about the lease, in place of what this term had: an address, as in
+    /// "10.0.0.7:8443". At most max_data_bytes (1,024) bytes of UTF-8 without a NUL; empty: nothing. It is part of the term: the
+    /// next one begins without. False means that the term is lost. Does I/O.
+    ///
+    /// Throws std::system_error with errc::invalid_data, which says what is wrong, or errc::not_held when the guard is empty; and
+    /// store_error when the store fails: then it may be published or not. For stores that are a handover_store.
+    bool publish(std::string_view data)
+    {
+        require_term();
+        validate_data(data);
+        std::error_code ec;
+        const bool published = publish(data, ec);
+        if (ec) detail::raise_store_failure(keeper().store(), ec, "publish", name());
+        return published;
+    }
+
+    /// The same, reported in `ec`: does not throw.
+    bool publish(std::string_view data, std::error_code& ec) noexcept
+    {
+        require_handover_store();
+        ec = errc::not_held;
+        if constexpr (handover_store<store_type>)
+            return term_ && keeper().publish_data(term_, data, ec);
+        else
+            return false;
+    }
+
+    /// Whether somebody has asked for the lease (basic_lease::request_handover()); false when the guard is empty, and once the
+    /// term is over. A request takes nothing away: to follow it, end the work and release.
+    ///
+    /// The first call for a term asks the store, if that fails in vain; from then on each renewal is followed by a look, so that
+    /// a call does no I/O and tells the truth as of the last renewal. Does not throw. For stores that are a handover_store.
+    [[nodiscard]] bool handover_requested() const noexcept
+    {
+        require_handover_store();
+        if constexpr (handover_store<store_type>)
+            return term_ && keeper().handover_requested(term_);
+        else
+            return false;
+    }
+
+    /// The reason of the request that handover_requested() has told of, or that handover_token() was asked to stop for; may be
+    /// empty. May throw std::bad_alloc.
+    [[nodiscard]] std::string handover_reason() const { return term_ ? keeper().handover_reason(term_) : std::string{}; }
+
+    /// A token that is asked to stop when somebody has asked for the lease: soon after the renewal that follows the request. It
+    /// makes each renewal look, as handover_requested() does.
+    ///
+    /// Stop callbacks run one after another on a thread that does nothing else: a slow one delays neither renewals nor losses.
+    /// Otherwise they are like those of stop_token(). The token of an empty guard, and of one whose clock can't be waited on, is
+    /// never asked to stop. May throw std::bad_alloc, and std::system_error if there is no thread. For stores that are a
+    /// handover_store.
+    [[nodiscard]] std::stop_token handover_token() const
+    {
+        require_handover_store();
+        if constexpr (handover_store<store_type>)
+            return term_ ? keeper().handover_token(term_) : std::stop_token{};
+        else
+            return {};
+    }
+
     /// Ends the term, in this process in any case: the guard is empty afterwards. Does I/O.
     ///
     /// Throws store_error when the store fails; the store then frees the lease when its time runs out, at the latest. Throws
@@ -191,6 +253,11 @@ private:
     }
 
     [[nodiscard]] auto& keeper() const noexcept { return *handle_->keeper; }
+
+    static constexpr void require_handover_store() noexcept
+    {
+        static_assert(handover_store<store_type>, "this store keeps neither data nor requests of a term: it has to be a handover_store");
+    }
 
     void require_term() const
     {

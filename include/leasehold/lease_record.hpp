@@ -5,6 +5,7 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 
+#include <optional>
 #include <string>
 
 namespace leasehold::inline v0 {
@@ -17,6 +18,9 @@ struct lease_record {
     std::string owner;     ///< who holds it; may be empty, see above
     fencing_token token;   ///< the token of the term
     duration remaining{};  ///< time until the store lets somebody else in, by the store's clock; > 0
+    std::string data{};    ///< what the holder has published in this term; empty if it has published nothing
+    /// The reason of the request that the holder hand over, if there is one; it may be empty.
+    std::optional<std::string> handover_request{};
 
     friend bool operator==(const lease_record&, const lease_record&) = default;
 };

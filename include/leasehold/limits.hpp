@@ -18,14 +18,14 @@ inline constexpr std::size_t max_name_bytes = 190;
 inline constexpr std::size_t max_owner_bytes = 190;
 /// The largest number of permits of a lease_semaphore, and of readers of a shared_lease.
 inline constexpr std::size_t max_permits = 1024;
+/// The longest data that a holder publishes, and the longest reason of a request to hand over, in bytes of UTF-8.
+inline constexpr std::size_t max_data_bytes = 1024;
 
 namespace detail {
 
-// What is wrong with a name or an owner, or nullptr.
-constexpr const char* broken_text_rule(std::string_view text, std::size_t max_bytes) noexcept
+// What is wrong with the bytes of a text, or nullptr.
+constexpr const char* broken_encoding_rule(std::string_view text) noexcept
 {
-    if (text.empty()) return "must not be empty";
-    if (text.size() > max_bytes) return "is longer than the 190 bytes that are allowed";
     for (std::size_t i = 0; i < text.size();) {
         if (text[i] == '\0') return "must not contain a NUL";
         const std::size_t length = utf8_sequence_length(text.substr(i));
@@ -33,6 +33,20 @@ constexpr const char* broken_text_rule(std::string_view text, std::size_t max_by
         i += length;
     }
     return nullptr;
+}
+
+// What is wrong with a name or an owner, or nullptr.
+constexpr const char* broken_text_rule(std::string_view text, std::size_t max_bytes) noexcept
+{
+    if (text.empty()) return "must not be empty";
+    if (text.size() > max_bytes) return "is longer than the 190 bytes that are allowed";
+    return broken_encoding_rule(text);
+}
+
+// What is wrong with data, or with the reason of a request, or nullptr. Either may be empty.
+constexpr const char* broken_data_rule(std::string_view text) noexcept
+{
+    return text.size() > max_data_bytes ? "is longer than the 1024 bytes that are allowed" : broken_encoding_rule(text);
 }
 
 // The error of a store's call with texts that can't be a name or an owner; no error if they can.
@@ -46,7 +60,12 @@ inline std::error_code refusal_of(std::string_view name, std::string_view owner)
     return broken ? make_error_code(errc::invalid_owner) : refusal_of(name);
 }
 
-static_assert(max_name_bytes == 190 && max_owner_bytes == 190, "the message above names the limit");
+inline std::error_code refusal_of_data(std::string_view text) noexcept
+{
+    return broken_data_rule(text) ? make_error_code(errc::invalid_data) : std::error_code{};
+}
+
+static_assert(max_name_bytes == 190 && max_owner_bytes == 190 && max_data_bytes == 1024, "the messages above name the limits");
 
 }  // namespace detail
 
@@ -62,6 +81,18 @@ inline void validate_owner(std::string_view owner)
 {
     if (const char* rule = detail::broken_text_rule(owner, max_owner_bytes))
         detail::raise_invalid(errc::invalid_owner, std::string{"the owner "} + rule);
+}
+
+/// Throws std::system_error with errc::invalid_data, which says why, unless a holder can publish `data`.
+inline void validate_data(std::string_view data)
+{
+    if (const char* rule = detail::broken_data_rule(data)) detail::raise_invalid(errc::invalid_data, std::string{"the data "} + rule);
+}
+
+/// Throws std::system_error with errc::invalid_data, which says why, unless `reason` can be the reason of a request to hand over.
+inline void validate_reason(std::string_view reason)
+{
+    if (const char* rule = detail::broken_data_rule(reason)) detail::raise_invalid(errc::invalid_data, std::string{"the reason "} + rule);
 }
 
 /// Returns the same name. If it can't be the name of a lease, the program does not compile. `max_bytes` is for stores with

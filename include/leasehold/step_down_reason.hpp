@@ -15,7 +15,8 @@ enum class step_down_reason : std::uint8_t {
     store_error,  ///< the lease ran out because it could not be renewed: the store failed
     stopped,      ///< run()'s stop token was asked to stop
     resigned,     ///< resign() was called
-    threw         ///< the function that leads threw
+    threw,        ///< the function that leads threw
+    asked         ///< somebody asked for the lease: see leader_election_options::step_down_if_asked
 };
 
 /// The enumerator's name, as in "resigned"; "invalid" for any other value.
@@ -28,6 +29,7 @@ enum class step_down_reason : std::uint8_t {
     case step_down_reason::stopped: return "stopped";
     case step_down_reason::resigned: return "resigned";
     case step_down_reason::threw: return "threw";
+    case step_down_reason::asked: return "asked";
     }
     return "invalid";
 }

@@ -28,6 +28,7 @@
 #include <contract/batches.hpp>
 #include <contract/faults_underneath.hpp>
 #include <contract/grants.hpp>
+#include <contract/handover.hpp>
 #include <contract/leases.hpp>
 #include <contract/losses.hpp>
 #include <contract/names.hpp>
@@ -72,6 +73,7 @@ public:
         theme("several", &add_several<Fixture>);
         theme("several_rights", &add_several_rights<Fixture>);
         if constexpr (batch_acquiring_store<store_of<Fixture>>) theme("many_attempts", &add_many_attempts<Fixture>);
+        if constexpr (handover_store<store_of<Fixture>>) theme("handover", &add_handover<Fixture>);
         theme("races", &add_races<Fixture>);
         theme("races_at_expiry", &add_races_at_expiry<Fixture>);
         theme("contention", &add_contention<Fixture>);

@@ -2,6 +2,7 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_handover.hpp>
 #include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
@@ -73,6 +74,16 @@ const lh::contract::suite<serializable_fixture> contract_serializable{
 BOOST_AUTO_TEST_SUITE(mariadb_errors)
 
 leasehold_test::mariadb_server& server() { return mariadb_fixture::database().server; }
+
+BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
+{
+    leasehold_test::check_version_1(server().connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(table_of_version_1_is_upgraded_by_many_at_once)
+{
+    leasehold_test::check_version_1_upgraded_by_many(server().connection_string());
+}
 
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {

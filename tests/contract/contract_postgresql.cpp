@@ -2,6 +2,7 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_handover.hpp>
 #include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
@@ -64,6 +65,38 @@ const lh::contract::suite<serializable_fixture> contract_serializable{
 BOOST_AUTO_TEST_SUITE(postgresql_errors)
 
 leasehold_test::postgresql_server& server() { return postgresql_fixture::database().server; }
+
+BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
+{
+    leasehold_test::check_version_1(server().connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(table_of_version_1_is_upgraded_by_many_at_once)
+{
+    leasehold_test::check_version_1_upgraded_by_many(server().connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(user_who_may_not_alter_goes_on_with_version_1)
+{
+    leasehold_test::create_version_1(server().connection_string(), "not_mine");
+    server().execute_sql("create role guest login password 'not-the-owner'; grant select, insert, update on not_mine to guest");
+    lh::odbc_store store{server().connection_string("guest", "not-the-owner", server().database), leasehold_test::with_table("not_mine")};
+    store.create_schema();
+    leasehold_test::check_works_without_said(store, "job");
+    lh::basic_lease lease{store, "job"};
+    auto guard = lease.try_acquire();
+    std::error_code ec;
+    BOOST_TEST(!guard.publish("x", ec));
+    BOOST_TEST((ec == lh::errc::schema_missing));
+    BOOST_TEST(store.diagnostics().sqlstate == "42703");
+    BOOST_TEST(store.diagnostics().advice.find("version 1") != std::string::npos, store.diagnostics().advice);
+    BOOST_TEST(store.diagnostics().advice.find("create_schema()") != std::string::npos);
+    BOOST_TEST(!lease.request_handover("x", ec));
+    BOOST_TEST((ec == lh::errc::schema_missing));
+    BOOST_TEST(guard.renew());
+    lh::odbc_store{server().connection_string(), leasehold_test::with_table("not_mine")}.create_schema();
+    BOOST_TEST(guard.publish("x"));
+}
 
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {

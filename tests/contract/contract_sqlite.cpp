@@ -2,6 +2,7 @@
 #include <contract/contract.hpp>
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
+#include <contract/odbc_handover.hpp>
 #include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
@@ -85,6 +86,16 @@ struct file_fixture {
     leasehold_test::temporary_directory folder;
     std::string connection_string = leasehold_test::sqlite_connection_string(folder.path() / "own.db");
 };
+
+BOOST_FIXTURE_TEST_CASE(table_of_version_1_works_and_is_upgraded, file_fixture)
+{
+    leasehold_test::check_version_1(connection_string);
+}
+
+BOOST_FIXTURE_TEST_CASE(table_of_version_1_is_upgraded_by_many_at_once, file_fixture)
+{
+    leasehold_test::check_version_1_upgraded_by_many(connection_string);
+}
 
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {

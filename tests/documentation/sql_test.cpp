@@ -38,6 +38,9 @@ void check_schema()
     const std::string text = page("dialects.md");
     for (const std::string& statement : program.schema())
         BOOST_TEST(text.find("\n" + statement + ";\n") != std::string::npos, "docs/dialects.md lacks: " << statement);
+    BOOST_TEST_REQUIRE(!program.added_columns().empty());
+    for (const std::string& statement : program.added_columns())
+        BOOST_TEST(text.find("\n" + statement + ";\n") != std::string::npos, "docs/dialects.md lacks: " << statement);
 }
 
 // The statements of a page's blocks whose first line is a comment that names the database.

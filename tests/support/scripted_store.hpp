@@ -61,7 +61,18 @@ private:
     int waiting_ = 0;
 };
 
-enum class operation : std::size_t { try_acquire, renew, release, inspect, renew_many, release_many, acquire_many };
+enum class operation : std::size_t {
+    try_acquire,
+    renew,
+    release,
+    inspect,
+    renew_many,
+    release_many,
+    acquire_many,
+    publish,
+    request_handover,
+    handover_requested
+};
 
 /// What becomes of a statement.
 enum class fate {
@@ -161,6 +172,23 @@ public:
                     [&] { return leases.inspect(name, ec); });
     }
 
+    bool publish(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view data, std::error_code& ec)
+    {
+        return play(operation::publish, name, ec, false, [&] { return leases.publish(name, owner, token, data, ec); });
+    }
+
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+    {
+        return play(operation::request_handover, name, ec, false, [&] { return leases.request_handover(name, reason, ec); });
+    }
+
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, leasehold::fencing_token token,
+                                                  std::error_code& ec)
+    {
+        return play(operation::handover_requested, name, ec, std::optional<std::string>{},
+                    [&] { return leases.handover_requested(name, owner, token, ec); });
+    }
+
     /// What it is made of: for looking at, or changing, what is really held.
     leasehold::basic_memory_store<leasehold::manual_clock> leases;
 
@@ -212,7 +240,7 @@ private:
     [[nodiscard]] const script& of(operation op) const { return scripts_[static_cast<std::size_t>(op)]; }
 
     mutable std::mutex mutex_;
-    std::array<script, 7> scripts_;
+    std::array<script, 10> scripts_;
     leasehold::duration last_keep_closed_{};
 };
 

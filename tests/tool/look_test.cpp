@@ -3,6 +3,7 @@
 #include <contract/odbc_connection.hpp>
 #include <tool/tool_fixture.hpp>
 
+#include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -225,6 +226,36 @@ BOOST_FIXTURE_TEST_CASE(a_name_that_begins_with_a_dash_is_shown_and_released_aft
     BOOST_TEST(run_words("show -- -odd").out == "-odd is free\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(ask_asks_the_holder_and_show_tells, held_fixture)
+{
+    const auto asked = run({"ask", "job/1", "--reason", "a new version"});
+    BOOST_TEST(asked.status.success());
+    BOOST_TEST(asked.out.starts_with("job/1 is held by web-1/"), asked.out);
+    BOOST_TEST(asked.out.ends_with("the holder was asked to hand it over\n"), asked.out);
+    BOOST_TEST(run_words("show job/1").out.find("a new version") != std::string::npos);
+    BOOST_TEST(run_words("list --json").out.find("\"asked\": \"a new version\"}") != std::string::npos);
+    BOOST_TEST(held("job/1"));
+    const auto free = run_words("ask other");
+    BOOST_TEST(free.status.code == 1);
+    BOOST_TEST(free.out == "other is held by nobody who could be asked\n");
+    const auto too_long = run({"ask", "job/1", "--reason", std::string(1025, 'x')});
+    BOOST_TEST(too_long.status.code == 64);
+    BOOST_TEST(too_long.err.find("the reason is longer than the 1024 bytes") != std::string::npos, too_long.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(show_and_list_show_what_the_holder_has_published, tool_fixture)
+{
+    lh::odbc_store store{sqlite_connection_string(path("leases.db"))};
+    lh::basic_lease lease{store, "job"};
+    auto guard = lease.try_acquire();
+    BOOST_TEST(guard.publish("10.0.0.7:8443"));
+    BOOST_TEST(run_words("show job").out.find("DATA\n") != std::string::npos);
+    BOOST_TEST(run_words("list").out.find("10.0.0.7:8443\n") != std::string::npos);
+    BOOST_TEST(run_words("show job --json").out.find("\"data\": \"10.0.0.7:8443\"}") != std::string::npos);
+    guard.release();
+    BOOST_TEST(run_words("show job").out == "job is free\n");
+}
+
 BOOST_FIXTURE_TEST_CASE(purge_removes_names_that_nobody_uses, tool_fixture)
 {
     BOOST_TEST(run_words("run job -- true").status.success());
@@ -240,7 +271,7 @@ BOOST_FIXTURE_TEST_CASE(every_subcommand_has_help_and_examples, tool_fixture)
 {
     BOOST_TEST(run_words("--version").out.starts_with("leasehold "));
     BOOST_TEST(run_words("--help").out.find("crontab") != std::string::npos);
-    for (const char* each : {"run", "elect", "show", "list", "watch", "release", "init", "wait", "purge"}) {
+    for (const char* each : {"run", "elect", "show", "list", "watch", "release", "ask", "init", "wait", "purge"}) {
         const auto help = run({each, "--help"});
         BOOST_TEST(help.status.success());
         BOOST_TEST(help.out.find("\n  leasehold " + std::string{each}) != std::string::npos, each);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array all_codes{lh::errc::invalid_name,  lh::errc::invalid_owner,  lh::errc::invalid_terms,
                                lh::errc::not_held,      lh::errc::lost,           lh::errc::store_unavailable,
                                lh::errc::store_timeout, lh::errc::store_conflict, lh::errc::schema_missing,
-                               lh::errc::store_failure};
+                               lh::errc::store_failure, lh::errc::invalid_data};
 
 const lh::store_diagnostics missing_table{.sqlstate = "42P01",
                                           .native_error = 7,

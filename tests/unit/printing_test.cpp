@@ -33,6 +33,7 @@ BOOST_AUTO_TEST_CASE(reasons_of_stepping_down)
     prints(lh::step_down_reason::stopped, "stopped");
     prints(lh::step_down_reason::resigned, "resigned");
     prints(lh::step_down_reason::threw, "threw");
+    prints(lh::step_down_reason::asked, "asked");
     prints(static_cast<lh::step_down_reason>(99), "invalid");
 }
 

@@ -26,7 +26,7 @@ _leasehold()
             _command_offset $((i + 1))
             return
             ;;
-        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --wait | -w | --busy-status | -E | \
+        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --reason | --wait | -w | --busy-status | -E | \
             --restart | --pause | --interval | --timeout | --unused-for | --permits) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
@@ -61,11 +61,15 @@ _leasehold()
         COMPREPLY=($(compgen -P "$before" -W "$(_leasehold_names)" -- "${cur##*,}"))
         return
         ;;
-    --owner | --busy-status | -E | --table | --permits) return ;;
+    --handover-signal)
+        COMPREPLY=($(compgen -W "TERM INT HUP QUIT USR1 USR2 WINCH" -- "$cur"))
+        return
+        ;;
+    --owner | --reason | --busy-status | -E | --table | --permits) return ;;
     esac
 
     local common="--store --store-file --local --table --quiet --verbose --help"
-    local command="--ttl --margin --kill-after --owner"
+    local command="--ttl --margin --kill-after --handover-signal --owner"
     local options
     case $subcommand in
     "") options="--help --version" ;;
@@ -75,6 +79,7 @@ _leasehold()
     watch) options="--json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
+    ask) options="--reason $common" ;;
     init) options="--print $common" ;;
     purge) options="--unused-for --yes $common" ;;
     help | version) options="--help" ;;
@@ -84,8 +89,8 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run elect show list watch wait release init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|elect|show|list|watch|wait|release)$ ]]; then
+        COMPREPLY=($(compgen -W "run elect show list watch wait release ask init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|elect|show|list|watch|wait|release|ask)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
     elif [[ $subcommand =~ ^(run|elect)$ ]]; then

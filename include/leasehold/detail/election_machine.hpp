@@ -99,7 +99,7 @@ public:
         assert(leading_);
         leading_ = false;
         // A candidate that gave up the lease leaves it to others for a while; one that lost it campaigns at once.
-        const bool gave_up = why == step_down_reason::returned || why == step_down_reason::resigned;
+        const bool gave_up = why == step_down_reason::returned || why == step_down_reason::resigned || why == step_down_reason::asked;
         out_until_ = gave_up ? after(now, pacing_.cooldown) : now;
     }
 
@@ -121,6 +121,7 @@ struct end_of_leading {
     bool lease_over = false;      // without a release
     bool renewal_failed = false;  // the last renewal, with an error
     bool resigned = false;
+    bool asked = false;  // to hand over
     bool stopping = false;
 };
 
@@ -129,7 +130,8 @@ constexpr step_down_reason reason_of(const end_of_leading& end) noexcept
     if (end.threw) return step_down_reason::threw;
     if (end.lease_over) return end.renewal_failed ? step_down_reason::store_error : step_down_reason::lost;
     if (end.resigned) return step_down_reason::resigned;
-    return end.stopping ? step_down_reason::stopped : step_down_reason::returned;
+    if (end.stopping) return step_down_reason::stopped;
+    return end.asked ? step_down_reason::asked : step_down_reason::returned;
 }
 
 // The leaders that a candidate has reported, each only once.

@@ -92,6 +92,12 @@ struct lease_access {
         guard.keeper().share_stop(guard.term_, shared);
     }
 
+    template <class Guard>
+    static void decline_up_to(const Guard& guard, int priority) noexcept
+    {
+        guard.keeper().decline_up_to(guard.term_, priority);
+    }
+
     // Keeps what the guard refers to.
     template <class Guard>
     static auto keep_alive(const Guard& guard) noexcept

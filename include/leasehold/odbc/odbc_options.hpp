@@ -27,7 +27,8 @@ inline constexpr std::size_t max_session_locks_of_a_store = 256;
 inline constexpr duration max_call_timeout = std::chrono::hours{1};
 
 /// Names of the columns, for a table that is there already: the first three, and the expiry or, for stores that expire by
-/// observation, version and ttl.
+/// observation, version and ttl. Version 2 of the schema adds the last four, which may be NULL; a table without them works, but
+/// for what is published and requested.
 struct odbc_columns {
     std::string name = "name";              ///< of the lease; the primary key
     std::string owner = "owner";            ///< who holds
@@ -35,6 +36,10 @@ struct odbc_columns {
     std::string expires_at = "expires_at";  ///< when the term is over, by the database's clock
     std::string version = "version";        ///< counts the changes of the row
     std::string ttl = "ttl_us";             ///< the holder's ttl in microseconds; 0: free
+    std::string data = "holder_data";              ///< what the holder has published; this one and those below: version 2
+    std::string data_token = "holder_data_token";  ///< the token of the term that it was published in
+    std::string request = "handover_request";      ///< the reason of the last request to hand over
+    std::string request_token = "handover_token";  ///< the token of the term that was asked
 };
 
 /// How long a name must have been unused at least, for basic_odbc_store::purge().
@@ -78,7 +83,7 @@ struct odbc_options {
             return "table must be a name or schema.name, each part a letter or _, then letters, digits, _ or $, up to 63 "
                    "bytes";
         for (const std::string* column : {&columns.name, &columns.owner, &columns.token, &columns.expires_at, &columns.version,
-                                          &columns.ttl})
+                                          &columns.ttl, &columns.data, &columns.data_token, &columns.request, &columns.request_token})
             if (!odbc::detail::is_identifier(*column))
                 return "a column's name must be a letter or _, then letters, digits, _ or $, up to 63 bytes";
         return nullptr;

@@ -151,6 +151,32 @@ public:
         return impl_->inspect(name, on.failed);
     }
 
+    /// handover_store: what the holder says of itself. Adds the columns for it (version 2 of the schema) on the first use, if the
+    /// user may; errc::schema_missing, with words on what to do, if not.
+    bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
+    {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec) || refuses(leasehold::detail::refusal_of_data(data), ec)) return false;
+        calling on{*this, ec};
+        return impl_->publish(name, owner, token, data, on.failed);
+    }
+
+    /// handover_store: asks whoever holds. The columns: as for publish().
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+    {
+        if (refuses(leasehold::detail::refusal_of(name), ec) || refuses(leasehold::detail::refusal_of_data(reason), ec)) return false;
+        calling on{*this, ec};
+        return impl_->request_handover(name, reason, on.failed);
+    }
+
+    /// handover_store: the reason, if that very term was asked. Without the columns nobody can have asked.
+    [[nodiscard]] std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token,
+                                                                std::error_code& ec)
+    {
+        if (refuses(leasehold::detail::refusal_of(name, owner), ec)) return {};
+        calling on{*this, ec};
+        return impl_->handover_requested(name, owner, token, on.failed);
+    }
+
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).
     [[nodiscard]] odbc::queue_ticket enqueue(std::string_view name, waker& to_wake) { return impl_->enqueue(name, to_wake); }
     /// notifying_store: in the order of coming, across processes, where the database has session locks.
@@ -249,7 +275,8 @@ public:
     }
 
     /// Creates the table if it is not there; safe from many processes at once. Does nothing, and so needs no right to
-    /// create, where the table with its columns is there.
+    /// create, where the table with its columns is there. To a table of version 1 it adds the columns of version 2, which takes no
+    /// time; without the right to alter the table it stays as it is, and works, but for what is published and requested.
     void create_schema(std::error_code& ec)
     {
         calling on{*this, ec};
@@ -363,7 +390,7 @@ using odbc_store = basic_odbc_store<dialect::detected>;
 using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_observation>;
 
 static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store> &&
-              batch_acquiring_store<odbc_store>);
+              batch_acquiring_store<odbc_store> && handover_store<odbc_store>);
 
 }  // namespace leasehold::inline v0
 

@@ -89,6 +89,21 @@ LEASEHOLD_DECL void store_impl::release_many(std::span<const term_release> relea
     operations_->release_many(releases, answers, why);
 }
 
+LEASEHOLD_DECL bool store_impl::publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, failure& why)
+{
+    return operations_->call({.what = operation::publish, .name = name, .owner = owner, .token = token.value(), .data = data}, why).yes && !why;
+}
+
+LEASEHOLD_DECL bool store_impl::request_handover(std::string_view name, std::string_view reason, failure& why)
+{
+    return operations_->call({.what = operation::request_handover, .name = name, .data = reason}, why).yes && !why;
+}
+
+LEASEHOLD_DECL std::optional<std::string> store_impl::handover_requested(std::string_view name, std::string_view owner, fencing_token token, failure& why)
+{
+    return operations_->call({.what = operation::handover_requested, .name = name, .owner = owner, .token = token.value()}, why).reason;
+}
+
 LEASEHOLD_DECL std::vector<lease_record> store_impl::list(std::string_view prefix, failure& why)
 {
     return operations_->call({operation::list, prefix, {}, 0, {}}, why).records;
@@ -106,7 +121,11 @@ LEASEHOLD_DECL void store_impl::create_schema(failure& why) { operations_->call(
 LEASEHOLD_DECL std::vector<std::string> store_impl::schema_sql(failure& why)
 {
     operations_->call({operation::connect, {}, {}, 0, {}}, why);
-    return why ? std::vector<std::string>{} : config_->catalog_for({}, {})->schema();
+    if (why) return {};
+    const auto catalog = config_->catalog_for({}, {});
+    std::vector<std::string> all = catalog->schema();
+    all.insert(all.end(), catalog->added_columns().begin(), catalog->added_columns().end());
+    return all;
 }
 
 LEASEHOLD_DECL const configuration& store_impl::config() const noexcept { return *config_; }

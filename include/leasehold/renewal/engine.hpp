@@ -27,7 +27,8 @@ namespace leasehold::inline v0::renewal {
 
 /// The threads behind all guards of one store: a watchdog, which decides and never waits; a signaller, which runs stop
 /// callbacks; and workers, which send the renewals. For a batching_store they send renewals that are due at the same time,
-/// or soon, together (see gathering.hpp).
+/// or soon, together (see gathering.hpp). A listener asks the store who has been asked to hand over, once a guard wants to
+/// know: neither its calls nor the callbacks that it runs can delay a renewal or a loss.
 ///
 /// Only the watchdog detects losses, so they are known on time even while every worker hangs in a call. Stop callbacks
 /// run one after another on the signaller and nowhere else: a slow callback delays the callbacks after it, but no renewal.
@@ -84,6 +85,19 @@ public:
         if (first) shared_->watchdog.to_wake.wake();
     }
 
+    /// Starts the thread that calls look(), unless it runs. Throws std::system_error if there is none to be had.
+    void start_listener() { shared_->start_listener(); }
+
+    /// Makes the engine call term->look() soon. Nothing happens before start_listener().
+    void look(std::shared_ptr<watched_term> term) noexcept
+    {
+        {
+            const std::lock_guard lock{shared_->mutex};
+            shared_->looks.push(std::move(term));
+        }
+        shared_->listener.to_wake.wake();
+    }
+
     /// Makes the engine call term->signal() soon.
     void signal(std::shared_ptr<watched_term> term) noexcept
     {
@@ -118,6 +132,7 @@ private:
             finish(runs->watchdog.thread);
             for (sleeper& worker : runs->workers) finish(worker.thread);
             finish(runs->signaller.thread);
+            finish(runs->listener.thread);
         }
 
         static void finish(typename background::thread& ended) noexcept
@@ -140,7 +155,7 @@ private:
         {
             owned.runs = this->shared_from_this();
             run(watchdog, [](shared& s) { s.watch(); });
-            run(signaller, [](shared& s) { s.signal_losses(); });
+            run(signaller, [](shared& s) { s.see_to(s.signaller, s.signals, [](watched_term& term) { term.signal(); }); });
             const std::lock_guard lock{mutex};
             add_worker();
         }
@@ -152,6 +167,14 @@ private:
             on.thread = background::start([s = this->shared_from_this(), loop] { loop(*s); });
         }
 
+        void start_listener()
+        {
+            const std::lock_guard lock{mutex};
+            if (listens || stopping) return;
+            run(listener, [](shared& s) { s.see_to(s.listener, s.looks, [](watched_term& term) { term.look(); }); });
+            listens = true;
+        }
+
         void stop() noexcept
         {
             {
@@ -160,6 +183,7 @@ private:
             }
             watchdog.to_wake.wake();
             signaller.to_wake.wake();
+            listener.to_wake.wake();
             for (sleeper& worker : workers) worker.to_wake.wake();
         }
 
@@ -300,15 +324,16 @@ private:
             others.clear();
         }
 
-        void signal_losses()
+        template <class Act>
+        void see_to(sleeper& self, signal_queue& waiting, Act act)
         {
             std::unique_lock lock{mutex};
             for (;;) {
-                if (!signals.empty()) {
-                    std::shared_ptr<watched_term> lost = signals.pop();
+                if (!waiting.empty()) {
+                    std::shared_ptr<watched_term> term = waiting.pop();
                     lock.unlock();
-                    lost->signal();
-                    lost.reset();  // may destroy the lease's last shared state, so not under the lock
+                    act(*term);
+                    term.reset();  // may destroy the lease's last shared state, so not under the lock
                     lock.lock();
                 }
                 else if (stopping) {
@@ -316,7 +341,7 @@ private:
                 }
                 else {
                     lock.unlock();
-                    clock.wait_until(signaller.to_wake, time_point::max());
+                    clock.wait_until(self.to_wake, time_point::max());
                     lock.lock();
                 }
             }
@@ -348,16 +373,19 @@ private:
         const Clock clock;
         sleeper watchdog;
         sleeper signaller;
+        sleeper listener;
         std::mutex mutex;
         deadline_heap queue;
         job_queue jobs;
-        signal_queue signals;
+        signal_queue signals{watched_term::queue::losses};
+        signal_queue looks{watched_term::queue::requests};
         std::size_t published = 0;    // how many jobs the workers may take; the others are still being gathered
         std::size_t batch_limit = 1;  // the store's last batch_size()
         std::size_t enrolled = 0;
         std::size_t worker_count = 0;
         std::array<sleeper, workers_max> workers;
         bool stopping = false;
+        bool listens = false;  // the listener was started
     };
 
     std::shared_ptr<shared> shared_;

@@ -39,6 +39,17 @@ public:
         if (engine_) engine_->signal(std::move(term));
     }
 
+    /// To be called before look(); may throw std::system_error.
+    void start_listener() const
+    {
+        if (engine_) engine_->start_listener();
+    }
+
+    void look(std::shared_ptr<watched_term> term) const noexcept
+    {
+        if (engine_) engine_->look(std::move(term));
+    }
+
     /// May wait for the engine's threads, if this was the last link.
     void disconnect(const watched_term& term) noexcept
     {
@@ -63,6 +74,8 @@ public:
     void connect(const void*, const Clock&) noexcept {}
     void schedule(const std::shared_ptr<watched_term>&, time_point, time_point) const noexcept {}
     void signal(const std::shared_ptr<watched_term>&) const noexcept {}
+    void start_listener() const noexcept {}
+    void look(const std::shared_ptr<watched_term>&) const noexcept {}
     void disconnect(const watched_term&) noexcept {}
 };
 

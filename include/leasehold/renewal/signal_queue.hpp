@@ -4,30 +4,34 @@
 
 #include <leasehold/renewal/watched_term.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
 namespace leasehold::inline v0::renewal {
 
-/// Losses that have to be signalled: first in, first out, each at most once. It links the terms themselves, so it never
+/// Terms that a thread has to see to: first in, first out, each at most once. It links the terms themselves, so it never
 /// allocates. Not thread-safe.
 class signal_queue {
 public:
+    /// Which of its links the queue uses: a term can wait in one queue of each kind.
+    explicit signal_queue(watched_term::queue kind) noexcept : link_{static_cast<std::size_t>(kind)} {}
+
     [[nodiscard]] bool empty() const noexcept { return !first_; }
 
     void push(std::shared_ptr<watched_term> term) noexcept
     {
-        if (std::exchange(term->awaits_signal_, true)) return;
+        if (std::exchange(link_of(*term).waits, true)) return;
         watched_term* const pushed = term.get();
-        (first_ ? last_->next_to_signal_ : first_) = std::move(term);
+        (first_ ? link_of(*last_).next : first_) = std::move(term);
         last_ = pushed;
     }
 
     std::shared_ptr<watched_term> pop() noexcept
     {
         std::shared_ptr<watched_term> term = std::move(first_);
-        first_ = std::move(term->next_to_signal_);
-        term->awaits_signal_ = false;
+        first_ = std::move(link_of(*term).next);
+        link_of(*term).waits = false;
         return term;
     }
 
@@ -36,11 +40,13 @@ public:
     {
         while (!empty()) pop();
     }
-    signal_queue() = default;
     signal_queue(const signal_queue&) = delete;
     signal_queue& operator=(const signal_queue&) = delete;
 
 private:
+    [[nodiscard]] watched_term::queue_link& link_of(watched_term& term) const noexcept { return term.links_[link_]; }
+
+    std::size_t link_;
     std::shared_ptr<watched_term> first_;
     watched_term* last_ = nullptr;
 };

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <system_error>
 
 namespace leasehold::inline v0::renewal {
@@ -54,6 +55,10 @@ struct term {
         last_error.clear();
         keep_closed_until = time_point{};
         stop.reset();
+        listens = asked = false;
+        priority.reset();
+        reason.clear();
+        handover.reset();
     }
 
     std::atomic<time_point> deadline{over};
@@ -67,6 +72,11 @@ struct term {
     bool loss_told = false;                // or about to be signalled: the term is among its keeper's lost terms
     bool end_observed = false;             // an observed_store has been told
     std::shared_ptr<term> next_lost;       // links the keeper's lost terms
+    bool listens = false;  // after each renewal the store is asked whether the holder was asked to hand over
+    bool asked = false;    // it was, with this reason
+    std::string reason;
+    std::optional<int> priority;               // of the holder: it declines requests of no higher one
+    std::optional<std::stop_source> handover;  // made when somebody asks for its token
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -4,10 +4,12 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/handover_priority.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/concept.hpp>
 #include <leasehold/renewal/batch.hpp>
@@ -32,6 +34,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -160,7 +163,9 @@ public:
         }
         std::unique_lock lock{mutex_};
         while (extended->in_flight && extended->machine.phase() == term_phase::held) changed_.wait(lock);
-        return send_renewal(lock, extended, ttl, ec);
+        const bool done = send_renewal(lock, extended, ttl, ec);
+        if (done && extended->listens) ask_store(lock, extended);
+        return done;
     }
 
     /// The part of extend() before the call; end_renewal() must follow. Nothing: the term is over. The texts in the result live
@@ -201,6 +206,58 @@ public:
         }
         if (!of->stop) of->stop.emplace();
         return of->stop->get_token();
+    }
+
+    /// See lease_guard::publish(). False without an error: the term is over. Does I/O.
+    bool publish_data(const term_ptr& of, std::string_view data, std::error_code& ec) noexcept
+        requires handover_store<Store>
+    {
+        ec = detail::refusal_of_data(data);
+        bool published = false;
+        if (ec || of->remaining(clock_) == duration::zero()) return false;
+        detail::catch_into(ec, [&] { published = store_.publish(name_, owner_, of->token, data, ec); });
+        return published && !ec;
+    }
+
+    /// Whether the holder was asked to hand over. The first call for a term asks the store; after that each renewal does.
+    [[nodiscard]] bool handover_requested(const term_ptr& of) noexcept
+        requires handover_store<Store>
+    {
+        std::unique_lock lock{mutex_};
+        if (!of->listens) {
+            std::error_code without;  // without a thread, each call asks
+            listen(of, without);
+            ask_store(lock, of);
+        }
+        return of->asked && of->machine.phase() == term_phase::held && clock_.now() < of->machine.deadline();
+    }
+
+    /// The reason of the request that handover_requested() is about. May throw std::bad_alloc.
+    [[nodiscard]] std::string handover_reason(const term_ptr& of) const
+    {
+        const std::lock_guard lock{mutex_};
+        return of->reason;
+    }
+
+    /// A token that is asked to stop when the holder is asked to hand over. May throw std::bad_alloc or std::system_error.
+    [[nodiscard]] std::stop_token handover_token(const term_ptr& of)
+        requires handover_store<Store>
+    {
+        if (!engine_link<Clock>::watches) return {};
+        const std::lock_guard lock{mutex_};
+        if (!of->handover) of->handover.emplace();
+        std::error_code ec;
+        if (!of->listens) listen(of, ec);
+        if (ec) detail::throw_exception(std::system_error{ec});
+        engine_.look(this->shared_from_this());
+        return of->handover->get_token();
+    }
+
+    /// From now on the holder declines requests of candidates whose priority is not higher.
+    void decline_up_to(const term_ptr& of, int priority) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        of->priority = priority;
     }
 
     /// The error of the last renewal, or none.
@@ -276,7 +333,21 @@ public:
         std::unique_lock lock{mutex_};
         const term_ptr due = renewal_due();
         std::error_code ec;
-        if (due) send_renewal(lock, due, std::nullopt, ec);
+        if (due && send_renewal(lock, due, std::nullopt, ec)) look_soon(due);
+    }
+
+    void look() noexcept override
+    {
+        if constexpr (handover_store<Store>) {
+            std::unique_lock lock{mutex_};
+            const term_ptr of = newest_;
+            if (!of || !of->listens) return;
+            ask_store(lock, of);
+            if (!of->asked || !of->handover || of->machine.phase() != term_phase::held) return;
+            std::stop_source source = *of->handover;
+            lock.unlock();  // its callbacks may use the guard
+            source.request_stop();
+        }
     }
 
     void signal() noexcept override
@@ -342,7 +413,7 @@ public:
         else if (!ec)
             ec = errc::store_failure;
         const std::lock_guard lock{mutex_};
-        finish(out, said == batch_answer::yes, ec);
+        if (finish(out, said == batch_answer::yes, ec)) look_soon(out.of);
     }
 
 private:
@@ -445,6 +516,35 @@ private:
         if (extended.deadline.compare_exchange_strong(published, extended.machine.deadline())) return true;
         if (extended.machine.refused()) lose(out.of);
         return false;
+    }
+
+    // From now on each renewal of the term is followed by a look.
+    void listen(const term_ptr& of, std::error_code& ec) noexcept
+    {
+        detail::catch_into(ec, [this] { engine_.start_listener(); });
+        if (!ec) of->listens = true;
+    }
+
+    void look_soon(const term_ptr& of) noexcept
+    {
+        if (of->listens && newest_ == of && (!of->asked || of->handover)) engine_.look(this->shared_from_this());
+    }
+
+    // A request is a hint: where the store fails, the next renewal is early enough to ask again.
+    void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    {
+        if constexpr (handover_store<Store>) {
+            if (of->asked || of->machine.phase() != term_phase::held) return;
+            lock.unlock();
+            std::error_code ec;
+            std::optional<std::string> reason;
+            detail::catch_into(ec, [&] { reason = store_.handover_requested(name_, owner_, of->token, ec); });
+            lock.lock();
+            if (ec || !reason || of->asked || detail::is_declined(*reason, of->priority)) return;
+            of->reason = std::move(*reason);
+            of->asked = true;
+            look_soon(of);  // which tells those with the token
+        }
     }
 
     [[nodiscard]] time_point early_from() const noexcept

@@ -7,8 +7,10 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +30,9 @@ struct sent_renewal {
 /// The engine's interface to a lease's terms, which hides their store, clock and policy.
 class watched_term {
 public:
+    /// What a term can wait for in a signal_queue.
+    enum class queue : std::uint8_t { losses, requests };
+
     watched_term() = default;
     watched_term(const watched_term&) = delete;
     watched_term& operator=(const watched_term&) = delete;
@@ -38,6 +43,10 @@ public:
 
     /// Runs the stop callbacks of losses that engine::signal() was called for.
     virtual void signal() noexcept {}
+
+    /// Asks the store whether the holder was asked to hand over, and tells the holder, after engine::look() was called. Does I/O,
+    /// and runs stop callbacks.
+    virtual void look() noexcept {}
 
     /// Sends the renewal that step() asked for. Does I/O.
     virtual void renew() = 0;
@@ -82,6 +91,11 @@ private:
     friend class job_queue;
     friend class signal_queue;
 
+    struct queue_link {
+        bool waits = false;
+        std::shared_ptr<watched_term> next;
+    };
+
     static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
 
     // The engine's mutex guards all of these; only the atomics are read without it.
@@ -89,8 +103,7 @@ private:
     std::atomic<time_point> wakes_at_{time_point::max()};
     time_point early_from_ = time_point::max();
     bool awaits_worker_ = false;
-    bool awaits_signal_ = false;
-    std::shared_ptr<watched_term> next_to_signal_;
+    std::array<queue_link, 2> links_;
     std::atomic<batch_tier> tier_{batch_tier::none};
     std::atomic<time_point> renew_before_{time_point::max()};
 };

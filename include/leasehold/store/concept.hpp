@@ -14,6 +14,7 @@
 #include <iosfwd>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
@@ -131,6 +132,22 @@ template <class S>
 concept store_can_release_many =
     requires(S& s, std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec) {
         { s.release_many(releases, answers, ec) } -> std::same_as<void>;
+    };
+
+template <class S>
+concept store_can_publish = requires(S& s, std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec) {
+    { s.publish(name, owner, token, data, ec) } -> std::same_as<bool>;
+};
+
+template <class S>
+concept store_can_request_handover = requires(S& s, std::string_view name, std::string_view reason, std::error_code& ec) {
+    { s.request_handover(name, reason, ec) } -> std::same_as<bool>;
+};
+
+template <class S>
+concept store_can_tell_requested_handover =
+    requires(S& s, std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec) {
+        { s.handover_requested(name, owner, token, ec) } -> std::same_as<std::optional<std::string>>;
     };
 
 template <class S>
@@ -255,6 +272,22 @@ concept batching_store = lease_store<S> && detail::store_can_tell_batch_size<S> 
 /// lease_store.
 template <class S>
 concept batch_acquiring_store = lease_store<S> && detail::store_can_acquire_many<S>;
+
+/// A store in which a holder publishes data, and others ask it to hand the lease over.
+///
+/// `data` and `reason` are std::string_views, already validated (UTF-8 up to max_data_bytes (1,024) bytes, no NUL, may be empty).
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.publish(name, owner, token, data, ec) | bool | true: that very term was unexpired and has `data` from now on, in place of what it had; false: it is over, and nothing is written |
+/// | s.request_handover(name, reason, ec) | bool | true: somebody holds `name`, and that term has been asked, with this reason in place of an earlier one; false: nobody holds it, also if it is only kept closed, and nothing is written |
+/// | s.handover_requested(name, owner, token, ec) | std::optional<std::string> | the reason, if that very term is unexpired and has been asked |
+///
+/// Data and request are part of the term: inspect() shows them while it is unexpired and not released, and the next term has
+/// neither. None of the three operations grants, extends or ends a term. Everything else is as for lease_store.
+template <class S>
+concept handover_store = lease_store<S> && detail::store_can_publish<S> && detail::store_can_request_handover<S> &&
+                         detail::store_can_tell_requested_handover<S>;
 
 /// A store that has details about its last failure.
 ///

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
@@ -64,6 +65,28 @@ public:
     {
         return planned({store_operation::release, name, owner, token, min_hold_left}, ec,
                        [&] { return store_.release(name, owner, token, min_hold_left, ec); });
+    }
+
+    /// See handover_store.
+    bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return planned({store_operation::publish, name, owner, token}, ec, [&] { return store_.publish(name, owner, token, data, ec); });
+    }
+
+    /// See handover_store.
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return planned({store_operation::request_handover, name}, ec, [&] { return store_.request_handover(name, reason, ec); });
+    }
+
+    /// See handover_store.
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return planned({store_operation::handover_requested, name, owner, token}, ec,
+                        [&] { return store_.handover_requested(name, owner, token, ec); });
     }
 
     /// See lease_store.

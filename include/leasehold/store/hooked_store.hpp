@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -22,7 +23,7 @@ namespace leasehold::inline v0 {
 /// A finished call: how it went and how long it took, on std::chrono::steady_clock.
 struct store_call_report {
     std::error_code error;  ///< the error, if it failed
-    bool succeeded = false;  ///< granted, renewed, released, or held (inspect); meaningless if error is set
+    bool succeeded = false;  ///< granted, renewed, released, held (inspect), published, or asked (both operations about a hand-over); meaningless if error is set
     duration elapsed{};        ///< from call to return
     std::size_t batch_size = 1;  ///< how many operations shared one call; `elapsed` is the time of all of them
 };
@@ -67,6 +68,28 @@ public:
     {
         return reported({store_operation::release, name, owner, token, min_hold_left}, ec,
                         [&] { return store_.release(name, owner, token, min_hold_left, ec); }, std::identity{});
+    }
+
+    /// See handover_store.
+    bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return reported({store_operation::publish, name, owner, token}, ec, [&] { return store_.publish(name, owner, token, data, ec); }, std::identity{});
+    }
+
+    /// See handover_store.
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return reported({store_operation::request_handover, name}, ec, [&] { return store_.request_handover(name, reason, ec); }, std::identity{});
+    }
+
+    /// See handover_store.
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return reported({store_operation::handover_requested, name, owner, token}, ec,
+                        [&] { return store_.handover_requested(name, owner, token, ec); }, &std::optional<std::string>::has_value);
     }
 
     /// See lease_store.

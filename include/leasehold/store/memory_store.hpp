@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -62,6 +63,7 @@ public:
         if (e.ends > now && e.owner != owner) return {acquire_status::busy, fencing_token{e.token}, e.ends - now};
         e.owner.assign(owner);
         e.ends = std::max(e.ends, now + ttl);
+        e.of_term.reset();
         ++e.token;
         return {acquire_status::granted, fencing_token{e.token}, duration::zero()};
     }
@@ -92,11 +94,44 @@ public:
         const bool ended = change_term(name, owner, token, ec, [&](shard& s, entry& e, time_point now) {
             e.owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of min_hold_left
             e.ends = now + min_hold_left;
+            e.of_term.reset();
             woken = s.released(name);
         });
         // The woken thread often waits for this very processor: let it run first.
         if (woken) std::this_thread::yield();
         return ended;
+    }
+
+    /// See handover_store. May throw std::bad_alloc.
+    bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
+    {
+        if (ec = detail::refusal_of_data(data); ec) return false;
+        return change_term(name, owner, token, ec, [data](shard&, entry& e, time_point) { e.said().data.assign(data); });
+    }
+
+    /// See handover_store. May throw std::bad_alloc.
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+    {
+        ec = detail::refusal_of(name);
+        if (!ec) ec = detail::refusal_of_data(reason);
+        if (ec) return false;
+        const key wanted{name};
+        shard& s = shard_of(wanted);
+        const std::lock_guard lock{s.mutex};
+        const auto found = s.entries.find(wanted);
+        if (found == s.entries.end() || found->second.ends <= clock_.now() || found->second.owner.empty()) return false;
+        found->second.said().request.emplace(reason);
+        return true;
+    }
+
+    /// See handover_store. May throw std::bad_alloc.
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec)
+    {
+        std::optional<std::string> reason;
+        change_term(name, owner, token, ec, [&reason](shard&, const entry& e, time_point) {
+            if (e.of_term) reason = e.of_term->request;
+        });
+        return reason;
     }
 
     /// See lease_store.
@@ -214,10 +249,23 @@ public:
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return waiters_; }
 
 private:
+    // What the holder and others have said during a term. Few terms have any, and then it is separate.
+    struct said_in_term {
+        std::string data;
+        std::optional<std::string> request;
+    };
+
     struct entry {
         std::string owner;
         std::int64_t token = 0;
         time_point ends = time_point::min();
+        std::unique_ptr<said_in_term> of_term;
+
+        said_in_term& said()
+        {
+            if (!of_term) of_term = std::make_unique<said_in_term>();
+            return *of_term;
+        }
     };
 
     // A name and its hash, which selects the shard and then finds the entry.
@@ -287,7 +335,12 @@ private:
     static lease_record record_of(const typename entry_map::value_type& named, time_point now)
     {
         const auto& [name, e] = named;
-        return {.name = name.text, .owner = e.owner, .token = fencing_token{e.token}, .remaining = e.ends - now};
+        lease_record record{.name = name.text, .owner = e.owner, .token = fencing_token{e.token}, .remaining = e.ends - now};
+        if (e.of_term) {
+            record.data = e.of_term->data;
+            record.handover_request = e.of_term->request;
+        }
+        return record;
     }
 
     shard& shard_of(const key& name) const noexcept { return shards_[name.hash % shards]; }

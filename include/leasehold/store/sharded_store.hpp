@@ -102,6 +102,27 @@ public:
         return shard_of(name).release(name, owner, token, min_hold_left, ec);
     }
 
+    /// See handover_store.
+    bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return shard_of(name).publish(name, owner, token, data, ec);
+    }
+
+    /// See handover_store.
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return shard_of(name).request_handover(name, reason, ec);
+    }
+
+    /// See handover_store.
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec)
+        requires handover_store<Store>
+    {
+        return shard_of(name).handover_requested(name, owner, token, ec);
+    }
+
     /// See lease_store.
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const { return shard_of(name).inspect(name, ec); }
 

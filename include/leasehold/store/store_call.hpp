@@ -10,16 +10,16 @@
 
 namespace leasehold::inline v0 {
 
-/// The four operations of a store.
-enum class store_operation : std::uint8_t { try_acquire, renew, release, inspect };
+/// The operations of a store: the four that each store has, and the three of handover_store.
+enum class store_operation : std::uint8_t { try_acquire, renew, release, inspect, publish, request_handover, handover_requested };
 
 /// One call of a store's operation, as the decorators report it. The texts live as long as the call.
 struct store_call {
     store_operation operation{};  ///< which operation
     std::string_view name;        ///< the name of the lease
-    std::string_view owner{};     ///< empty for inspect
-    fencing_token token{};        ///< 0 for try_acquire and inspect
-    duration time{};              ///< ttl, or how long release keeps the name closed; 0 for inspect
+    std::string_view owner{};     ///< empty for inspect and request_handover
+    fencing_token token{};        ///< 0 for try_acquire, inspect and request_handover
+    duration time{};              ///< ttl, or how long release keeps the name closed; 0 for the others
 };
 
 }  // namespace leasehold::inline v0

@@ -7,6 +7,7 @@
 #include "hand_over.hpp"
 #include "one_term.hpp"
 #include "permits.hpp"
+#include "request.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +26,7 @@ int main(int argc, char** argv)
     const std::filesystem::path folder = argv[argc - 1];
     const std::pair<const char*, std::string (*)()> pictures[] = {
         {"one_term.svg", &pictures::one_term}, {"hand_over.svg", &pictures::hand_over}, {"fencing.svg", &pictures::fencing},
-        {"permits.svg", &pictures::permits}};
+        {"permits.svg", &pictures::permits}, {"request.svg", &pictures::request}};
     bool agree = true;
     for (const auto& [name, draw] : pictures) {
         const std::string drawn = draw();

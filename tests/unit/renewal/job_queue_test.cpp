@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(term_that_is_erased_leaves_the_order_of_the_others)
 BOOST_AUTO_TEST_CASE(losses_are_signalled_in_their_order_and_each_once)
 {
     const auto a = std::make_shared<idle_term>(), b = std::make_shared<idle_term>();
-    lh::renewal::signal_queue signals;
+    lh::renewal::signal_queue signals{lh::renewal::watched_term::queue::losses};
     signals.push(b);
     signals.push(a);
     signals.push(b);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(long_queue_of_losses_is_dropped_without_recursion)
 {
     std::weak_ptr<idle_term> last;
     {
-        lh::renewal::signal_queue signals;
+        lh::renewal::signal_queue signals{lh::renewal::watched_term::queue::losses};
         for (int i = 0; i < 1'000'000; ++i) {
             auto term = std::make_shared<idle_term>();
             last = term;

@@ -51,6 +51,10 @@ public:
                                      std::span<std::optional<acquire_result>> answers, failure& why);
     LEASEHOLD_DECL void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, failure& why);
 
+    LEASEHOLD_DECL bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, failure& why);
+    LEASEHOLD_DECL bool request_handover(std::string_view name, std::string_view reason, failure& why);
+    LEASEHOLD_DECL std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token, failure& why);
+
     LEASEHOLD_DECL std::vector<lease_record> list(std::string_view prefix, failure& why);
     LEASEHOLD_DECL bool force_release(std::string_view name, failure& why);
     LEASEHOLD_DECL std::size_t purge(duration unused_for, failure& why);

@@ -34,6 +34,7 @@ struct generic {
                     " {token} bigint not null, {expiry columns})",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
+        d.handover = handover_with(columns_one_by_one("varchar(1024)", "bigint"), {}, {});
         // Locks the whole row, as every database does; also against renewals.
         d.fence.lock = "update {table} set {version} = :version where {this live term}";
         d.fence.written = "select {token}, {version} from {table} where {name} = :name and {version} = :version";

@@ -75,6 +75,10 @@ struct mariadb {
         d.many_attempts = many_attempts();
         d.locks = locks();
         d.fence = fence();
+        // Instant: no row is written. MySQL has no `if not exists` here.
+        d.handover = handover_with({"alter table {table} add {data} varbinary(1024), add {data_token} bigint,"
+                                    " add {request} varbinary(1024), add {request_token} bigint"},
+                                   d.inspect, d.list);
         d.purge = purge_with(d.schema.back());
         return d;
     }

@@ -66,6 +66,11 @@ struct postgresql {
         d.many_attempts = many_attempts();
         d.locks = locks(at);
         d.fence = fence();
+        // Who waits for the table's lock has everybody else wait behind it.
+        d.handover = handover_with({"do $$ begin set local lock_timeout = '100ms'; alter table {table}"
+                                    " add column if not exists {data} text, add column if not exists {data_token} bigint,"
+                                    " add column if not exists {request} text, add column if not exists {request_token} bigint; end $$"},
+                                   d.inspect, d.list);
         d.purge = purge_with(d.schema.back());
         return d;
     }

@@ -122,6 +122,56 @@ inline purge_sql purge_with(std::string add_floor)
     return p;
 }
 
+/// The statements of handover_store, and how a table of version 1 comes by the columns that they need.
+///
+/// Data and request are valid only where their token is the row's token. So nothing else that is done to the row needs to know of
+/// them, a new term has neither, and a process of an older version can go on beside.
+struct handover_sql {
+    /// Add the columns, which may be NULL, without a rewrite of the table. Each is run, whatever becomes of the others, and may fail
+    /// where its column is there.
+    std::vector<std::string> add_columns{};
+    std::string probe{};      ///< no rows; fails unless the columns are there
+    std::string publish{};    ///< :data is the data of the row, if it has :owner, :token and is live
+    std::string published{};  ///< the data of that row, if it was published in that term
+    std::string request{};    ///< :data is the reason of a request, if :name is live and has an owner
+    std::string requested{};  ///< the reason of the request to the row that has :owner, :token and is live, if there is one
+    std::string said{};       ///< token, data, reason of the live row of :name that has an owner; NULL: none
+    std::string inspect{};    ///< as spec::inspect, then data and reason
+    std::string list{};       ///< as spec::list, then data and reason
+
+    /// Whether the dialect has them.
+    [[nodiscard]] bool available() const noexcept { return !publish.empty(); }
+};
+
+/// With plain statements, for a dialect that has the fragments {this live term} and {live}.
+inline handover_sql handover_with(std::vector<std::string> add_columns, const std::string& inspect, const std::string& list)
+{
+    const std::string columns = ", case when {data_token} = {token} and {owner} <> '' then {data} end,"
+                                " case when {request_token} = {token} and {owner} <> '' then {request} end";
+    const auto with_columns = [&columns](std::string text) {
+        return text.empty() ? text : text.insert(text.find(" from {table}"), columns);
+    };
+    handover_sql h;
+    h.add_columns = std::move(add_columns);
+    h.probe = "select {data}, {data_token}, {request}, {request_token} from {table} where 1 = 0";
+    h.publish = "update {table} set {data} = :data, {data_token} = {token} where {this live term}";
+    h.published = "select {data} from {table} where {this live term} and {data_token} = {token}";
+    h.request = "update {table} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
+    h.requested = "select {request} from {table} where {this live term} and {request_token} = {token}";
+    h.said = with_columns("select {token} from {table} where {name} = :name and {live}");
+    h.inspect = with_columns(inspect);
+    h.list = with_columns(list);
+    return h;
+}
+
+/// The four columns, of these types, in a statement each.
+inline std::vector<std::string> columns_one_by_one(const std::string& text_type, const std::string& integer_type)
+{
+    const std::string add = "alter table {table} add ";
+    return {add + "{data} " + text_type, add + "{data_token} " + integer_type, add + "{request} " + text_type,
+            add + "{request_token} " + integer_type};
+}
+
 /// The statements of a lock that belongs to a session, not to a transaction, and for which other sessions queue: it wakes waiters.
 ///
 /// A session has the lock while its store has the term, and gives it back after the release. Only a hint: the row decides, and a
@@ -197,6 +247,7 @@ struct spec {
     many_attempts_sql many_attempts;  ///< likewise
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
     fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
+    handover_sql handover;   ///< for data and requests of a term; empty: there are none
     purge_sql purge;         ///< for removing names nobody uses; without it there is no such thing
 };
 

@@ -52,6 +52,7 @@ namespace leasehold::inline v0::dialect {
                 " where {this live term}";
     d.force_release = "update {table} set {version} = :version, {ttl} = 0 where {name} = :name and {live}";
     d.list = "select {token}, {ttl}, {owner}, {name} from {table} where {name} <> '' and {live}";
+    if (d.handover.available()) d.handover = handover_with(std::move(d.handover.add_columns), {}, d.list);
     return d;
 }
 

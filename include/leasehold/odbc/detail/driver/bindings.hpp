@@ -66,6 +66,7 @@ struct parameter_block {
     text_buffer<max_name_bytes + 1> name;
     text_buffer<max_owner_bytes + 1> owner;
     text_buffer<max_name_bytes + 8> upper;
+    text_buffer<max_data_bytes + 1> data;
     SQLBIGINT token = 0;
     SQLBIGINT version = 0;
     SQLBIGINT seen = 0;
@@ -98,10 +99,10 @@ struct parameter_block {
 
 // What statements write, column by column.
 struct result_block {
-    static constexpr std::size_t max_text = 1024;  // a taken-over table may have longer owners than ours
+    static constexpr std::size_t max_text = max_data_bytes + 1;  // a taken-over table may have longer owners than ours, too
 
     std::array<SQLBIGINT, 10> numbers{};  // count to version
-    std::array<text_buffer<max_text>, 2> texts{};
+    std::array<text_buffer<max_text>, 4> texts{};  // owner to request
     std::array<SQLLEN, 10> lengths{};
     std::array<integer_text, 10> digits{};
 
@@ -112,8 +113,17 @@ struct result_block {
     {
         numbers.fill(untouched);
         lengths.fill(0);
-        for (auto& each : texts) each.length = 0;
+        for (auto& each : texts) each.length = SQL_NULL_DATA;
         for (auto& each : digits) each.length = 0;
+    }
+
+    [[nodiscard]] text_buffer<max_text>& text_of(column which) noexcept
+    {
+        return texts[static_cast<std::size_t>(which) - static_cast<std::size_t>(column::owner)];
+    }
+    [[nodiscard]] const text_buffer<max_text>& text_of(column which) const noexcept
+    {
+        return texts[static_cast<std::size_t>(which) - static_cast<std::size_t>(column::owner)];
     }
 
     // What came in digits.
@@ -130,8 +140,8 @@ struct result_block {
 // `in_digits`: integers too go as text, and as SQL_NUMERIC, of which Virtuoso's driver keeps all digits; not so of SQL_BIGINT.
 inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parameter_block& in, bool in_digits = false) noexcept
 {
-    const auto text = [&](auto& buffer) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, max_name_bytes, 0,
+    const auto text = [&](auto& buffer, SQLULEN most = max_name_bytes) {
+        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, most, 0,
                                   buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
     };
     const auto integer = [&](SQLBIGINT& value) {
@@ -155,6 +165,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::most: return integer(in.most);
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);
+    case parameter::data: return text(in.data, max_data_bytes);
     default: break;  // those of batches have buffers of their own
     }
     return SQL_ERROR;
@@ -162,22 +173,14 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
 
 inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_block& out, bool in_digits = false) noexcept
 {
-    const auto index = static_cast<std::size_t>(which);
-    switch (which) {
-    case column::owner:
-    case column::name: {
-        auto& buffer = out.texts[which == column::name];
+    const auto text = [&](auto& buffer) {
         return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
                             &buffer.length);
-    }
-    default:
-        if (in_digits) {
-            integer_text& buffer = out.digits[index];
-            return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
-                                &buffer.length);
-        }
-        return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);
-    }
+    };
+    const auto index = static_cast<std::size_t>(which);
+    if (is_text(which)) return text(out.text_of(which));
+    if (in_digits) return text(out.digits[index]);
+    return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -42,6 +42,7 @@ public:
     [[nodiscard]] bool observes() const noexcept { return catalog_->spec().observes; }
     [[nodiscard]] bool reads_back() const noexcept { return catalog_->spec().reads_back; }
     [[nodiscard]] bool purges() const noexcept { return catalog_->spec().purge.available(); }
+    [[nodiscard]] bool hands_over() const noexcept { return catalog_->spec().handover.available(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
     {
@@ -109,7 +110,8 @@ public:
     [[nodiscard]] bool found() const noexcept { return found_; }
     [[nodiscard]] bool warned() const noexcept { return warned_; }
     [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
-    [[nodiscard]] std::string_view text(column which) const noexcept { return out_.texts[which == column::name].view(); }
+    [[nodiscard]] std::string_view text(column which) const noexcept { return out_.text_of(which).view(); }
+    [[nodiscard]] bool has_text(column which) const noexcept { return out_.text_of(which).length != SQL_NULL_DATA; }
     // Whether the last failure was a constraint's: of a key, or of a column that must not be NULL.
     [[nodiscard]] bool met_constraint() const noexcept { return report_.details.sqlstate.starts_with("23"); }
     [[nodiscard]] bool shows_name() const noexcept { return text(column::name) == in_.name.view(); }
@@ -429,7 +431,7 @@ inline bool connection::finish_row(std::span<const column> columns) noexcept
 {
     const auto number = [this](column of) -> SQLBIGINT& { return number_of(of); };
     for (const column each : columns) {
-        if (each == column::owner || each == column::name) continue;
+        if (is_text(each)) continue;
         if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));
         if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number(each) = 0;
         if (number(each) == result_block::untouched) return false;

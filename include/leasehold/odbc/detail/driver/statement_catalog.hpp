@@ -93,6 +93,16 @@ public:
         add(statement::raise_floor, p.raise_floor);
         add(statement::look, p.look);
         add(statement::remove, p.remove);
+        const dialect::handover_sql& h = d.handover;
+        add(statement::probe_said, h.probe);
+        add(statement::publish, h.publish);
+        add(statement::published, h.published);
+        add(statement::request, h.request);
+        add(statement::requested, h.requested);
+        add(statement::said, h.said);
+        add(statement::inspect_all, h.inspect);
+        add(statement::list_all, h.list);
+        for (const std::string& text : h.add_columns) added_columns_.push_back(compile(text, options).sql);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
         fence_.possible = compile(d.fence.possible, options);
         fence_.cluster = compile(d.fence.cluster, options);
@@ -110,6 +120,7 @@ public:
         return statements_[static_cast<std::size_t>(which)];
     }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
+    [[nodiscard]] const std::vector<std::string>& added_columns() const noexcept { return added_columns_; }
     [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
     [[nodiscard]] const compiled_batches& batches() const noexcept { return batches_; }
 
@@ -160,6 +171,10 @@ private:
         replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
         replace_all(text, "{token}", quoted_identifier(options.columns.token, quote));
         replace_all(text, "{version}", quoted_identifier(options.columns.version, quote));
+        replace_all(text, "{data}", quoted_identifier(options.columns.data, quote));
+        replace_all(text, "{data_token}", quoted_identifier(options.columns.data_token, quote));
+        replace_all(text, "{request}", quoted_identifier(options.columns.request, quote));
+        replace_all(text, "{request_token}", quoted_identifier(options.columns.request_token, quote));
         replace_all(text, "{ttl}", quoted_identifier(options.columns.ttl, quote));
         replace_all(text, "{expires_at}", quoted_identifier(options.columns.expires_at, quote));
         return with_question_marks(text);
@@ -167,7 +182,7 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 21> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 22> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
                                                                                  {":version", parameter::version},
@@ -179,6 +194,7 @@ private:
                                                                                  {":upper", parameter::upper},
                                                                                  {":lock_number", parameter::lock_number},
                                                                                  {":lock_name", parameter::lock_name},
+                                                                                 {":data", parameter::data},
                                                                                  {":all_names", parameter::all_names},
                                                                                  {":all_owners", parameter::all_owners},
                                                                                  {":all_tokens", parameter::all_tokens},
@@ -207,6 +223,7 @@ private:
     dialect::spec spec_;
     std::array<compiled_statement, statement_count> statements_;
     std::vector<std::string> schema_;
+    std::vector<std::string> added_columns_;
     compiled_fence fence_;
     compiled_batches batches_;
 };

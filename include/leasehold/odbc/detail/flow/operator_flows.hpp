@@ -8,6 +8,7 @@
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/handover_flow.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 
@@ -30,12 +31,21 @@ inline std::string last_with_prefix(std::string_view prefix)
     return last;
 }
 
+template <flow_database Database>
+void add_said(const Database& db, lease_record& record)
+{
+    record.data = db.text(column::data);
+    if (db.has_text(column::request)) record.handover_request.emplace(db.text(column::request));
+}
+
 // The record of that name in the row that was shown last.
 template <flow_database Database>
 lease_record record_shown(const Database& db, std::string_view name)
 {
     const std::chrono::microseconds remaining{std::max<std::int64_t>(1, db.number(column::remaining))};
-    return {std::string{name}, std::string{db.text(column::owner)}, fencing_token{db.number(column::token)}, remaining};
+    lease_record record{std::string{name}, std::string{db.text(column::owner)}, fencing_token{db.number(column::token)}, remaining};
+    add_said(db, record);
+    return record;
 }
 
 // What a foreign collation lets through besides is dropped here, and the order of bytes made.
@@ -43,10 +53,13 @@ template <flow_database Database>
 fault list_flow(Database& db, std::string_view prefix, std::vector<lease_record>& records)
 {
     db.set_upper(last_with_prefix(prefix));
-    records.clear();
-    const fault failed = db.run_each(statement::list, [&](const Database& row) {
-        if (row.text(column::name).starts_with(prefix)) records.push_back(record_shown(row, row.text(column::name)));
-    });
+    const auto run = [&](statement which) {
+        records.clear();
+        return db.run_each(which, [&](const Database& row) {
+            if (row.text(column::name).starts_with(prefix)) records.push_back(record_shown(row, row.text(column::name)));
+        });
+    };
+    const fault failed = with_or_without_columns(db, statement::list_all, statement::list, run);
     std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     return failed;
 }
@@ -57,14 +70,19 @@ template <flow_database Database>
 fault schema_flow(Database& db)
 {
     const fault missing = db.run(statement::probe);
-    if (missing != fault::schema_missing) return missing == fault::none ? db.check_expiry_column() : missing;
+    if (missing != fault::schema_missing && missing != fault::none) return missing;
+    if (missing == fault::none) {
+        const fault unfit = db.check_expiry_column();
+        return unfit == fault::none ? upgrade_flow(db) : unfit;
+    }
     fault failed = fault::none;
     for (const std::string& text : db.sql()->schema())
         if (failed == fault::none) failed = db.run_text(text);
     if (failed == fault::connection_lost) return failed;
     const report why = db.last_report();
     const fault still_missing = db.run(statement::probe);
-    if (still_missing == fault::none || failed == fault::none) return still_missing;
+    if (still_missing == fault::none) return upgrade_flow(db);
+    if (failed == fault::none) return still_missing;
     db.set_last_report(why);
     return failed == fault::duplicate_key ? fault::conflict : failed;
 }

@@ -30,9 +30,17 @@ enum class statement : std::uint8_t {
     add_floor,
     raise_floor,
     look,
-    remove
+    remove,
+    probe_said,  // this one and those below: see dialect::handover_sql
+    publish,
+    published,
+    request,
+    requested,
+    said,
+    inspect_all,
+    list_all
 };
-inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::remove) + 1;
+inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::list_all) + 1;
 
 enum class parameter : std::uint8_t {
     name,
@@ -47,6 +55,7 @@ enum class parameter : std::uint8_t {
     upper,
     lock_number,
     lock_name,
+    data,
     all_names,  // this one and those below: see dialect::batch_sql
     all_owners,
     all_tokens,
@@ -70,8 +79,12 @@ enum class column : std::uint8_t {
     locked,
     version,
     owner,
-    name
+    name,
+    data,
+    request
 };
+
+constexpr bool is_text(column which) noexcept { return which >= column::owner; }
 
 // Values of column::whose; 0: another's.
 inline constexpr std::int64_t owner_is_us = 1;
@@ -90,6 +103,11 @@ inline constexpr std::array inspect{column::token, column::remaining, column::ow
 inline constexpr std::array grants{column::count, column::granted, column::token, column::remaining, column::fresh};
 inline constexpr std::array reads{column::token, column::live, column::remaining, column::owner, column::name};
 inline constexpr std::array list{column::token, column::remaining, column::owner, column::name};
+inline constexpr std::array published{column::data};
+inline constexpr std::array requested{column::request};
+inline constexpr std::array said{column::token, column::data, column::request};
+inline constexpr std::array inspect_all{column::token, column::remaining, column::owner, column::data, column::request};
+inline constexpr std::array list_all{column::token, column::remaining, column::owner, column::name, column::data, column::request};
 
 }  // namespace columns
 
@@ -107,6 +125,11 @@ constexpr std::span<const column> columns_of(statement which) noexcept
     case statement::floor: return columns::floor;
     case statement::look: return columns::look;
     case statement::list: return columns::list;
+    case statement::published: return columns::published;
+    case statement::requested: return columns::requested;
+    case statement::said: return columns::said;
+    case statement::inspect_all: return columns::inspect_all;
+    case statement::list_all: return columns::list_all;
     default: return {};
     }
 }

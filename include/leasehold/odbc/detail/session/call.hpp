@@ -15,6 +15,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,9 @@ enum class operation : std::uint8_t {
     renew_many,  // what is in `many`
     release_many,
     acquire_many,  // what is in `attempted`
+    publish,
+    request_handover,
+    handover_requested,
     purge,     // one step, after `name`
     end_wait  // end the wait of the session `token` for a lock
 };
@@ -49,6 +53,7 @@ struct request {
     duration time{};         // ttl, min_hold_left, or for how long unused
     std::shared_ptr<batch> many{};
     std::shared_ptr<attempts> attempted{};
+    std::string_view data{};  // publish, request_handover
 };
 
 // What came out. Belongs to the session, so that it has somewhere to go when the caller has left.
@@ -56,7 +61,8 @@ struct answer {
     fault failed = fault::none;
     grant_answer grant{};
     bool attempted = false;  // the attempts have their answers, and nobody writes them any longer
-    bool yes = false;  // renewed, released; lock: has it
+    bool yes = false;  // renewed, released, published, asked; lock: has it
+    std::optional<std::string> reason{};
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
     purge_step purged{};

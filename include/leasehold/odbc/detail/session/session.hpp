@@ -6,6 +6,7 @@
 #include <leasehold/odbc/detail/driver/connection.hpp>
 #include <leasehold/odbc/detail/flow/attempts_flow.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/handover_flow.hpp>
 #include <leasehold/odbc/detail/flow/observing_flow.hpp>
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/odbc/detail/queue/session_lock_key.hpp>
@@ -26,6 +27,8 @@ namespace leasehold::inline v0::odbc::detail {
 
 inline constexpr const char* no_purge =
     "names can't be purged here: the generic dialect and stores that expire by observation keep no time of last use";
+
+inline constexpr const char* no_handover = "this dialect has no statements for the data and the requests of a term (dialect::spec::handover)";
 
 // PostgreSQL has no room for more locks of any kind: nobody can connect, or lock a table, before some are given back.
 inline constexpr const char* out_of_shared_memory = "53200";
@@ -60,6 +63,7 @@ public:
         db_.begin_call(deadline);
         db_.in().name.assign(asked.name);
         db_.in().owner.assign(asked.owner);
+        db_.in().data.assign(asked.data);
     }
 
     // After prepare(): which session lock it is about; for `unlock`, the connection that has it.
@@ -85,6 +89,7 @@ public:
         try {
             answer_.thrown = nullptr;
             answer_.record.reset();
+            answer_.reason.reset();
             answer_.records.clear();
             answer_.purged = {};
             answer_.yes = false;
@@ -226,6 +231,9 @@ private:
         case operation::inspect: return inspect();
         case operation::list: return list_flow(db_, name(), answer_.records);
         case operation::purge: return purge();
+        case operation::publish:
+        case operation::request_handover:
+        case operation::handover_requested: return hand_over();
         case operation::force_release: return force_release(repeated);
         case operation::create_schema: return schema_flow(db_);
         case operation::connect: return fault::none;
@@ -405,11 +413,24 @@ private:
             if (failed == fault::none && left > duration::zero()) {
                 answer_.record = record_shown(db_, name());
                 answer_.record->remaining = left;
+                return add_what_was_said();
             }
             return failed;
         }
-        const fault failed = db_.run(statement::inspect);
+        const fault failed =
+            with_or_without_columns(db_, statement::inspect_all, statement::inspect, [this](statement which) { return db_.run(which); });
         if (failed == fault::none && db_.found()) answer_.record = record_shown(db_, name());
+        return failed;
+    }
+
+    // To the record of an observed row; another term may have begun since.
+    fault add_what_was_said()
+    {
+        if (!db_.hands_over()) return fault::none;
+        const fault failed = db_.run(statement::said);
+        if (may_lack_columns(db_, failed)) return fault::none;
+        if (failed == fault::none && db_.found() && db_.number(column::token) == answer_.record->token.value())
+            add_said(db_, *answer_.record);
         return failed;
     }
 
@@ -418,6 +439,26 @@ private:
         if (!db_.purges()) return db_.fail(fault::failure, no_purge);
         db_.set_time_to_live(time_);
         return purge_flow(db_, answer_.purged);
+    }
+
+    // Where terms expire by observation, whether one is over is not in the row alone.
+    fault hand_over()
+    {
+        if (!db_.hands_over()) return db_.fail(fault::failure, no_handover);
+        if (what_ == operation::request_handover) return request();
+        if (db_.observes() && seen_.has_run_out(name(), token_, observations::now())) return fault::none;
+        if (what_ == operation::publish) return publish_flow(db_, token_, db_.in().data.view(), answer_.yes);
+        return requested_flow(db_, token_, answer_.reason);
+    }
+
+    fault request()
+    {
+        if (db_.observes()) {
+            duration left{};
+            const fault failed = observing_inspect_flow(db_, seen_, name(), &observations::now, left);
+            if (failed != fault::none || left <= duration::zero()) return failed;
+        }
+        return request_flow(db_, answer_.yes);
     }
 
     duration call_timeout_;  // for undo()

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_HANDOVER_FLOW_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_HANDOVER_FLOW_HPP
+
+#include <leasehold/odbc/detail/driver/errors.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// What is said during a term: its data, and requests to hand over. As in flow.hpp, no ODBC and no SQL.
+namespace leasehold::inline v0::odbc::detail {
+
+// Whether a statement failed because the table is of version 1. A database of which nothing is known says so in words of its own.
+template <flow_database Database>
+bool may_lack_columns(const Database& db, fault failed)
+{
+    return failed == fault::schema_missing || (failed == fault::failure && db.reads_back());
+}
+
+// Adds what is missing. Each statement fails where its column is there: of many that add at once all but one do.
+template <flow_database Database>
+fault add_columns(Database& db)
+{
+    fault first = fault::none;
+    for (const std::string& text : db.sql()->added_columns()) {
+        const fault failed = db.run_text(text);
+        if (failed == fault::connection_lost) return failed;
+        if (first == fault::none) first = failed;
+    }
+    return first;
+}
+
+// For create_schema(), where the table is there. Who may not alter it goes on with version 1.
+template <flow_database Database>
+fault upgrade_flow(Database& db)
+{
+    if (!db.hands_over()) return fault::none;
+    if (const fault missing = db.run(statement::probe_said); !may_lack_columns(db, missing)) return missing;
+    const fault refused = add_columns(db);
+    const fault missing = refused == fault::connection_lost ? refused : db.run(statement::probe_said);
+    if (!may_lack_columns(db, missing)) return missing;
+    return refused == fault::conflict || refused == fault::lock_timeout ? refused : fault::none;
+}
+
+// Runs a statement that needs the columns, and adds them on their first use.
+template <flow_database Database>
+fault run_with_columns(Database& db, statement which)
+{
+    const fault failed = db.run(which);
+    if (!may_lack_columns(db, failed)) return failed;
+    const auto why = db.last_report();
+    if (const fault table = db.run(statement::probe); table != fault::none) return table;
+    const fault refused = add_columns(db);
+    if (refused == fault::connection_lost || refused == fault::conflict || refused == fault::lock_timeout) return refused;
+    const fault again = db.run(which);
+    if (!may_lack_columns(db, again)) return again;
+    auto explained = why;
+    if (failed == fault::schema_missing) explained.details.advice = advice::version_1;
+    db.set_last_report(explained);
+    return failed;
+}
+
+// Where the count of rows says nothing, or a database does not count a row that was as it should be: what is there shows it.
+template <flow_database Database>
+bool is_counted(const Database& db)
+{
+    return !db.reads_back() && db.rows() > 0;
+}
+
+template <flow_database Database>
+fault publish_flow(Database& db, std::int64_t token, std::string_view data, bool& published)
+{
+    db.set_token(token);
+    published = false;
+    if (const fault failed = run_with_columns(db, statement::publish); failed != fault::none) return failed;
+    published = is_counted(db);
+    if (published) return fault::none;
+    const fault failed = db.run(statement::published);
+    published = failed == fault::none && db.found() && db.text(column::data) == data;
+    return failed;
+}
+
+template <flow_database Database>
+fault request_flow(Database& db, bool& asked)
+{
+    asked = false;
+    if (const fault failed = run_with_columns(db, statement::request); failed != fault::none) return failed;
+    asked = is_counted(db);
+    if (asked) return fault::none;
+    const fault failed = db.run(statement::said);
+    asked = failed == fault::none && db.found() && db.has_text(column::request);
+    return failed;
+}
+
+// Where there are no columns, nobody can have asked.
+template <flow_database Database>
+fault requested_flow(Database& db, std::int64_t token, std::optional<std::string>& reason)
+{
+    db.set_token(token);
+    reason.reset();
+    const fault failed = db.run(statement::requested);
+    if (may_lack_columns(db, failed)) {
+        const auto why = db.last_report();
+        const fault table = db.run(statement::probe);
+        if (table == fault::none || failed == fault::schema_missing) return table;
+        db.set_last_report(why);
+        return failed;
+    }
+    if (failed == fault::none && db.found()) reason.emplace(db.text(column::request));
+    return failed;
+}
+
+// Runs the first, or the second where there are no columns.
+template <class Run>
+fault with_or_without_columns(const auto& db, statement with, statement without, Run run)
+{
+    if (!db.hands_over()) return run(without);
+    const fault failed = run(with);
+    return may_lack_columns(db, failed) ? run(without) : failed;
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

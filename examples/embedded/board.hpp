@@ -6,7 +6,7 @@
 
 namespace board {
 
-/// Text to the debugger, here QEMU's standard output (semihosting: a call to whoever runs the processor).
+/// Text to the debugger, here QEMU's standard output (semihosting: a call to the program that runs the processor).
 inline void print(const char* text)
 {
     register int operation asm("r0") = 0x04;  // SYS_WRITE0

@@ -41,7 +41,7 @@ public:
         if (deadline > deadline_) deadline_ = deadline;
     }
 
-    /// The lease is lost, or whoever renews it is gone.
+    /// The lease is lost, or the process that renews it is gone.
     keeper_action end(time_point now) noexcept
     {
         if (state_ != state::running) return keeper_action::nothing;

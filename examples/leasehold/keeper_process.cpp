@@ -35,7 +35,7 @@ time_point now() noexcept { return leasehold::steady_clock{}.now(); }
 
 void wake_up(int) {}
 
-// Reads of the terminal are for whoever it is given to; see job_control.hpp.
+// Reads of the terminal are for the process group that has it; see job_control.hpp.
 void take_terminal_for_own_group()
 {
     const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -142,7 +142,7 @@ private:
         int error = child < 0 ? errno : 0;
         ::close(report[1]);
         if (child > 0) {
-            ::setpgid(child, child);  // both do it, so that it is done whoever comes first
+            ::setpgid(child, child);  // both do it, so that it is done, no matter which comes first
             while (::read(report[0], &error, sizeof error) < 0 && errno == EINTR) {}
         }
         ::close(report[0]);

@@ -134,7 +134,7 @@ int wait(const wait_options& options, const asked_store& asked)
 
 namespace {
 
-// Whoever types it is asked; a script says --yes.
+// A person who types it is asked; a script says --yes.
 bool confirmed(const std::string& question)
 {
     if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO))

@@ -7,7 +7,7 @@
 
 namespace tool {
 
-/// Whether whoever read our standard output, as `head -1` does, has seen enough and gone.
+/// Whether the reader of our standard output, such as `head -1`, has seen enough and gone.
 [[nodiscard]] inline bool nobody_reads_output() noexcept
 {
     pollfd output{STDOUT_FILENO, 0, 0};

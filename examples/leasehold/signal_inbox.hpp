@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::stop_token asked_to_end() const noexcept { return end_.get_token(); }
     /// Which signal that was, or 0.
     [[nodiscard]] int ended_by() const noexcept { return ended_by_; }
-    /// As if that signal had come: a terminal sends Ctrl-C to whoever has it, not to us.
+    /// As if that signal had come: a terminal sends Ctrl-C to the process group that has it, not to us.
     void end(int signal);
 
     /// Readable when there is something to take().

@@ -119,7 +119,7 @@ std::string from_file(const std::string& path)
     return read_store(file, path);
 }
 
-// Who can write the connection string chooses the driver, which is code that runs as whoever uses it.
+// Who can write the connection string chooses the driver, which is code that runs with the rights of the user.
 void refuse_if_others_can_write(const readable_file& file, const std::string& path)
 {
     if (file.allows(S_IWGRP | S_IWOTH))

@@ -131,7 +131,7 @@ private:
         case on_stop::stop_too: {
             const bool had_terminal = terminal_.given_to(group_);
             terminal_.take_back(group_);
-            // The lease isn't renewed meanwhile: whoever stays away for too long finds the command ended by the keeper.
+            // The lease isn't renewed meanwhile: if that takes too long, the keeper ends the command.
             ::raise(SIGSTOP);
             if (terminal_.terminal_is_ours() && (had_terminal || signal != SIGTSTP)) terminal_.give(group_);
             keeper_.tell({word::signal, SIGCONT});

@@ -104,7 +104,7 @@ private:
     bool looked_ = false;
 };
 
-/// Waits until a signal came, whoever reads the output has gone, a key if `keys`, or the time is over.
+/// Waits until a signal came, the reader of the output has gone, a key if `keys`, or the time is over.
 void wait_for(signal_inbox& signals, bool keys, lh::duration time, bool& key)
 {
     std::array<pollfd, 3> watched{

@@ -246,7 +246,7 @@ public:
         return record;  // moved, since a copy would allocate memory
     }
 
-    /// Asks whoever holds the name to hand it over. True: somebody holds it, and that term has been asked; false: nobody does, also
+    /// Asks the holder of the name to hand it over. True: somebody holds it, and that term has been asked; false: nobody does, also
     /// if the name is only kept closed. The holder learns of it with its next renewal, and decides: a request takes nothing away,
     /// and ends with the term. A later request takes the place of an earlier one. Does I/O.
     ///

@@ -243,7 +243,7 @@ private:
         if (sightings_.is_news(*holder, lease_.owner())) notify(options_.on_leader_observed, *holder);
     }
 
-    // There is room for one request: it is left to whoever has a priority as high, or asks without one.
+    // There is room for one request: it is left to a candidate whose priority is as high, and to a request without one.
     void ask(const lease_record& holder)
     {
         if constexpr (hands_over) {

@@ -175,7 +175,7 @@ public:
     /// Whether somebody has asked for the lease (basic_lease::request_handover()); false when the guard is empty, and once the
     /// term is over. A request takes nothing away: to follow it, end the work and release.
     ///
-    /// The first call for a term asks the store, if that fails in vain; from then on each renewal is followed by a look, so that
+    /// The first call for a term asks the store, and is false if the store fails; from then on each renewal is followed by a look, so that
     /// a call does no I/O and tells the truth as of the last renewal. Does not throw. For stores that are a handover_store.
     [[nodiscard]] bool handover_requested() const noexcept
     {

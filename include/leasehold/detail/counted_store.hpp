@@ -49,7 +49,7 @@ private:
 
 // The store of permits: sees to it that the store has a record of their count for as long as there are permits.
 //
-// The record is a lease of the name that all permits begin with. Its owner is the count, in words. Whoever has the same count
+// The record is a lease of the name that all permits begin with. Its owner is the count, in words. A process with the same count
 // is granted that lease too, at once, because the owner is the same; another count is another owner, and busy. So all processes
 // agree, and no permit outlives the record of the count that it was granted under.
 // Thread safety: like the store's.
@@ -92,7 +92,7 @@ public:
         if (agree(longest(renewals), ec)) store_.renew_many(renewals, answers, within - (clock_.now() - begun), ec);
     }
 
-    // Whoever waits for any of the permits is woken.
+    // Everybody who waits for any of the permits is woken.
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
     {
         const bool ended = store_.release(name, owner, token, min_hold_left, ec);

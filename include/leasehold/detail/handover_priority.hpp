@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-// How a candidate's priority travels in a request to hand over: as its reason, "priority 7". Whoever holds compares it with its own.
+// How a candidate's priority travels in a request to hand over: as its reason, "priority 7". The holder compares it with its own.
 namespace leasehold::inline v0::detail {
 
 inline constexpr std::string_view priority_prefix = "priority ";

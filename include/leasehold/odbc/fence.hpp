@@ -93,7 +93,7 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
 /// long as the connection's own settings allow; call_timeout doesn't hold for it. Any isolation level will do.
 ///
 /// Throws std::system_error with std::errc::invalid_argument in autocommit mode; store_error when the database fails,
-/// among them errc::store_conflict where the transaction has to be begun anew (a snapshot from before the term, or SQLite
+/// among them errc::store_conflict where the transaction has to be begun again (a snapshot from before the term, or SQLite
 /// busy). PostgreSQL aborts a transaction in which a statement has failed, so roll back.
 /// Thread safety: as the guard's and the connection's.
 template <class Guard>

@@ -47,7 +47,7 @@ struct fence_access;
 
 /// Leases in a table of a database, over ODBC.
 ///
-/// Dialect: the SQL of the database, or `detected`. Expiry: who judges that a term is over, the database's clock or whoever
+/// Dialect: the SQL of the database, or `detected`. Expiry: who judges that a term is over, the database's clock or the one who
 /// wants it next (expiry_by_observation); stores that differ in it need tables of their own.
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
@@ -160,7 +160,7 @@ public:
         return impl_->publish(name, owner, token, data, on.failed);
     }
 
-    /// handover_store: asks whoever holds. The columns: as for publish().
+    /// handover_store: asks the holder. The columns: as for publish().
     bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
     {
         if (refuses(leasehold::detail::refusal_of(name), ec) || refuses(leasehold::detail::refusal_of_data(reason), ec)) return false;
@@ -219,7 +219,7 @@ public:
         return records;
     }
 
-    /// Ends the term of whoever holds `name`; its token stays used. True if there was one. The holder learns of it from its
+    /// Ends the term of the holder of `name`; its token stays used. True if there was one. The holder learns of it from its
     /// next renewal, and those who wait for `name` by then. errc::invalid_name for what can't be a name.
     bool force_release(std::string_view name, std::error_code& ec)
     {

@@ -171,7 +171,7 @@ private:
     static session_lock_sql locks()
     {
         session_lock_sql l;
-        // Without the table: a statement that waits keeps its metadata lock, and so would stop whoever alters the table, and
+        // Without the table: a statement that waits keeps its metadata lock, and so would stop a statement that alters the table, and
         // all who come after that.
         l.before_wait = "set autocommit = 1 /*M!100101 , max_statement_time = 0 */ /*!50708 , max_execution_time = 0 */";
         l.lock = "select get_lock({key}, 31536000)";

@@ -91,7 +91,7 @@ private:
         // An answer whose commit is not on disk yet could be forgotten in a crash of the server, token and all.
         sql += ", set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'local'"
                " else current_setting('synchronous_commit') end, false)";
-        // Each statement finds one row by its key, so there is nothing to plan anew for other values: it would be half of the
+        // Each statement finds one row by its key, so other values need no other plan: it would be half of the
         // time the server spends on it. PostgreSQL 11 and older have no such setting.
         sql += ", (select set_config(name, 'force_generic_plan', false) from pg_settings where name = 'plan_cache_mode')";
         return sql;

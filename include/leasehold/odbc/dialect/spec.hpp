@@ -241,7 +241,7 @@ struct spec {
                           ///< that `released` is before 1971
     std::string inspect;  ///< token, remaining us, owner of a live row
     std::string list;     ///< token, remaining us, owner, name of live rows
-    std::string force_release;  ///< as release, whoever holds
+    std::string force_release;  ///< as release, no matter who holds
 
     batch_sql batches;       ///< for many terms at once; without them it is one after the other
     many_attempts_sql many_attempts;  ///< likewise

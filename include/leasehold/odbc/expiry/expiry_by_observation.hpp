@@ -60,7 +60,7 @@ namespace leasehold::inline v0::dialect {
 
 namespace leasehold::inline v0 {
 
-/// Whoever wants the lease judges: it is over when its row has not changed for the holder's whole ttl, on the challenger's
+/// The challenger judges: a term is over when its row has not changed for the holder's whole ttl, on the challenger's
 /// own monotonic clock. No clock of a database takes part, so none can end a term by a jump, of whatever size.
 ///
 /// The price: a challenger must have been looking for a ttl, counted from its first look at the row as it is. So a dead

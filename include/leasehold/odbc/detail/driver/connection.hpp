@@ -282,7 +282,7 @@ inline fault connection::forget(statement which, fault kind, const char* advice)
     return fail(kind, advice);
 }
 
-// A statement that failed is prepared anew: the table may have been made, or changed, in the meantime.
+// A statement that failed is prepared again: the table may have been made, or changed, in the meantime.
 inline fault connection::forget(statement which, SQLSMALLINT type, SQLHANDLE of)
 {
     const fault kind = fail(type, of);

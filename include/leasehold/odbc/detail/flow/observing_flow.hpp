@@ -136,7 +136,7 @@ fault grant_as_observed(Database& db, observations& seen, std::string_view name,
     return failed;
 }
 
-// `version` is one that no row of that name is likely to have had, so that a row that was deleted and made anew is not taken
+// `version` is one that no row of that name is likely to have had, so that a row that was deleted and made again is not taken
 // for the one that was observed. `now` reads this process's monotonic clock.
 template <observing_database Database, class Now>
 fault observing_grant_flow(Database& db, observations& seen, std::string_view name, std::int64_t version, Now now,
@@ -202,7 +202,7 @@ fault observing_release_flow(Database& db, observations& seen, std::string_view 
     db.set_version(version);
     released = false;
     fault failed = db.run(statement::release);
-    // Whoever has the name by now was let in by this release, unless the count says that there was nothing to release.
+    // The one who has the name by now was let in by this release, unless the count says that there was nothing to release.
     const auto is_released = [&](const observed_row& row, std::int64_t counted) {
         return row.token > token ? counted != 0 : row.token == token && row.version == version;
     };

@@ -43,7 +43,7 @@ public:
         return std::exchange(position->second, std::move(what));
     }
 
-    // The lock of that term, to be given back by whoever takes it.
+    // The lock of that term, to be given back by the caller.
     std::optional<entry> take(std::string_view name, std::int64_t token)
     {
         if (count_ == 0) return std::nullopt;

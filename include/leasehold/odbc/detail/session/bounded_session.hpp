@@ -28,7 +28,7 @@ public:
     static constexpr std::chrono::microseconds for_the_next_call{50};
     // Longer than this between two looks: somebody else wanted the processor.
     static constexpr std::chrono::microseconds undisturbed{300};
-    // Waits looked at out of how many, once it has been in vain again and again.
+    // One wait in this many is looked at, once looking has failed again and again.
     static constexpr unsigned most_seldom = 64;
 
     explicit adaptive_spin(std::chrono::microseconds longest = for_an_answer) noexcept : longest_{longest} {}
@@ -173,7 +173,7 @@ public:
 private:
     enum class state : std::uint8_t { idle, queued, working, done, given_up, stopping, stopped };
 
-    // Looks for a while whether it comes true, giving way to whoever else wants the processor.
+    // Looks for a while whether it comes true, giving way to others that want the processor.
     template <class Condition>
     static bool comes_soon(adaptive_spin& spin, Condition condition)
     {
@@ -183,7 +183,7 @@ private:
         const auto until = now + patience;
         while (!condition()) {
             const auto before = std::exchange(now, std::chrono::steady_clock::now());
-            // Whoever sleeps is preferred to whoever gives way: where processors are wanted, sleeping is quicker.
+            // The system prefers a thread that slept to one that gave way: where processors are wanted, sleeping is quicker.
             if (now >= until || now - before > adaptive_spin::undisturbed) {
                 spin.miss();
                 return false;

@@ -90,7 +90,7 @@ public:
     }
 
     // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
-    // hang for longer than calls may last, whoever needs a session next gives it up.
+    // hang for longer than calls may last, the next caller that needs a session gives it up.
     void run_detached(const session_pointer& session)
     {
         {

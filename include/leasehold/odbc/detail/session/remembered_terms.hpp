@@ -58,7 +58,7 @@ inline constexpr std::size_t max_late_terms = 4096;
 // Terms whose attempt was granted after its caller had been told of a time-out: nobody knows of them, so they are to be ended.
 //
 // One of a name that was free can be ended at any time, for nothing else has its token. One that took over its own owner's
-// unexpired term can't: the holder of that one may believe in it still, and whoever came next would be a second holder. So it
+// unexpired term can't: the holder of that one may believe in it still, and the next one would be a second holder. So it
 // is ended when the term it took over has been given back, or turns out to be nobody's too; otherwise it runs out.
 // Not thread-safe.
 class late_terms {

@@ -36,7 +36,7 @@ inline constexpr const char* out_of_shared_memory = "53200";
 inline constexpr int max_reconnects = 1;
 
 // One connection that carries out one request at a time, with retries and a new connection within the request's time. Without
-// threads: whoever calls perform() may block in the driver. Not thread-safe.
+// threads: the thread that calls perform() may block in the driver. Not thread-safe.
 class session {
 public:
     using time_point = connection::time_point;

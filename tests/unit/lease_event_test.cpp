@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -214,6 +215,48 @@ BOOST_AUTO_TEST_CASE(no_loss_is_told_to_a_store_that_is_gone_and_none_is_forgott
         BOOST_TEST_REQUIRE(told.count(kind::acquired) == 1U);
         BOOST_TEST_REQUIRE(told.count(kind::lost) == 1U);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_release_after_the_deadline_is_no_second_end_while_the_loss_waits_to_be_signalled)
+{
+    scene s;
+    auto one = s.lease("slow"), other = s.lease("n");
+    auto slow = one.try_acquire(), late = other.try_acquire();
+    gate hold_back;
+    const auto token = slow.stop_token();
+    const std::stop_callback callback{token, [&] { hold_back.pass(); }};
+    s.store.leases.force_release("slow");
+    BOOST_TEST(!slow.renew());
+    BOOST_TEST_REQUIRE(hold_back.reached_by());
+    s.clock.advance(28s);
+    BOOST_TEST(late.release() == lh::release_outcome::released, "the store keeps it for the safety margin");
+    hold_back.open();
+    BOOST_TEST(eventually([&] { return s.told.count(kind::lost) == 2; }));
+    BOOST_TEST(s.told.count(kind::released) == 0U);
+}
+
+// The leases of a semaphore have a store of the semaphore's own, and share the signaller with other leases.
+BOOST_AUTO_TEST_CASE(a_loss_that_waits_to_be_signalled_is_told_before_its_semaphore_is_gone)
+{
+    scene s;
+    auto lease = s.lease("slow");
+    auto slow = lease.try_acquire();
+    gate hold_back;
+    const auto token = slow.stop_token();
+    const std::stop_callback callback{token, [&] { hold_back.pass(); }};
+    s.store.leases.force_release("slow");
+    BOOST_TEST(!slow.renew());
+    BOOST_TEST_REQUIRE(hold_back.reached_by());
+    {
+        lh::lease_semaphore permits{s.observed, "licences", 2, 30s, s.clock};
+        auto permit = permits.try_acquire();
+        s.store.leases.force_release(permit.name());
+        BOOST_TEST(!permit.renew());
+        BOOST_TEST(s.told.count(kind::lost) == 0U);
+    }
+    BOOST_TEST(s.told.count(kind::lost) == 1U);
+    hold_back.open();
+    BOOST_TEST(eventually([&] { return s.told.count(kind::lost) == 2; }));
 }
 
 BOOST_AUTO_TEST_CASE(decorators_around_and_below_pass_events_on)

@@ -27,7 +27,7 @@ namespace leasehold::inline v0::renewal {
 
 /// The threads behind all guards of one store: a watchdog, which decides and never waits; a signaller, which runs stop
 /// callbacks; and workers, which send the renewals. For a batching_store they send renewals that are due at the same time,
-/// or soon, together (see gathering.hpp). A listener asks the store who has been asked to hand over, once a guard wants to
+/// or soon, together (see batch_tier.hpp). A listener asks the store who has been asked to hand over, once a guard wants to
 /// know: neither its calls nor the callbacks that it runs can delay a renewal or a loss.
 ///
 /// Only the watchdog detects losses, so they are known on time even while every worker hangs in a call. Stop callbacks

@@ -92,6 +92,8 @@ need_packages()
 leasehold_build_packages=(cmake=command:cmake,command:ctest ninja-build=command:ninja)
 leasehold_gcc_packages=(g++=command:g++)
 leasehold_clang_packages=(clang=command:clang++)
+leasehold_sanitizer_packages=(libclang-rt-dev=file:/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.asan*
+    llvm=command:llvm-symbolizer)
 leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
 leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
 # Since Boost 1.92 one package has the headers of all its libraries.

@@ -145,6 +145,12 @@ struct scene {
         BOOST_REQUIRE(memory.try_acquire("leader", owner, 1h, ec).granted());
     }
 
+    // advance() waits for those only that have waited on the clock before: one that has not would be left behind.
+    void wait_until_asleep(std::size_t threads) const
+    {
+        BOOST_REQUIRE(eventually([&] { return clock.sleepers() >= threads; }));
+    }
+
     // Turns the clock in small steps: a candidate takes some, since its thread has to come to its next wait each time.
     void pass(lh::duration by, lh::duration step = 20ms)
     {
@@ -165,6 +171,7 @@ BOOST_AUTO_TEST_CASE(who_resigns_is_followed_by_another_also_where_the_store_is_
     BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     candidate b{store_b, clock, "b"};
     BOOST_REQUIRE(eventually([&] { return store_b.attempts > 0; }));
+    wait_until_asleep(2);
     for (int round = 0; round < 6; ++round) {
         pass(2s);  // until the one who waits asks as seldom as it does
         candidate& resigns = leader() == "a" ? a : b;
@@ -185,6 +192,7 @@ BOOST_AUTO_TEST_CASE(a_cooldown_that_was_asked_for_is_kept)
     BOOST_REQUIRE(eventually([&] { return a.election.is_leader(); }));
     a.election.resign();
     BOOST_REQUIRE(eventually([&] { return a.stepped_down == 1; }));
+    wait_until_asleep(2);
     pass(29s, 1s);
     BOOST_TEST(leader().empty());
     clock.advance(1s);
@@ -198,6 +206,7 @@ BOOST_AUTO_TEST_CASE(a_leader_is_told_of_once_where_busy_answers_do_not_say_whos
     grant_to("x");
     candidate a{store, clock, "a"};
     BOOST_REQUIRE(eventually([&] { return a.times_told_of("x") == 1; }));
+    wait_until_asleep(1);
     pass(5s);
     BOOST_TEST(store.attempts > 5);
     BOOST_TEST(a.times_told_of("x") == 1);
@@ -226,6 +235,7 @@ BOOST_AUTO_TEST_CASE(every_candidate_of_a_process_is_told_of_each_leader)
         return eventually([&] { return all_told_once_of(leader); });
     };
     BOOST_REQUIRE(eventually([&] { return store.attempts > 0; }));
+    wait_until_asleep(3);
     BOOST_TEST(within_the_ttl("x"));
     memory.force_release("leader");
     grant_to("y");
@@ -241,6 +251,7 @@ BOOST_AUTO_TEST_CASE(while_the_store_is_down_it_is_asked_ever_more_rarely_and_no
     store_a.down = store_b.down = true;
     candidate a{store_a, clock, "a"}, b{store_b, clock, "b"};
     BOOST_REQUIRE(eventually([&] { return a.failures().size() == 1 && b.failures().size() == 1; }));
+    wait_until_asleep(2);
     pass(30s, 50ms);
     BOOST_TEST(a.failures().size() >= 8U);  // at 100 ms, 200 ms, ... 5 s, each cut by up to a half
     BOOST_TEST(a.failures().size() <= 20U);

@@ -19,6 +19,7 @@
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/term_keeper.hpp>
 #include <leasehold/waiting/deadline.hpp>
+#include <leasehold/waiting/lease_wait.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
@@ -317,6 +318,9 @@ private:
     {
     }
 
+    // Another object of the same lease, which keeps what the lease refers to, but can't be locked.
+    explicit basic_lease(std::shared_ptr<handle_type> handle) noexcept : handle_{std::move(handle)} {}
+
     static std::shared_ptr<keeper_type> make_keeper(Store& store, std::string_view name, const lease_terms& terms, Clock clock,
                                                     const OwnerId& owner, RenewPolicy policy)
     {
@@ -357,6 +361,8 @@ private:
         acquire_result answer{};
         bool closed = false;    // a guard of this object holds, or another attempt through it is under way
         bool too_late = false;  // granted, but the term was over before the answer came
+
+        [[nodiscard]] bool ends_wait(const std::error_code& ec) const noexcept { return !guard.empty() || ec; }
     };
 
     attempt_result attempt(std::error_code& ec) noexcept
@@ -426,16 +432,9 @@ private:
         return guard;
     }
 
-    // What stays the same during one wait.
-    struct wait_limits {
-        time_point deadline;
-        const std::stop_token& stop;
-        waker& to_wake;
-        time_point asked;
-    };
+    using wait_type = waiting::lease_wait<keeper_type>;
 
-    // Waits first for the guards of this object, in the object's own queue; then, in the queue of the name, for everybody
-    // else's. Calls `on_busy` with each busy answer of the store.
+    // Does what a lease_wait decides, on this thread. Calls `on_busy` with each busy answer of the store.
     template <class OnBusy>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
     {
@@ -443,50 +442,40 @@ private:
         if (stop.stop_requested()) return {};
         if (deadline <= clock().now()) return attempt(ec);
         waker to_wake;
-        const wait_limits limits{deadline, stop, to_wake, clock().now()};
-        typename keeper_type::own_place own{keeper(), to_wake};
+        wait_type waits{keeper(), deadline, to_wake};
         const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
-        waiting::wait_machine machine{deadline, waiting::pauses_of(store()), waiting::random_seed(owner(), clock().now())};
-        while (sleep_until(limits, [&own] { return own.closed_until(); })) {
-            const waiting::local_queue::place in_line{waiting::queue_of(store()), waiting::key_of(store(), name()), to_wake};
-            if (!sleep_until(limits, [&in_line] { return in_line.first() ? std::nullopt : std::optional{time_point::max()}; })) break;
-            attempt_result tried = acquire_loop(limits, machine, ec, on_busy);
-            if (!tried.closed) return tried;
+        for (;;) {
+            const waiting::wait_step step = waits.next(clock().now(), stop.stop_requested());
+            if (step.action == waiting::wait_action::give_up) return {};
+            if (step.action == waiting::wait_action::sleep) {
+                if (clock().wait_until(to_wake, step.at)) waits.woken(clock().now());
+                continue;
+            }
+            attempt_result tried = attempt(waits, step.action, ec);
+            if (tried.ends_wait(ec)) return tried;
+            if (!tried.closed && tried.answer.status == acquire_status::busy) on_busy(tried.answer);
+            go_on(waits, tried);
         }
-        return {};
-    }
-
-    // Repeats until there is no instant left to sleep to. False: the wait is over.
-    template <class NextLook>
-    bool sleep_until(const wait_limits& limits, NextLook next_look)
-    {
-        while (const std::optional<time_point> look_at = next_look()) {
-            if (limits.stop.stop_requested() || clock().now() >= limits.deadline) return false;
-            clock().wait_until(limits.to_wake, std::min(*look_at, limits.deadline));
-        }
-        return true;
     }
 
     static void ignore_busy(const acquire_result&) noexcept {}
 
-    // The first waiter of this process queues at the store.
-    template <class OnBusy>
-    attempt_result acquire_loop(const wait_limits& limits, waiting::wait_machine& machine, std::error_code& ec, OnBusy& on_busy)
+    // The attempt that the wait asked for.
+    attempt_result attempt(wait_type& waits, waiting::wait_action how, std::error_code& ec) noexcept
     {
-        auto ticket = waiting::enqueue(store(), name(), limits.to_wake);
+        auto* const ticket = how == waiting::wait_action::attempt ? waits.ticket() : nullptr;
+        if (ticket) return attempt(*ticket, ec, waits.asked());
         waiting::no_ticket single;
-        for (;;) {
-            const waiting::wait_step step = machine.next(clock().now(), limits.stop.stop_requested());
-            if (step.action == waiting::wait_action::give_up) return {};
-            if (step.action == waiting::wait_action::sleep) {
-                if (clock().wait_until(limits.to_wake, step.at)) machine.woken(clock().now());
-                continue;
-            }
-            attempt_result tried = step.action == waiting::wait_action::attempt ? attempt(ticket, ec, limits.asked) : attempt(single, ec, limits.asked);
-            if (!tried.guard.empty() || ec || tried.closed) return tried;
-            if (tried.answer.status == acquire_status::busy) on_busy(tried.answer);
-            machine.busy(clock().now(), tried.answer);
-        }
+        return attempt(single, ec, waits.asked());
+    }
+
+    // After an attempt that has not ended the wait.
+    void go_on(wait_type& waits, const attempt_result& tried) const
+    {
+        if (tried.closed)
+            waits.closed();
+        else
+            waits.busy(clock().now(), tried.answer);
     }
 
     bool keep(guard_type guard)

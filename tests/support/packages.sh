@@ -98,6 +98,7 @@ leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
 leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
 # Since Boost 1.92 one package has the headers of all its libraries.
 leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp,library:boost_unit_test_framework
+    libboost-dev=header:boost/asio.hpp libasio-dev=header:asio.hpp
     libboost-context-dev=header:boost/context/fiber.hpp,library:boost_context
     libcli11-dev=header:CLI/CLI.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
     bash-completion=file:/usr/share/bash-completion/bash_completion

@@ -10,15 +10,23 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace leasehold::inline v0 {
 
 /// One thread sleeps on it, and others wake that thread. A wake is kept until a wait takes it, so it can't be missed.
 ///
+/// A waiter without a thread of its own gives it a function to call instead, and takes the wake with take().
 /// Thread safety: any thread may call wake(); one thread at a time may wait. Lifetime: it must outlive all these calls.
 class waker {
 public:
+    /// What wake() calls. It runs on the thread that wakes, and under locks of the store and of queues: it may do no more than
+    /// hand the work to another thread.
+    using function = void (*)(void* context) noexcept;
+
     waker() = default;
+    /// Each wake() calls `on_wake(context)` as well.
+    waker(function on_wake, void* context) noexcept : on_wake_{on_wake}, context_{context} {}
     waker(const waker&) = delete;
     waker& operator=(const waker&) = delete;
 
@@ -29,7 +37,10 @@ public:
         const std::lock_guard lock{mutex_};
         woken_ = true;
         ++wakes_;
-        condition_.notify_one();
+        if (on_wake_)
+            on_wake_(context_);
+        else
+            condition_.notify_one();
     }
 
     /// Sleeps until woken, and takes the wake.
@@ -51,6 +62,13 @@ public:
         const bool woken = woken_;
         woken_ = false;
         return woken;
+    }
+
+    /// Whether it was woken; takes the wake. Doesn't sleep.
+    [[nodiscard]] bool take() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return std::exchange(woken_, false);
     }
 
     /// Wakes so far, taken or not: for clocks that must know whether a sleeper has noticed all of them.
@@ -81,6 +99,8 @@ private:
     bool woken_ = false;
     std::uint64_t wakes_ = 0;
     std::shared_ptr<const void> lifetime_;
+    const function on_wake_ = nullptr;
+    void* const context_ = nullptr;
 };
 
 }  // namespace leasehold::inline v0

@@ -3,16 +3,21 @@
 #define LEASEHOLD_DETAIL_LEASE_ACCESS_HPP
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace leasehold::inline v0::detail {
@@ -68,6 +73,32 @@ struct lease_access {
         return last;
     }
 
+    // Another object of the same lease, which keeps what the lease refers to.
+    template <class Lease>
+    static std::shared_ptr<Lease> share(const Lease& lease)
+    {
+        return std::shared_ptr<Lease>{new Lease{lease.handle_}};
+    }
+
+    template <class Lease>
+    static auto& keeper(const Lease& lease) noexcept
+    {
+        return lease.keeper();
+    }
+
+    // The attempt that a wait asked for.
+    template <class Lease, class Wait>
+    static auto attempt(Lease& lease, Wait& waits, waiting::wait_action how, std::error_code& ec) noexcept
+    {
+        return lease.attempt(waits, how, ec);
+    }
+
+    template <class Lease, class Wait, class Result>
+    static void go_on(const Lease& lease, Wait& waits, const Result& tried)
+    {
+        lease.go_on(waits, tried);
+    }
+
     template <class Lease>
     static const auto& clock(const Lease& lease) noexcept
     {
@@ -105,6 +136,24 @@ struct lease_access {
         return guard.handle_;
     }
 
+    // Extends the guard's term, also after the guard has gone: a function of the ttl, or nothing, and an error code.
+    template <class Guard>
+    static auto extension(const Guard& guard)
+    {
+        return [handle = guard.handle_, term = guard.term_](std::optional<duration> ttl, std::error_code& ec) {
+            if (term) return handle->keeper->extend(term, ttl, ec);
+            ec = errc::not_held;
+            return false;
+        };
+    }
+
+    // The threads of the guard's lease; null if the guard is empty.
+    template <class Guard>
+    static auto engine(const Guard& guard)
+    {
+        return guard.empty() ? nullptr : guard.keeper().serving_engine();
+    }
+
     // Ends the term in this process alone.
     template <class Guard>
     static void leave(Guard& guard) noexcept
@@ -128,6 +177,9 @@ struct lease_access {
         guard.keeper().end_renewal(out, said, ec);
     }
 };
+
+template <class Lease>
+using keeper_of = std::remove_reference_t<decltype(lease_access::keeper(std::declval<const Lease&>()))>;
 
 }  // namespace leasehold::inline v0::detail
 

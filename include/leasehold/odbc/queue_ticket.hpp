@@ -20,6 +20,9 @@ class waiting_ticket;
 /// database; it takes at most 30 ms, and so leaves a wait behind only where the server doesn't answer.
 class queue_ticket {
 public:
+    /// A session waits for it, with a thread: waiters that have none share a few of these tickets.
+    static constexpr bool takes_thread = true;
+
     /// Made by basic_odbc_store::enqueue().
     LEASEHOLD_DECL queue_ticket(detail::store_impl& store, std::shared_ptr<detail::waiting_ticket> place);
     queue_ticket(const queue_ticket&) = delete;

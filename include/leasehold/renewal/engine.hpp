@@ -7,12 +7,14 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/renewal/batch_tier.hpp>
+#include <leasehold/renewal/call_queue.hpp>
 #include <leasehold/renewal/deadline_heap.hpp>
 #include <leasehold/renewal/job_queue.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/signal_queue.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
+#include <leasehold/waiting/ticket_limit.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,7 +30,8 @@ namespace leasehold::inline v0::renewal {
 /// The threads behind all guards of one store: a watchdog, which decides and never waits; a signaller, which runs stop
 /// callbacks; and workers, which send the renewals. For a batching_store they send renewals that are due at the same time,
 /// or soon, together (see batch_tier.hpp). A listener asks the store who has been asked to hand over, once a guard wants to
-/// know: neither its calls nor the callbacks that it runs can delay a renewal or a loss.
+/// know: neither its calls nor the callbacks that it runs can delay a renewal or a loss. If there are asynchronous
+/// operations, callers make their calls.
 ///
 /// Only the watchdog detects losses, so they are known on time even while every worker hangs in a call. Stop callbacks
 /// run one after another on the signaller and nowhere else: a slow callback delays the callbacks after it, but no renewal.
@@ -40,6 +43,11 @@ public:
     /// The largest number of workers. Another worker starts when jobs have to wait. Two workers can hang for one lease: one
     /// in the renewal of a lost term, the other in that of the next term.
     static constexpr std::size_t workers_max = 3;
+    /// The largest number of callers. Calls have threads of their own, since a renewal can't wait for an attempt that hangs.
+    static constexpr std::size_t callers_max = 2;
+    /// With what a store needs for so many callers, this makes eight threads for any number of asynchronous waiters: watchdog,
+    /// signaller, worker, two callers, two sessions for their calls, and one session that waits.
+    static constexpr std::size_t tickets_with_threads_max = 1;
 
     /// Starts the watchdog, the signaller and one worker. Throws std::system_error if a thread can't be started.
     explicit engine(Clock clock) : shared_{std::make_shared<shared>(std::move(clock))}
@@ -98,6 +106,32 @@ public:
         shared_->listener.to_wake.wake();
     }
 
+    /// step() will not be called unless it is scheduled again. To be called under the lock that schedule() is called under.
+    void unschedule(const watched_term& term) noexcept
+    {
+        const std::lock_guard lock{shared_->mutex};
+        shared_->queue.erase(term);
+    }
+
+    /// Makes call() succeed from now on: starts a caller. Throws std::system_error if the thread can't be started.
+    void start_caller()
+    {
+        const std::lock_guard lock{shared_->mutex};
+        if (shared_->caller_count == 0) shared_->add_caller();
+    }
+
+    /// Makes the engine call job->run() soon, on a caller. If the job waits for one already, that one run is for both calls.
+    /// Takes no lock but the engine's own, so that it may be called under others.
+    void call(std::shared_ptr<call_job> job) noexcept
+    {
+        const std::lock_guard lock{shared_->mutex};
+        shared_->calls.push(std::move(job));
+        shared_->wake_caller();
+    }
+
+    /// For tickets that take a thread.
+    [[nodiscard]] waiting::ticket_limit& tickets() noexcept { return shared_->tickets; }
+
     /// Makes the engine call term->signal() soon.
     void signal(std::shared_ptr<watched_term> term) noexcept
     {
@@ -131,6 +165,7 @@ private:
             runs->stop();
             finish(runs->watchdog.thread);
             for (sleeper& worker : runs->workers) finish(worker.thread);
+            for (sleeper& caller : runs->callers) finish(caller.thread);
             finish(runs->signaller.thread);
             finish(runs->listener.thread);
         }
@@ -185,6 +220,7 @@ private:
             signaller.to_wake.wake();
             listener.to_wake.wake();
             for (sleeper& worker : workers) worker.to_wake.wake();
+            for (sleeper& caller : callers) caller.to_wake.wake();
         }
 
         void watch()
@@ -347,16 +383,59 @@ private:
             }
         }
 
-        // To be called under the mutex. A worker that was called is no longer idle; otherwise it could be called twice, and
+        void make_calls(sleeper& self)
+        {
+            std::unique_lock lock{mutex};
+            while (!stopping) {
+                if (calls.empty()) {
+                    self.idle = true;
+                    lock.unlock();
+                    clock.wait_until(self.to_wake, time_point::max());
+                    lock.lock();
+                    self.idle = false;
+                    continue;
+                }
+                std::shared_ptr<call_job> next = calls.pop();
+                lock.unlock();
+                next->run();
+                next.reset();  // may be the last that uses the engine, so not under the lock
+                lock.lock();
+            }
+        }
+
+        // To be called under the mutex. A thread that was called is no longer idle; otherwise it could be called twice, and
         // another one not at all.
+        template <class Sleepers>
+        static bool wake_idle(Sleepers& some) noexcept
+        {
+            for (sleeper& each : some) {
+                if (!each.idle) continue;
+                each.idle = false;
+                each.to_wake.wake();
+                return true;
+            }
+            return false;
+        }
+
+        // To be called under the mutex.
+        void wake_caller() noexcept
+        {
+            if (wake_idle(callers) || caller_count == callers_max || stopping) return;
+            std::error_code ignored;  // one caller runs
+            detail::catch_into(ignored, [this] { add_caller(); });
+        }
+
+        void add_caller()
+        {
+            sleeper& added = callers[caller_count];
+            run(added, [&added](shared& s) { s.make_calls(added); });
+            ++caller_count;
+        }
+
+        // To be called under the mutex.
         void call_worker() noexcept
         {
-            for (sleeper& worker : workers) {
-                if (!worker.idle) continue;
-                worker.idle = false;
-                worker.to_wake.wake();
-                return;
-            }
+            if (wake_idle(workers)) return;
             if (worker_count == workers_max || stopping) return;
             // If one worker runs, the lack of a second is slower, but not a failure.
             std::error_code ignored;
@@ -384,6 +463,10 @@ private:
         std::size_t enrolled = 0;
         std::size_t worker_count = 0;
         std::array<sleeper, workers_max> workers;
+        call_queue calls;
+        std::size_t caller_count = 0;
+        std::array<sleeper, callers_max> callers;
+        waiting::ticket_limit tickets{tickets_with_threads_max};
         bool stopping = false;
         bool listens = false;  // the listener was started
     };

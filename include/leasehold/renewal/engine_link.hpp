@@ -29,6 +29,9 @@ public:
         engine_ = std::move(serving);
     }
 
+    /// Null until connected.
+    [[nodiscard]] const std::shared_ptr<engine<Clock>>& serving() const noexcept { return engine_; }
+
     void schedule(std::shared_ptr<watched_term> term, time_point at, time_point early_from) const noexcept
     {
         if (engine_) engine_->schedule(std::move(term), at, early_from);

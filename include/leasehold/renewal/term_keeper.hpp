@@ -67,6 +67,14 @@ public:
         if (!engine_.connected()) engine_.connect(engine_key(store_), clock_);
     }
 
+    /// The threads that watch its terms; attach_engine() comes first.
+    [[nodiscard]] std::shared_ptr<engine<Clock>> serving_engine() const
+        requires waitable_clock<Clock>
+    {
+        const std::lock_guard lock{mutex_};
+        return engine_.serving();
+    }
+
     /// Begins an attempt, which grant() or attempt_failed() ends. False: another attempt is under way, or a guard of this
     /// object holds. Allocates everything that a grant needs, before the store is asked. May throw std::bad_alloc; then no
     /// attempt begins.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_HPP
+#define LEASEHOLD_ASIO_HPP
+
+#include <leasehold/asio/acquire.hpp>
+#include <leasehold/asio/release.hpp>
+#include <leasehold/asio/renew.hpp>
+#include <leasehold/asio/run_while_held.hpp>
+#include <leasehold/leasehold.hpp>
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_DETAIL_CALL_OPERATION_HPP
+#define LEASEHOLD_ASIO_DETAIL_CALL_OPERATION_HPP
+
+#include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/renewal/call_queue.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+/// One call of a store, on one of the threads for such calls. `Call` takes a std::error_code& and returns a Result.
+///
+/// Calls that go second can be cancelled: before they begin they don't, and afterwards their result is dropped, on this thread.
+template <class Call, class Result>
+class call_operation final : public renewal::call_job, public cancellable {
+public:
+    call_operation(renewal::call_order order, Call call, completion<Result>& handler)
+        : call_job{order}, can_be_cancelled_{order == renewal::call_order::second}, call_{std::move(call)}, handler_{&handler}
+    {
+    }
+
+    void run() noexcept override
+    {
+        {
+            const std::lock_guard lock{mutex_};
+            if (!handler_) return;
+            running_ = true;
+        }
+        std::error_code ec;
+        Result result{};
+        catch_into(ec, [&] { result = (*call_)(ec); });
+        call_.reset();  // it may keep a lease, whose store the handler may own
+        finish(std::unique_lock{mutex_}, ec, std::move(result));
+    }
+
+    void cancel() noexcept override
+    {
+        std::unique_lock lock{mutex_};
+        if (!can_be_cancelled_ || !handler_) return;
+        cancelled_ = true;
+        if (!running_) finish(std::move(lock), {}, {});
+    }
+
+private:
+    void finish(std::unique_lock<std::mutex> lock, std::error_code ec, Result result) noexcept
+    {
+        const bool cancelled = cancelled_;
+        completion<Result>* const told = std::exchange(handler_, nullptr);
+        lock.unlock();
+        if (cancelled) result = Result{};
+        told->complete(cancelled ? aborted() : ec, std::move(result));
+    }
+
+    const bool can_be_cancelled_;
+    std::optional<Call> call_;
+    std::mutex mutex_;
+    completion<Result>* handler_;
+    bool running_ = false;
+    bool cancelled_ = false;
+};
+
+/// Starts it. On a failure to start, the handler gets the error.
+template <class Result, class Engine, class Call>
+void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler)
+{
+    std::error_code ec;
+    catch_into(ec, [&] {
+        auto operation = std::make_shared<call_operation<Call, Result>>(order, std::move(call), handler);
+        engine->start_caller();
+        handler.starts(operation);
+        engine->call(std::move(operation));
+    });
+    if (ec) handler.complete(ec, Result{});
+}
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

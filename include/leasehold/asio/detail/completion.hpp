@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_DETAIL_COMPLETION_HPP
+#define LEASEHOLD_ASIO_DETAIL_COMPLETION_HPP
+
+#include <leasehold/asio/detail/error_codes.hpp>
+#include <leasehold/asio/detail/net.hpp>
+#include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/detail/catch_into.hpp>
+
+#include <memory>
+#include <new>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+/// The handler of an operation, whichever type it has. Called once, or destroyed with its execution context.
+template <class Result>
+class completion : public pending_handler {
+public:
+    /// Hands the result to the handler's executor; never calls the handler itself. The object then belongs to the executor.
+    virtual void complete(std::error_code ec, Result result) noexcept = 0;
+
+protected:
+    ~completion() = default;
+};
+
+/// Memory comes from the handler's associated allocator, and goes back to it before the handler is called.
+template <class Handler, class Error, class Result>
+class handler_completion final : public completion<Result> {
+    using executor_type = net::associated_executor_t<Handler>;
+    using allocator_type = typename std::allocator_traits<net::associated_allocator_t<Handler>>::template rebind_alloc<handler_completion>;
+    using allocation = std::allocator_traits<allocator_type>;
+
+    struct discarding {
+        void operator()(handler_completion* of) const noexcept { of->discard(); }
+    };
+    using owner = std::unique_ptr<handler_completion, discarding>;
+
+public:
+    /// Null: the handler's context is being destroyed. Otherwise complete() must follow.
+    static handler_completion* make(Handler handler)
+    {
+        allocator_type allocator{net::get_associated_allocator(handler)};
+        struct memory {
+            allocator_type& of;
+            typename allocation::pointer at = allocation::allocate(of, 1);
+            ~memory()
+            {
+                if (at) allocation::deallocate(of, at, 1);
+            }
+        } unused{allocator};
+        owner made{::new (static_cast<void*>(std::to_address(unused.at))) handler_completion{std::move(handler), allocator}};
+        unused.at = nullptr;
+        return made->pending_.add(*made) ? made.release() : nullptr;
+    }
+
+    /// The handler's cancellation slot cancels the operation.
+    void starts(const std::shared_ptr<cancellable>& operation)
+    {
+        this->belongs_to(operation);
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        auto slot = net::get_associated_cancellation_slot(handler_);
+        if (!slot.is_connected()) return;
+        slot.assign([of = std::weak_ptr<cancellable>{operation}](net::cancellation_type) {
+            if (const auto running = of.lock()) running->cancel();
+        });
+#endif
+    }
+
+    void complete(std::error_code ec, Result result) noexcept override
+    {
+        const auto post = [&] {
+            delivery posted{owner{this}, ec, std::move(result)};
+            std::error_code without_memory;  // then the handler is destroyed, as with its context
+            catch_into(without_memory, [&] { net::post(posted.to->work_.get_executor(), std::move(posted)); });
+        };
+        pending_.ended(*this, post, [&] { [[maybe_unused]] const Result dropped{std::move(result)}; });
+    }
+
+    void discard() noexcept override
+    {
+        allocator_type allocator{allocator_};
+        this->~handler_completion();
+        allocation::deallocate(allocator, std::pointer_traits<typename allocation::pointer>::pointer_to(*this), 1);
+    }
+
+private:
+    handler_completion(Handler handler, const allocator_type& allocator)
+        : allocator_{allocator}, handler_{std::move(handler)}, work_{net::get_associated_executor(handler_)},
+          pending_{net::use_service<pending_operations>(context_of(work_.get_executor()))}
+    {
+    }
+    ~handler_completion() = default;
+
+    // What the executor runs. A guard that nobody takes is released before the handler's own things are destroyed.
+    struct delivery {
+        owner to;
+        std::error_code ec;
+        Result result;
+
+        void operator()()
+        {
+            Handler handler{std::move(to->handler_)};
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+            if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
+#endif
+            to.reset();
+            std::move(handler)(error_as<Error>(ec), std::move(result));
+        }
+    };
+
+    allocator_type allocator_;
+    Handler handler_;
+    net::executor_work_guard<executor_type> work_;
+    pending_operations& pending_;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_DETAIL_WAIT_OPERATION_HPP
+#define LEASEHOLD_ASIO_DETAIL_WAIT_OPERATION_HPP
+
+#include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/renewal/call_queue.hpp>
+#include <leasehold/renewal/watched_term.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/lease_wait.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+/// One wait for a lease, without a thread: does what lease_wait decides. The engine's watchdog wakes it at its time; callers make
+/// its attempts, and wake it when the lease may have become free.
+template <class Lease>
+class wait_operation final : public renewal::watched_term,
+                             public renewal::call_job,
+                             public cancellable,
+                             public std::enable_shared_from_this<wait_operation<Lease>> {
+    using guard_type = typename Lease::guard_type;
+    using engine_type = typename decltype(std::declval<const keeper_of<Lease>&>().serving_engine())::element_type;
+    using wait_type = waiting::lease_wait<keeper_of<Lease>>;
+
+public:
+    /// `lease` may be the last to refer to the lease. Its engine is attached.
+    wait_operation(std::shared_ptr<Lease> lease, time_point deadline)
+        : call_job{renewal::call_order::second}, engine_{lease_access::keeper(*lease).serving_engine()}, deadline_{deadline},
+          lease_{std::move(lease)}, to_wake_{&wake, this}, waits_{std::in_place, lease_access::keeper(*lease_), deadline, to_wake_, &engine_->tickets()}
+    {
+        engine_->start_caller();
+        engine_->enroll();
+    }
+    ~wait_operation() override { engine_->withdraw(*this); }
+
+    /// From now on the handler is called.
+    void start(completion<guard_type>& handler, const std::stop_token& stop)
+    {
+        if (stop.stop_possible()) stopped_.emplace(stop, cancel_it{*this});
+        std::unique_lock lock{mutex_};
+        handler_ = &handler;
+        self_ = this->shared_from_this();
+        go_on(std::move(lock), false);
+    }
+
+    void cancel() noexcept override
+    {
+        std::unique_lock lock{mutex_};
+        cancelled_ = true;
+        go_on(std::move(lock), false);
+    }
+
+    bool step() override
+    {
+        go_on(std::unique_lock{mutex_}, false);
+        return false;
+    }
+
+    void renew() override {}
+
+    void run() noexcept override { go_on(std::unique_lock{mutex_}, true); }
+
+private:
+    struct cancel_it {
+        wait_operation& of;
+        void operator()() const noexcept { of.cancel(); }
+    };
+
+    // It exists as long as it waits.
+    static void wake(void* context) noexcept
+    {
+        auto& self = *static_cast<wait_operation*>(context);
+        if (auto kept = self.weak_from_this().lock()) self.engine_->call(std::move(kept));
+    }
+
+    // `may_call`: this thread may wait for the store.
+    void go_on(std::unique_lock<std::mutex> lock, bool may_call) noexcept
+    {
+        if (!handler_ || calling_) return;
+        std::error_code ec;
+        while (waits_) {
+            if (ending_) return may_call ? finish(std::move(lock), {}, {}) : void();
+            waiting::wait_step step;
+            catch_into(ec, [&] {
+                if (to_wake_.take()) waits_->woken(now());
+                step = waits_->next(now(), cancelled_);
+            });
+            if (ec) break;
+            switch (step.action) {
+            case waiting::wait_action::give_up: return give_up(std::move(lock), may_call);
+            case waiting::wait_action::sleep: return engine_->schedule(this->shared_from_this(), step.at);
+            default: break;
+            }
+            if (!may_call) {
+                engine_->schedule(this->shared_from_this(), deadline_);  // all callers may hang
+                return engine_->call(this->shared_from_this());
+            }
+            calling_ = true;
+            lock.unlock();
+            auto tried = lease_access::attempt(*lease_, *waits_, step.action, ec);
+            lock.lock();
+            calling_ = false;
+            if (tried.ends_wait(ec)) return finish(std::move(lock), ec, std::move(tried.guard));
+            lease_access::go_on(*lease_, *waits_, tried);
+        }
+        finish(std::move(lock), ec, {});
+    }
+
+    // The end of a costly ticket is left to a caller; those who wait behind it need not wait for that.
+    void give_up(std::unique_lock<std::mutex> lock, bool may_call) noexcept
+    {
+        if (may_call || !wait_type::costly_tickets || !waits_->ticket()) return finish(std::move(lock), {}, {});
+        ending_ = true;
+        waits_->leave_queues();
+        engine_->call(this->shared_from_this());
+    }
+
+    // A grant that comes too late for a cancellation is released here.
+    void finish(std::unique_lock<std::mutex> lock, std::error_code ec, guard_type guard) noexcept
+    {
+        completion<guard_type>* const told = std::exchange(handler_, nullptr);
+        const bool cancelled = cancelled_;
+        const auto kept = std::move(self_);
+        engine_->unschedule(*this);
+        lock.unlock();
+        stopped_.reset();  // not under the lock, for which its callback may wait
+        waits_.reset();
+        if (cancelled) guard = {};
+        lease_.reset();  // after this, nothing refers to the store, which the handler may own
+        told->complete(cancelled ? aborted() : ec, std::move(guard));
+    }
+
+    [[nodiscard]] time_point now() const noexcept { return lease_access::clock(*lease_).now(); }
+
+    const std::shared_ptr<engine_type> engine_;
+    const time_point deadline_;
+    std::mutex mutex_;
+    std::shared_ptr<Lease> lease_;
+    waker to_wake_;
+    std::optional<wait_type> waits_;
+    std::optional<std::stop_callback<cancel_it>> stopped_;
+    completion<guard_type>* handler_ = nullptr;  // null before the start and after the end
+    std::shared_ptr<wait_operation> self_;       // in between, since it may wait for nothing but a wake
+    bool cancelled_ = false;
+    bool calling_ = false;
+    bool ending_ = false;  // but for its ticket
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_RELEASE_HPP
+#define LEASEHOLD_ASIO_RELEASE_HPP
+
+#include <leasehold/asio/detail/call_operation.hpp>
+#include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/lease_guard.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renewal/call_queue.hpp>
+
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+namespace detail {
+
+template <class Error>
+struct start_release {
+    template <class Handler, class Guard>
+    void operator()(Handler&& handler, Guard guard) const
+    {
+        auto* const told = handler_completion<std::decay_t<Handler>, Error, release_outcome>::make(std::forward<Handler>(handler));
+        if (!told) return;
+        const auto engine = lease_access::engine(guard);
+        if (!engine) return told->complete(errc::not_held, release_outcome::lost);
+        start_call<release_outcome>(engine, renewal::call_order::first,
+                                    [guard = std::move(guard)](std::error_code& ec) mutable { return guard.release(ec); }, *told);
+    }
+};
+
+}  // namespace detail
+
+/// Ends the term, like lease_guard::release(): completes with void(std::error_code, release_outcome). The guard is empty as soon as
+/// the function returns. Can't be cancelled: the term is released also if the handler is never called.
+template <class Lease, class Token>
+auto async_release(lease_guard<Lease>&& guard, Token&& token)
+{
+    using error = detail::error_code_for<Token, release_outcome>;
+    return detail::net::async_initiate<Token, void(error, release_outcome)>(detail::start_release<error>{}, token, lease_guard<Lease>{std::move(guard)});
+}
+/// The same.
+template <class Lease, class Token>
+auto async_release(lease_guard<Lease>& guard, Token&& token)
+{
+    return async_release(std::move(guard), std::forward<Token>(token));
+}
+
+}  // namespace leasehold::inline v0
+
+#endif

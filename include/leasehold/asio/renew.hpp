@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_RENEW_HPP
+#define LEASEHOLD_ASIO_RENEW_HPP
+
+#include <leasehold/asio/detail/call_operation.hpp>
+#include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/lease_guard.hpp>
+#include <leasehold/renewal/call_queue.hpp>
+
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+namespace detail {
+
+template <class Error>
+struct start_renew {
+    template <class Handler, class Engine, class Extension>
+    void operator()(Handler&& handler, const Engine& engine, Extension extend, std::optional<duration> ttl) const
+    {
+        auto* const told = handler_completion<std::decay_t<Handler>, Error, bool>::make(std::forward<Handler>(handler));
+        if (!told) return;
+        if (!engine) return told->complete(errc::not_held, false);
+        start_call<bool>(engine, renewal::call_order::first, [extend = std::move(extend), ttl](std::error_code& ec) { return extend(ttl, ec); }, *told);
+    }
+};
+
+template <class Lease, class Token>
+auto initiate_renew(const lease_guard<Lease>& guard, std::optional<duration> ttl, Token&& token)
+{
+    using error = error_code_for<Token, bool>;
+    return net::async_initiate<Token, void(error, bool)>(start_renew<error>{}, token, lease_access::engine(guard),
+                                                         lease_access::extension(guard), ttl);
+}
+
+}  // namespace detail
+
+/// Extends the term now, like lease_guard::renew(): completes with void(std::error_code, bool). The guard may be moved, released or
+/// destroyed meanwhile; then the answer is false. Can't be cancelled.
+template <class Lease, class Token>
+auto async_renew(const lease_guard<Lease>& guard, Token&& token)
+{
+    return detail::initiate_renew(guard, std::nullopt, std::forward<Token>(token));
+}
+
+/// Extends the term by a new ttl, which later renewals keep.
+template <class Lease, class Token>
+auto async_renew(const lease_guard<Lease>& guard, duration ttl, Token&& token)
+{
+    return detail::initiate_renew(guard, ttl, std::forward<Token>(token));
+}
+
+}  // namespace leasehold::inline v0
+
+#endif

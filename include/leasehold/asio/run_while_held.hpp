@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_RUN_WHILE_HELD_HPP
+#define LEASEHOLD_ASIO_RUN_WHILE_HELD_HPP
+
+#include <leasehold/asio/detail/net.hpp>
+#include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/asio/release.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/lease_guard.hpp>
+
+#ifdef LEASEHOLD_STANDALONE_ASIO
+#include <asio/awaitable.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/strand.hpp>
+#else
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
+#endif
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+#ifdef LEASEHOLD_STANDALONE_ASIO
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#else
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#endif
+#endif
+
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_awaitable = false;
+template <class T, class Executor>
+inline constexpr bool is_awaitable<net::awaitable<T, Executor>> = true;
+
+template <class T>
+struct awaitable_result;
+template <class T, class Executor>
+struct awaitable_result<net::awaitable<T, Executor>> {
+    using type = T;
+};
+
+/// What runs while a lease is held: its guard, and what cancels it. On a strand, since a cancellation may not meet the work that it
+/// is for.
+template <class Guard, class Executor>
+class held_run final : public cancellable, public std::enable_shared_from_this<held_run<Guard, Executor>> {
+public:
+    held_run(Guard guard, const Executor& executor)
+        : guard_{std::move(guard)}, lost_{guard_.stop_token()}, name_{guard_.name()}, strand_{net::make_strand(executor)},
+          pending_{net::use_service<pending_operations>(context_of(executor))}
+    {
+    }
+
+    [[nodiscard]] const auto& strand() const noexcept { return strand_; }
+    [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+
+    [[nodiscard]] bool held() const noexcept { return guard_.held(); }
+
+    /// From now on a loss cancels the work.
+    void start() { on_loss_.emplace(lost_, cancel_it{*this}); }
+
+    void cancel() noexcept override
+    {
+        stop_.request_stop();
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        pending_.unless_closed([this] {
+            std::error_code without_memory;
+            catch_into(without_memory, [this] {
+                net::post(strand_, [self = this->weak_from_this()] {
+                    if (const auto run = self.lock()) run->signal_.emit(net::cancellation_type::terminal);
+                });
+            });
+        });
+#endif
+    }
+
+    /// The work has ended. Returns its exception, or else that the lease was lost.
+    std::exception_ptr end(std::exception_ptr thrown)
+    {
+        on_loss_.reset();
+        if (guard_.held()) return thrown;
+        const bool because_of_loss = !thrown || stop_.stop_requested();
+        return because_of_loss ? std::make_exception_ptr(lease_lost{name_}) : thrown;
+    }
+
+    [[nodiscard]] Guard take_guard() noexcept { return std::move(guard_); }
+
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+    [[nodiscard]] auto slot() noexcept { return signal_.slot(); }
+#endif
+
+private:
+    struct cancel_it {
+        held_run& of;
+        void operator()() const noexcept { of.cancel(); }
+    };
+
+    Guard guard_;
+    const std::stop_token lost_;
+    const std::string name_;
+    net::strand<Executor> strand_;
+    pending_operations& pending_;
+    std::stop_source stop_;
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+    net::cancellation_signal signal_;
+#endif
+    std::optional<std::stop_callback<cancel_it>> on_loss_;
+};
+
+/// The work as a coroutine.
+template <class Work>
+auto begin_work(Work& work, [[maybe_unused]] std::stop_token stop)
+{
+    if constexpr (std::invocable<Work&, std::stop_token>)
+        return std::invoke(work, std::move(stop));
+    else {
+        static_assert(LEASEHOLD_ASIO_HAS_CANCELLATION != 0 || sizeof(Work) == 0,
+                      "before Boost 1.77, a coroutine can't be cancelled: give async_run_while_held a function of a std::stop_token");
+        if constexpr (std::invocable<Work&>)
+            return std::invoke(work);
+        else
+            return std::move(work);
+    }
+}
+
+template <class Work>
+using work_coroutine = decltype(begin_work(std::declval<Work&>(), std::stop_token{}));
+
+template <class Work, class Ended>
+void ended_before_start(Ended& ended)
+{
+    using result = typename awaitable_result<work_coroutine<Work>>::type;
+    if constexpr (std::is_void_v<result>)
+        ended(nullptr);
+    else
+        ended(nullptr, result{});
+}
+
+struct start_run_while_held {
+    template <class Handler, class Guard, class Work>
+    void operator()(Handler&& handler, Guard guard, Work work) const
+    {
+        using executor_type = net::associated_executor_t<std::decay_t<Handler>>;
+        const auto run = std::make_shared<held_run<Guard, executor_type>>(std::move(guard), net::get_associated_executor(handler));
+        const auto strand = run->strand();
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.assign([of = std::weak_ptr<cancellable>{run}](net::cancellation_type) {
+                if (const auto running = of.lock()) running->cancel();
+            });
+#endif
+        // First the release, on a thread that may wait for the store; then the handler.
+        auto ended = [run, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown, auto... results) mutable {
+            thrown = run->end(std::move(thrown));
+            auto guard_left = run->take_guard();
+            const auto executor = net::get_associated_executor(handler);
+            auto told = [handler = std::move(handler), thrown = std::move(thrown), ... results = std::move(results)](std::error_code, release_outcome) mutable {
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+                if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
+#endif
+                std::move(handler)(std::move(thrown), std::move(results)...);
+            };
+            async_release(std::move(guard_left), net::bind_executor(executor, std::move(told)));
+        };
+        if (!run->held()) return ended_before_start<Work>(ended);
+        run->start();
+        // Made on the strand, so that a function that begins the work runs there, too.
+        auto coroutine = [](auto of, Work begins) -> work_coroutine<Work> { co_return co_await begin_work(begins, of->stop_token()); };
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_cancellation_slot(run->slot(), net::bind_executor(strand, std::move(ended))));
+#else
+        net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_executor(strand, std::move(ended)));
+#endif
+    }
+};
+
+template <class T>
+struct run_signature {
+    using type = void(std::exception_ptr, T);
+};
+template <>
+struct run_signature<void> {
+    using type = void(std::exception_ptr);
+};
+
+}  // namespace detail
+
+/// Runs a coroutine while the lease is held: cancels it when the lease is lost, waits for it to end, and then releases the lease.
+///
+/// `work` is a net::awaitable<T>, or a function of no argument, or of a std::stop_token, that returns one. It runs on a strand of the
+/// handler's associated executor, and is cancelled with cancellation_type::terminal, no later than the term's deadline plus what the
+/// executor needs; the std::stop_token is asked to stop at that time as well. With Boost before 1.77, only that token cancels.
+/// Completes like co_spawn(): void(std::exception_ptr, T), or void(std::exception_ptr) for an awaitable<void>. After a loss that is a
+/// lease_lost; otherwise it is what the work threw. A release that fails is not reported. A cancellation of the operation cancels the
+/// work. Work that ignores its cancellation goes on without the lease.
+/// With a guard that isn't held the work isn't begun.
+template <class Lease, class Work, class Token>
+auto async_run_while_held(lease_guard<Lease> guard, Work work, Token&& token)
+{
+    using result = typename detail::awaitable_result<detail::work_coroutine<Work>>::type;
+    return detail::net::async_initiate<Token, typename detail::run_signature<result>::type>(detail::start_run_while_held{}, token,
+                                                                                           std::move(guard), std::move(work));
+}
+
+}  // namespace leasehold::inline v0
+
+#endif

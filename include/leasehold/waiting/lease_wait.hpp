@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_WAITING_LEASE_WAIT_HPP
+#define LEASEHOLD_WAITING_LEASE_WAIT_HPP
+
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
+#include <leasehold/waiting/ticket_limit.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0::waiting {
+
+/// One wait for a lease: its places in the queues, and what to do next. Waiters that sleep on a thread and waiters that don't
+/// do what it decides.
+///
+/// It waits first for the guards of the lease object, in the object's own queue; then, in the queue of the name, for everybody
+/// else's. Not thread-safe, except for what wakes. Lifetime: the keeper and the waker must outlive it.
+template <class Keeper>
+class lease_wait {
+    using store_type = std::remove_reference_t<decltype(std::declval<Keeper&>().store())>;
+    using ticket_type = decltype(waiting::enqueue(std::declval<store_type&>(), std::string_view{}, std::declval<waker&>()));
+
+public:
+    /// Whether a ticket costs a thread, and its end may take a while.
+    static constexpr bool costly_tickets = ticket_takes_thread<ticket_type>;
+
+    /// `limit`: how many costly tickets there may be. Without one of them, the waiter polls.
+    lease_wait(Keeper& keeper, time_point deadline, waker& to_wake, ticket_limit* limit = nullptr)
+        : keeper_{keeper}, asked_{keeper.clock().now()}, deadline_{deadline}, waker_{to_wake}, limit_{costly_tickets ? limit : nullptr},
+          machine_{deadline, pauses_of(keeper.store()), random_seed(keeper.owner(), asked_)}
+    {
+        own_.emplace(keeper, to_wake);
+    }
+    lease_wait(const lease_wait&) = delete;
+    lease_wait& operator=(const lease_wait&) = delete;
+    ~lease_wait() = default;
+
+    /// When the wait began.
+    [[nodiscard]] time_point asked() const noexcept { return asked_; }
+
+    /// What to do now. May throw what the store's enqueue() throws.
+    [[nodiscard]] wait_step next(time_point now, bool cancelled)
+    {
+        if (!in_line_) {
+            if (const auto look_at = own_->closed_until()) return sleep_until(*look_at, now, cancelled);
+            in_line_.emplace(queue_of(keeper_.store()), key_of(keeper_.store(), keeper_.name()), waker_);
+        }
+        if (!asks_) {
+            if (!in_line_->first()) return sleep_until(time_point::max(), now, cancelled);
+            asks_ = true;
+        }
+        // The first waiter of this process queues at the store.
+        if (!ticket_ && !cancelled && (!limit_ || limit_->take())) ticket_.emplace(*this);
+        return machine_.next(now, cancelled);
+    }
+
+    /// It was woken from the sleep that next() asked for.
+    void woken(time_point now) noexcept
+    {
+        if (asks_) machine_.woken(now);
+    }
+
+    /// The store granted nothing.
+    void busy(time_point now, const acquire_result& answer) noexcept { machine_.busy(now, answer); }
+
+    /// A guard of the lease object holds, or an attempt through it is under way: back to the object's own queue.
+    void closed() noexcept
+    {
+        ticket_.reset();
+        in_line_.reset();
+        asks_ = false;
+    }
+
+    /// The ticket for an attempt; null if there is none.
+    [[nodiscard]] ticket_type* ticket() noexcept { return ticket_ ? std::addressof(ticket_->ticket) : nullptr; }
+
+    /// Leaves the queues of this process at once; the ticket, whose end may take a while, stays.
+    void leave_queues() noexcept
+    {
+        in_line_.reset();
+        own_.reset();
+    }
+
+private:
+    struct held_ticket {
+        explicit held_ticket(lease_wait& of) : limit{of.limit_}, ticket(waiting::enqueue(of.keeper_.store(), of.keeper_.name(), of.waker_)) {}
+        held_ticket(const held_ticket&) = delete;
+        held_ticket& operator=(const held_ticket&) = delete;
+
+        ticket_place limit;
+        ticket_type ticket;
+    };
+
+    [[nodiscard]] wait_step sleep_until(time_point look_at, time_point now, bool cancelled) const noexcept
+    {
+        if (cancelled || now >= deadline_) return {wait_action::give_up, now};
+        return {wait_action::sleep, std::min(look_at, deadline_)};
+    }
+
+    Keeper& keeper_;
+    const time_point asked_;
+    const time_point deadline_;
+    waker& waker_;
+    ticket_limit* const limit_;
+    wait_machine machine_;
+    bool asks_ = false;
+    // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
+    std::optional<typename Keeper::own_place> own_;
+    std::optional<local_queue::place> in_line_;
+    std::optional<held_ticket> ticket_;
+};
+
+}  // namespace leasehold::inline v0::waiting
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <asio/support.hpp>
+
+#if LEASEHOLD_ASIO_VERSION >= 102400
+#define LEASEHOLD_TESTS_TOKENS net
+#elif LEASEHOLD_ASIO_VERSION >= 102200 && defined(LEASEHOLD_STANDALONE_ASIO)
+#define LEASEHOLD_TESTS_TOKENS net::experimental
+#include <asio/experimental/as_tuple.hpp>
+#include <asio/experimental/deferred.hpp>
+#endif
+
+#include <array>
+#include <atomic>
+#include <stdexcept>
+
+BOOST_AUTO_TEST_SUITE(asio_tokens_test)
+
+using namespace leasehold_test;
+
+namespace {
+
+struct fixture {
+    lh::memory_store store;
+    memory_lease lease{store, "a"};
+    memory_lease other{store, "a"};
+};
+
+// Runs a coroutine to its end; its exceptions reach the caller.
+template <class Coroutine>
+void run(net::io_context& io, Coroutine coroutine)
+{
+    std::exception_ptr thrown;
+    net::co_spawn(io, std::move(coroutine), [&](std::exception_ptr e) { thrown = e; });
+    io.run();
+    if (thrown) std::rethrow_exception(thrown);
+}
+
+// An allocator that counts, and checks that nothing is left.
+struct memory_account {
+    std::atomic<int> blocks = 0;
+    std::atomic<int> ever = 0;
+};
+template <class T>
+struct counting_allocator {
+    using value_type = T;
+    explicit counting_allocator(memory_account& in) noexcept : account{&in} {}
+    template <class U>
+    counting_allocator(const counting_allocator<U>& other) noexcept : account{other.account} {}
+    T* allocate(std::size_t n)
+    {
+        ++account->blocks;
+        ++account->ever;
+        return std::allocator<T>{}.allocate(n);
+    }
+    void deallocate(T* at, std::size_t n)
+    {
+        --account->blocks;
+        std::allocator<T>{}.deallocate(at, n);
+    }
+    friend bool operator==(const counting_allocator&, const counting_allocator&) = default;
+    memory_account* account;
+};
+
+struct handler_with_allocator {
+    using allocator_type = counting_allocator<char>;
+    using executor_type = net::io_context::executor_type;
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type{*account}; }
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+    void operator()(error_code, memory_guard guard)
+    {
+        *held = guard.held();
+        *blocks_left = account->blocks;
+    }
+    memory_account* account;
+    executor_type executor;
+    bool* held;
+    int* blocks_left;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_function_without_an_executor_is_called_on_the_system_executor, fixture)
+{
+    std::promise<bool> held;
+    lh::async_acquire(lease, [&](std::error_code ec, auto guard) { held.set_value(!ec && guard.held()); });
+    BOOST_TEST(held.get_future().get());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_future_has_the_guard_or_throws_the_error, fixture)
+{
+    auto guard = lh::async_acquire(lease, net::use_future).get();
+    BOOST_TEST(guard.held());
+    BOOST_TEST(lh::async_try_acquire(other, net::use_future).get().empty());
+    BOOST_TEST(lh::async_renew(guard, net::use_future).get());
+    BOOST_TEST((lh::async_release(std::move(guard), net::use_future).get() == lh::release_outcome::released));
+    try {
+        static_cast<void>(lh::async_release(memory_guard{}, net::use_future).get());
+        BOOST_ERROR("an empty guard was released");
+    } catch (const net_system_error& e) {
+        BOOST_TEST((e.code() == lh::errc::not_held));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_coroutine_awaits_every_operation, fixture)
+{
+    net::io_context io;
+    run(io, [&]() -> net::awaitable<void> {
+        auto guard = co_await lh::async_acquire(lease, net::use_awaitable);
+        BOOST_TEST(guard.held());
+        BOOST_TEST((co_await lh::async_try_acquire(other, net::use_awaitable)).empty());
+        BOOST_TEST((co_await lh::async_try_acquire_for(other, 5ms, net::use_awaitable)).empty());
+        BOOST_TEST(co_await lh::async_renew(guard, net::use_awaitable));
+        BOOST_TEST((co_await lh::async_release(guard, net::use_awaitable) == lh::release_outcome::released));
+        BOOST_TEST((co_await lh::async_try_acquire_until(other, std::chrono::steady_clock::now() + 5s, net::use_awaitable)).held());
+    });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_coroutine_gets_an_error_as_an_exception_that_can_be_compared, fixture)
+{
+    net::io_context io;
+    run(io, [&]() -> net::awaitable<void> {
+        try {
+            static_cast<void>(co_await lh::async_release(memory_guard{}, net::use_awaitable));
+            BOOST_ERROR("an empty guard was released");
+        } catch (const net_system_error& e) {
+            BOOST_TEST((e.code() == lh::errc::not_held));
+            BOOST_TEST((e.code() != lh::errc::lost));
+            BOOST_TEST(e.code().message() == make_error_code(lh::errc::not_held).message());
+        }
+    });
+}
+
+#ifdef LEASEHOLD_TESTS_TOKENS
+BOOST_FIXTURE_TEST_CASE(a_deferred_operation_starts_when_it_is_awaited, fixture)
+{
+    net::io_context io;
+    auto later = lh::async_acquire(lease, LEASEHOLD_TESTS_TOKENS::deferred);
+    BOOST_TEST(lease.try_acquire().held());
+    run(io, [&]() -> net::awaitable<void> {
+        auto guard = co_await std::move(later)(net::use_awaitable);
+        BOOST_TEST(guard.held());
+        auto [ec, busy] = co_await lh::async_try_acquire(other, LEASEHOLD_TESTS_TOKENS::as_tuple(net::use_awaitable));
+        BOOST_TEST(!ec);
+        BOOST_TEST(busy.empty());
+    });
+}
+#endif
+
+BOOST_FIXTURE_TEST_CASE(a_packaged_task_runs_with_the_guard, fixture)
+{
+    std::packaged_task<bool(std::error_code, memory_guard)> task{[](std::error_code, memory_guard guard) { return guard.held(); }};
+    BOOST_TEST(lh::async_acquire(lease, std::move(task)).get());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_function, fixture)
+{
+    net::io_context io;
+    bool called = false;
+    // What is known at once: a stop that was asked for before, and an empty guard.
+    std::stop_source stopped;
+    stopped.request_stop();
+    lh::async_acquire(lease, stopped.get_token(), net::bind_executor(io, [&](error_code ec, const memory_guard&) { called = ec == aborted; }));
+    BOOST_TEST(!called);
+    io.run();
+    BOOST_TEST(called);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_operation_is_outstanding_work, fixture)
+{
+    auto held = lease.acquire();
+    net::io_context io;
+    bool got = false;
+    lh::async_acquire(other, net::bind_executor(io, [&](error_code, const memory_guard& guard) { got = guard.held(); }));
+    std::thread releases{[&] {
+        BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 1; }));
+        held.release();
+    }};
+    io.run();
+    BOOST_TEST(got);
+    releases.join();
+}
+
+BOOST_FIXTURE_TEST_CASE(the_handlers_allocator_is_used_and_gets_its_memory_back_before_the_call, fixture)
+{
+    net::io_context io;
+    memory_account account;
+    bool held = false;
+    int blocks_left = -1;
+    lh::async_acquire(lease, handler_with_allocator{&account, io.get_executor(), &held, &blocks_left});
+    BOOST_TEST(account.blocks > 0);
+    io.run();
+    BOOST_TEST(held);
+    BOOST_TEST(blocks_left == 0);
+    BOOST_TEST(account.blocks == 0);
+    BOOST_TEST(account.ever > 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_leaves_through_the_context_that_runs_it, fixture)
+{
+    net::io_context io;
+    lh::async_acquire(lease, net::bind_executor(io, [](error_code, const memory_guard&) { throw std::runtime_error{"the handler's own"}; }));
+    BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, [](const auto& e) { return std::string{e.what()} == "the handler's own"; });
+    BOOST_TEST(other.try_acquire().held());
+}
+
+BOOST_FIXTURE_TEST_CASE(handlers_of_a_strand_do_not_overlap, fixture)
+{
+    net::thread_pool pool{4};
+    const auto strand = net::make_strand(pool);
+    std::atomic<int> inside = 0;
+    std::atomic<int> overlaps = 0;
+    std::atomic<int> called = 0;
+    std::vector<std::unique_ptr<memory_lease>> leases;
+    for (int i = 0; i < 50; ++i) {
+        leases.push_back(std::make_unique<memory_lease>(store, "name " + std::to_string(i)));
+        lh::async_acquire(*leases.back(), net::bind_executor(strand, [&](error_code, const memory_guard& guard) {
+            if (++inside != 1) ++overlaps;
+            if (guard.held()) ++called;
+            std::this_thread::yield();
+            --inside;
+        }));
+    }
+    pool.join();
+    BOOST_TEST(called == 50);
+    BOOST_TEST(overlaps == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_thread_pool_runs_many_that_take_turns_with_one_lease, fixture)
+{
+    net::thread_pool pool{3};
+    std::atomic<int> turns = 0;
+    std::atomic<int> at_once = 0;
+    std::atomic<int> overlaps = 0;
+    std::vector<std::unique_ptr<memory_lease>> leases;
+    for (int i = 0; i < 60; ++i) {
+        leases.push_back(std::make_unique<memory_lease>(store, "a"));
+        lh::async_acquire(*leases.back(), net::bind_executor(pool, [&](error_code, memory_guard guard) {
+            if (++at_once != 1) ++overlaps;
+            if (guard.held()) ++turns;
+            --at_once;
+            guard.release();
+        }));
+    }
+    pool.join();
+    BOOST_TEST(turns == 60);
+    BOOST_TEST(overlaps == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(one_thread_runs_coroutines_that_take_turns, fixture)
+{
+    net::io_context io{1};
+    int turns = 0;
+    for (int i = 0; i < 20; ++i)
+        net::co_spawn(
+            io,
+            [&]() -> net::awaitable<void> {
+                memory_lease mine{store, "a"};
+                for (int n = 0; n < 5; ++n) {
+                    auto guard = co_await lh::async_acquire(mine, net::use_awaitable);
+                    if (guard.held()) ++turns;
+                    co_await lh::async_release(std::move(guard), net::use_awaitable);
+                }
+            },
+            net::detached);
+    io.run();
+    BOOST_TEST(turns == 100);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

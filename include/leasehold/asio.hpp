@@ -5,7 +5,10 @@
 #include <leasehold/asio/acquire.hpp>
 #include <leasehold/asio/release.hpp>
 #include <leasehold/asio/renew.hpp>
-#include <leasehold/asio/run_while_held.hpp>
 #include <leasehold/leasehold.hpp>
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+#include <leasehold/asio/run_while_held.hpp>
+#endif
 
 #endif

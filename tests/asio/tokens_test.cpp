@@ -25,6 +25,7 @@ struct fixture {
     memory_lease other{store, "a"};
 };
 
+#if LEASEHOLD_ASIO_HAS_COROUTINES
 // Runs a coroutine to its end; its exceptions reach the caller.
 template <class Coroutine>
 void run(net::io_context& io, Coroutine coroutine)
@@ -34,6 +35,8 @@ void run(net::io_context& io, Coroutine coroutine)
     io.run();
     if (thrown) std::rethrow_exception(thrown);
 }
+
+#endif
 
 // An allocator that counts, and checks that nothing is left.
 struct memory_account {
@@ -101,6 +104,7 @@ BOOST_FIXTURE_TEST_CASE(a_future_has_the_guard_or_throws_the_error, fixture)
     }
 }
 
+#if LEASEHOLD_ASIO_HAS_COROUTINES
 BOOST_FIXTURE_TEST_CASE(a_coroutine_awaits_every_operation, fixture)
 {
     net::io_context io;
@@ -130,7 +134,9 @@ BOOST_FIXTURE_TEST_CASE(a_coroutine_gets_an_error_as_an_exception_that_can_be_co
     });
 }
 
-#ifdef LEASEHOLD_TESTS_TOKENS
+#endif
+
+#if defined(LEASEHOLD_TESTS_TOKENS) && LEASEHOLD_ASIO_HAS_COROUTINES
 BOOST_FIXTURE_TEST_CASE(a_deferred_operation_starts_when_it_is_awaited, fixture)
 {
     net::io_context io;
@@ -246,6 +252,7 @@ BOOST_FIXTURE_TEST_CASE(a_thread_pool_runs_many_that_take_turns_with_one_lease, 
     BOOST_TEST(overlaps == 0);
 }
 
+#if LEASEHOLD_ASIO_HAS_COROUTINES
 BOOST_FIXTURE_TEST_CASE(one_thread_runs_coroutines_that_take_turns, fixture)
 {
     net::io_context io{1};
@@ -265,5 +272,7 @@ BOOST_FIXTURE_TEST_CASE(one_thread_runs_coroutines_that_take_turns, fixture)
     io.run();
     BOOST_TEST(turns == 100);
 }
+
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,6 +9,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
 
+#if LEASEHOLD_ASIO_HAS_COROUTINES
 #ifdef LEASEHOLD_STANDALONE_ASIO
 #include <asio/awaitable.hpp>
 #include <asio/bind_executor.hpp>
@@ -220,5 +221,7 @@ auto async_run_while_held(lease_guard<Lease> guard, Work work, Token&& token)
 }
 
 }  // namespace leasehold::inline v0
+
+#endif  // Asio has coroutines
 
 #endif

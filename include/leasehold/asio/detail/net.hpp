@@ -49,6 +49,13 @@
 #define LEASEHOLD_ASIO_HAS_CANCELLATION 0
 #endif
 
+// Whether Asio has coroutines with this compiler.
+#if defined(LEASEHOLD_STANDALONE_ASIO) ? defined(ASIO_HAS_CO_AWAIT) : defined(BOOST_ASIO_HAS_CO_AWAIT)
+#define LEASEHOLD_ASIO_HAS_COROUTINES 1
+#else
+#define LEASEHOLD_ASIO_HAS_COROUTINES 0
+#endif
+
 namespace leasehold::inline v0::detail {
 
 #ifdef LEASEHOLD_STANDALONE_ASIO

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <asio/support.hpp>
+
+#include <exception>
+#include <stdexcept>
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+BOOST_AUTO_TEST_SUITE(asio_run_while_held_test)
+
+using namespace leasehold_test;
+
+namespace {
+
+struct fixture {
+    // Until its lease is lost, or it is cancelled otherwise.
+    net::awaitable<void> wait_for_stop(std::stop_token stop)
+    {
+        // Where coroutines can be cancelled, the timer's wait ends with an exception.
+        struct at_end {
+            bool& ended;
+            ~at_end() { ended = true; }
+        } const sets{ended};
+        net::steady_timer pause{co_await net::this_coro::executor};
+        begun.set_value();
+        while (!stop.stop_requested()) {
+            pause.expires_after(1ms);
+            co_await pause.async_wait(net::use_awaitable);
+        }
+    }
+
+    lh::memory_store store;
+    memory_lease lease{store, "a", lh::lease_terms{.ttl = 300ms}};
+    running_context io;
+    std::promise<void> begun;
+    bool ended = false;
+    bool held_at_end = false;
+    std::error_code ignored;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(the_lease_is_released_when_the_work_has_ended, fixture)
+{
+    std::promise<std::exception_ptr> done;
+    auto work = [this](std::stop_token) -> net::awaitable<void> {
+        held_at_end = store.inspect("a", ignored).has_value();
+        co_return;
+    };
+    lh::async_run_while_held(lease.acquire(), work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    BOOST_TEST((done.get_future().get() == nullptr));
+    BOOST_TEST(held_at_end);
+    BOOST_TEST(!store.inspect("a", ignored));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_result_and_an_exception_reach_the_caller_after_the_release, fixture)
+{
+    auto result = net::co_spawn(
+        io.context,
+        [this]() -> net::awaitable<int> {
+            auto work = [](std::stop_token) -> net::awaitable<int> { co_return 42; };
+            const int got = co_await lh::async_run_while_held(lease.acquire(), work, net::use_awaitable);
+            auto fails = [](std::stop_token) -> net::awaitable<int> {
+                throw std::runtime_error{"the work's own"};
+                co_return 1;
+            };
+            try {
+                co_await lh::async_run_while_held(lease.acquire(), fails, net::use_awaitable);
+            } catch (const std::runtime_error& e) {
+                if (std::string{e.what()} == "the work's own" && !store.inspect("a", ignored)) co_return got;
+            }
+            co_return -1;
+        },
+        net::use_future);
+    BOOST_TEST(result.get() == 42);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_loss_stops_the_work_and_is_reported_when_the_work_has_ended, fixture)
+{
+    std::promise<std::exception_ptr> done;
+    lh::async_run_while_held(lease.acquire(), [this](std::stop_token stop) { return wait_for_stop(std::move(stop)); },
+                             net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    begun.get_future().get();
+    store.force_release("a");
+    const auto thrown = done.get_future().get();
+    BOOST_TEST(ended);
+    BOOST_CHECK_THROW(std::rethrow_exception(thrown), lh::lease_lost);
+}
+
+BOOST_FIXTURE_TEST_CASE(work_is_not_begun_under_a_guard_that_is_not_held, fixture)
+{
+    std::promise<std::exception_ptr> done;
+    bool begun_anyway = false;
+    auto work = [&](std::stop_token) -> net::awaitable<void> {
+        begun_anyway = true;
+        co_return;
+    };
+    lh::async_run_while_held(memory_guard{}, work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    BOOST_CHECK_THROW(std::rethrow_exception(done.get_future().get()), lh::lease_lost);
+    BOOST_TEST(!begun_anyway);
+}
+
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+BOOST_FIXTURE_TEST_CASE(a_coroutine_is_cancelled_when_its_lease_is_lost, fixture)
+{
+    std::promise<std::exception_ptr> done;
+    auto work = [this]() -> net::awaitable<void> {
+        net::steady_timer never{co_await net::this_coro::executor, 1h};
+        begun.set_value();
+        co_await never.async_wait(net::use_awaitable);
+    };
+    lh::async_run_while_held(lease.acquire(), work(), net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    begun.get_future().get();
+    store.force_release("a");
+    BOOST_CHECK_THROW(std::rethrow_exception(done.get_future().get()), lh::lease_lost);
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
+#endif

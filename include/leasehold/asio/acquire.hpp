@@ -12,6 +12,7 @@
 #include <leasehold/waiting/deadline.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <memory>
 #include <stop_token>
 #include <system_error>

@@ -177,13 +177,15 @@ BOOST_FIXTURE_TEST_CASE(an_operation_is_outstanding_work, fixture)
     net::io_context io;
     bool got = false;
     lh::async_acquire(other, net::bind_executor(io, [&](error_code, const memory_guard& guard) { got = guard.held(); }));
+    bool waited = false;
     std::thread releases{[&] {
-        BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 1; }));
+        waited = eventually([&] { return store.local_waiters().waiting() == 1; });
         held.release();
     }};
     io.run();
-    BOOST_TEST(got);
     releases.join();
+    BOOST_TEST(waited);
+    BOOST_TEST(got);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_handlers_allocator_is_used_and_gets_its_memory_back_before_the_call, fixture)

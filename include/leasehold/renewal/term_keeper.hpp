@@ -68,7 +68,7 @@ public:
     }
 
     /// The threads that watch its terms; attach_engine() comes first.
-    [[nodiscard]] std::shared_ptr<engine<Clock>> serving_engine() const
+    [[nodiscard]] auto serving_engine() const
         requires waitable_clock<Clock>
     {
         const std::lock_guard lock{mutex_};

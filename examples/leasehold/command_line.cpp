@@ -128,6 +128,9 @@ void add_command_options(CLI::App& to, settings& into)
                                         "The signal that the command gets when somebody asks for the lease, as in TERM; see leasehold"
                                         " ask [none]")
         ->type_name("SIGNAL");
+    to.add_option_function<std::string>("--metrics-file", [&options](const std::string& file) { options.metrics_file = file; },
+                                        help::metrics_file)
+        ->type_name("FILE");
     to.add_option("--owner", options.owner, "The owner that others see, before a random part [the host's name]")
         ->type_name("TEXT");
 }

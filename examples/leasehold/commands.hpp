@@ -24,6 +24,7 @@ struct command_options {
     std::string owner;  ///< to be seen by people; see owner_text()
     asked_terms terms;
     int handover_signal = 0;  ///< passes a request to hand over on to the command; 0: it is not passed on
+    std::optional<std::string> metrics_file;
     std::vector<std::string> command;
 };
 

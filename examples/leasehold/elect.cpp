@@ -4,6 +4,7 @@
 #include "duration_text.hpp"
 #include "keeper.hpp"
 #include "message.hpp"
+#include "metrics_file.hpp"
 #include "opened_store.hpp"
 #include "signal_inbox.hpp"
 #include "supervise.hpp"
@@ -22,7 +23,7 @@ namespace tool {
 
 namespace {
 
-using named_lease = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::fixed_owner_id>;
+using named_lease = lh::basic_lease<counted_store, lh::steady_clock, lh::fixed_owner_id>;
 using election = lh::leader_election<named_lease>;
 
 /// One host's part in an election: what it does as leader, and after it.
@@ -166,7 +167,9 @@ int elect(const elect_options& options, const asked_store& store)
     const keeper command{{options.command, options.name, owner, terms.kill_after, blocked.before()}};
     // Without a terminal SIGHUP is for the command: "read your configuration again".
     signal_inbox signals{blocked, ::isatty(STDIN_FILENO) != 0};
-    opened_store opened{chosen, terms.call_timeout};
+    std::optional<metrics_file> counts;
+    if (options.metrics_file) counts.emplace(*options.metrics_file);
+    opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};
     named_lease lease{*opened, options.name, terms.lease, lh::fixed_owner_id{owner}};
     return candidate{lease, opened, options, command, signals}.run();
 }

@@ -28,6 +28,8 @@ inline constexpr const char* permits = "Let this many hosts hold NAME at a time;
 inline constexpr const char* shared = "Hold NAME together with others that use --shared, and with none that uses --exclusive";
 inline constexpr const char* exclusive = "Hold NAME with nobody beside, where others use --shared";
 inline constexpr const char* all = "Hold all of these leases, or none; names with commas between, instead of NAME";
+inline constexpr const char* metrics_file =
+    "Write metrics into this file, for the textfile collector of Prometheus' node_exporter, which reads files named *.prom";
 
 inline constexpr const char* run =
     "Examples:\n"

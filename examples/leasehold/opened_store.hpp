@@ -2,11 +2,13 @@
 #ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_OPENED_STORE_HPP
 #define LEASEHOLD_EXAMPLES_LEASEHOLD_OPENED_STORE_HPP
 
+#include "metrics_file.hpp"
 #include "store_choice.hpp"
 #include "wait_line.hpp"
 
 #include <leasehold/duration.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <leasehold/store/hooked_store.hpp>
 
 #include <chrono>
 #include <functional>
@@ -18,20 +20,41 @@ namespace tool {
 
 namespace lh = leasehold;
 
+/// Counts what a store and its leases do, if anybody wants to know.
+struct counting_hook {
+    metrics_file* into = nullptr;
+
+    void operator()(const lh::store_call& call, const lh::store_call_report& report) const noexcept
+    {
+        if (into) into->count(call, report);
+    }
+    void operator()(const lh::lease_event& event) const noexcept
+    {
+        if (into) into->count(event);
+    }
+};
+
+/// What the tool's leases are in.
+using counted_store = lh::hooked_store<lh::odbc_store, counting_hook>;
+
 /// The store of a choice. The user's own file gets its table by itself; a shared database only by `leasehold init`.
 class opened_store {
 public:
-    explicit opened_store(const chosen_store& chosen, lh::duration call_timeout = std::chrono::seconds{5})
-        : store_{chosen.connection_string, lh::odbc_options{.call_timeout = call_timeout, .table = chosen.table}}
+    explicit opened_store(const chosen_store& chosen, lh::duration call_timeout = std::chrono::seconds{5}, metrics_file* counts = nullptr)
+        : store_{chosen.connection_string, lh::odbc_options{.call_timeout = call_timeout, .table = chosen.table}},
+          counted_{store_, counting_hook{counts}}
     {
         if (chosen.is_local) store_.create_schema();
     }
 
-    [[nodiscard]] lh::odbc_store& operator*() noexcept { return store_; }
+    /// For leases.
+    [[nodiscard]] counted_store& operator*() noexcept { return counted_; }
+    /// For what a lease does not need. Not counted.
     [[nodiscard]] lh::odbc_store* operator->() noexcept { return &store_; }
 
 private:
     lh::odbc_store store_;
+    counted_store counted_;
 };
 
 /// A look at who holds `name`, for those who tell it while others wait.

@@ -4,6 +4,7 @@
 #include "duration_text.hpp"
 #include "keeper.hpp"
 #include "message.hpp"
+#include "metrics_file.hpp"
 #include "opened_store.hpp"
 #include "signal_inbox.hpp"
 #include "supervise.hpp"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -26,7 +28,7 @@ namespace tool {
 
 namespace {
 
-using named_lease = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::fixed_owner_id>;
+using named_lease = lh::basic_lease<counted_store, lh::steady_clock, lh::fixed_owner_id>;
 
 /// How often somebody who waits for several leases asks again, where none of them says how long.
 constexpr std::chrono::milliseconds between_attempts{20};
@@ -236,7 +238,9 @@ int run(const run_options& options, const asked_store& store)
     const blocked_signals blocked;
     const keeper command{{options.command, name_for_command(options), owner, terms.kill_after, blocked.before()}};
     signal_inbox signals{blocked, true};
-    opened_store opened{chosen, terms.call_timeout};
+    std::optional<metrics_file> counts;
+    if (options.metrics_file) counts.emplace(*options.metrics_file);
+    opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};
 
     const run_scene at{options, owner, terms, command, signals, opened};
     switch (options.of) {

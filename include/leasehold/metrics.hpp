@@ -74,11 +74,12 @@ public:
         of.term_seconds.add(event.held);
     }
 
-    /// Writes all numbers in Prometheus' text format (version 0.0.4). They are read one by one while others count. Throws
-    /// what `out` throws, and std::bad_alloc.
-    void write_prometheus(std::ostream& out) const
+    /// Writes all numbers in Prometheus' text format (version 0.0.4). They are read one by one while others count. If `file`
+    /// is not empty, every number gets the label file="...": node_exporter's textfile collector takes numbers of two files
+    /// only if their labels differ. Throws what `out` throws, and std::bad_alloc.
+    void write_prometheus(std::ostream& out, std::string_view file = {}) const
     {
-        const detail::prometheus_writer to{out};
+        const detail::prometheus_writer to{out, file};
         write_calls(to);
         write_terms(to);
         to.begin("leasehold_store_call_duration_seconds", "histogram", "How long calls of the store took.");

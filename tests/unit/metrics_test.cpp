@@ -140,6 +140,20 @@ BOOST_AUTO_TEST_CASE(names_are_escaped_and_numbers_are_the_same_in_every_locale)
     BOOST_TEST(value_of(out.str(), "leasehold_store_call_duration_seconds_sum{operation=\"try_acquire\"}") == "1.5");
 }
 
+BOOST_AUTO_TEST_CASE(every_number_of_a_file_is_labelled_with_its_name)
+{
+    lh::metrics m;
+    m(lh::store_call{lh::store_operation::renew, "n"}, answered(true));
+    std::ostringstream out;
+    m.write_prometheus(out, "job \"a\".prom");
+    BOOST_TEST(value_of(out.str(), R"(leasehold_renewals_total{lease="n",outcome="renewed",file="job \"a\".prom"})") == "1");
+    BOOST_TEST(value_of(out.str(), R"(leasehold_loss_signal_delay_seconds_count{file="job \"a\".prom"})") == "0");
+    BOOST_TEST(value_of(out.str(), R"(leasehold_loss_signal_delay_seconds_bucket{file="job \"a\".prom",le="+Inf"})") == "0");
+    std::istringstream lines{out.str()};
+    for (std::string line; std::getline(lines, line);)
+        BOOST_TEST((line.starts_with('#') || line.find("file=\"") != std::string::npos), line);
+}
+
 BOOST_AUTO_TEST_CASE(threads_count_together)
 {
     lh::metrics m{64};

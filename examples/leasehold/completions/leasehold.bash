@@ -26,7 +26,7 @@ _leasehold()
             _command_offset $((i + 1))
             return
             ;;
-        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --reason | --wait | -w | --busy-status | -E | \
+        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --wait | -w | --busy-status | -E | \
             --restart | --pause | --interval | --timeout | --unused-for | --permits) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
@@ -39,7 +39,7 @@ _leasehold()
         COMPREPLY=($(compgen -W "always on-failure never" -- "$cur"))
         return
         ;;
-    --store-file)
+    --store-file | --metrics-file)
         _filedir
         return
         ;;
@@ -69,7 +69,7 @@ _leasehold()
     esac
 
     local common="--store --store-file --local --table --quiet --verbose --help"
-    local command="--ttl --margin --kill-after --handover-signal --owner"
+    local command="--ttl --margin --kill-after --handover-signal --metrics-file --owner"
     local options
     case $subcommand in
     "") options="--help --version" ;;

@@ -172,7 +172,8 @@ public:
     };
     using labels = std::initializer_list<label>;
 
-    explicit prometheus_writer(std::ostream& out) noexcept : out_{out} {}
+    // `file`, if it is not empty, is a label of every sample.
+    prometheus_writer(std::ostream& out, std::string_view file) noexcept : out_{out}, file_{file} {}
 
     void begin(std::string_view family, std::string_view type, std::string_view help) const
     {
@@ -227,6 +228,7 @@ private:
             write_label(before, each);
             before = ',';
         }
+        if (!file_.empty()) write_label(std::exchange(before, ','), {"file", file_});
         if (!bound.empty()) write_label(std::exchange(before, ','), {"le", bound});
         if (before == ',') out_ << '}';
     }
@@ -246,6 +248,7 @@ private:
     }
 
     std::ostream& out_;
+    std::string_view file_;
 };
 
 }  // namespace leasehold::inline v0::detail

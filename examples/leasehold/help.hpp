@@ -41,7 +41,8 @@ inline constexpr const char* run =
     "  leasehold run --all disk-a,disk-b -- ./rebalance          both, or wait until it gets both\n"
     "\n"
     "The command gets LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment. When the lease is lost, the\n"
-    "command's whole process group gets SIGTERM, and SIGKILL before another host can get the lease.\n"
+    "command's whole process group gets SIGTERM, and SIGKILL before another host can get the lease. Under systemd, a unit of\n"
+    "Type=notify is ready when the lease is held.\n"
     "Exit status: the command's; 75 busy, 76 lost, 69 the database failed, 64 usage, 126 and 127 as in a shell.";
 
 inline constexpr const char* elect =

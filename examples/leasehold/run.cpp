@@ -6,6 +6,7 @@
 #include "message.hpp"
 #include "metrics_file.hpp"
 #include "opened_store.hpp"
+#include "service_manager.hpp"
 #include "signal_inbox.hpp"
 #include "supervise.hpp"
 #include "wait_line.hpp"
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <list>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -41,6 +43,7 @@ struct run_scene {
     const keeper& command;
     signal_inbox& signals;
     opened_store& store;
+    service_manager& manager;
 };
 
 std::string quoted(const std::string& name) { return "'" + printable(name) + "'"; }
@@ -50,6 +53,7 @@ template <class TryOnce, class Wait>
 auto acquire(const run_scene& at, const std::string& seen, TryOnce try_once, Wait wait)
 {
     if (at.options.wait && *at.options.wait <= lh::duration::zero()) return try_once();
+    at.manager.status("waiting for " + quoted(at.options.name));
     const wait_notice told{{.name = at.options.name, .at_most = at.options.wait}, holder_of(at.store, seen)};
     return wait(at.signals.asked_to_end());
 }
@@ -108,16 +112,23 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
 {
     if (at.signals.ended_by() != 0) return exit_code::signalled + at.signals.ended_by();
     if (!guard.held()) return busy();
-    explain(quoted(std::string{held_name}) + " is held by this host, with token " + std::to_string(token.value()) + ", as " +
-            printable(at.owner));
+    const std::string held_with = quoted(std::string{held_name}) + " is held by this host, with token " + std::to_string(token.value());
+    explain(held_with + ", as " + printable(at.owner));
+    at.manager.ready(held_with);
     std::stop_token asked;
     if constexpr (requires { guard.handover_token(); })
         if (at.options.handover_signal != 0) asked = guard.handover_token();
     const running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },
-        [&guard, &at] { complain(describe_loss(quoted(at.options.name), outage_of(guard))); }, std::move(tokens), number, std::move(asked),
+        [&guard, &at] {
+            const std::string loss = describe_loss(quoted(at.options.name), outage_of(guard));
+            complain(loss);
+            at.manager.stopping(loss);
+        },
+        std::move(tokens), number, std::move(asked),
         at.options.handover_signal};
     const command_end end = supervise(at.command, at.signals, term);
+    at.manager.stopping("the command has ended");
     return finish(guard, end, at.options);
 }
 
@@ -234,15 +245,18 @@ int run(const run_options& options, const asked_store& store)
         return report_bad_command(options.command.front(), status);
     const chosen_store chosen = choose_store(store);
 
-    // In this order: signals are blocked in every thread, and the keeper inherits neither threads nor connections.
+    // In this order: signals are blocked in every thread, and the keeper inherits neither threads nor connections, nor the
+    // service manager.
+    service_manager manager;
     const blocked_signals blocked;
     const keeper command{{options.command, name_for_command(options), owner, terms.kill_after, blocked.before()}};
     signal_inbox signals{blocked, true};
+    const std::stop_callback tell_manager{signals.asked_to_end(), [&manager] { manager.stopping("asked to end by a signal"); }};
     std::optional<metrics_file> counts;
     if (options.metrics_file) counts.emplace(*options.metrics_file);
     opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};
 
-    const run_scene at{options, owner, terms, command, signals, opened};
+    const run_scene at{options, owner, terms, command, signals, opened, manager};
     switch (options.of) {
     case right::permit: return run_under_permit(at);
     case right::reader:

@@ -101,6 +101,7 @@ leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp,libra
     libboost-dev=header:boost/asio.hpp libasio-dev=header:asio.hpp
     libboost-context-dev=header:boost/context/fiber.hpp,library:boost_context
     libcli11-dev=header:CLI/CLI.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
+    systemd=command:systemd-analyze
     bash-completion=file:/usr/share/bash-completion/bash_completion
     git=command:git pkg-config=command:pkg-config python3=command:python3
     cmark-gfm=command:cmark-gfm doxygen=command:doxygen

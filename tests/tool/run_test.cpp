@@ -111,7 +111,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_runs_when_the_holder_has_ended, tool_fixture)
 BOOST_FIXTURE_TEST_CASE(a_request_to_hand_over_is_passed_on_as_a_signal_of_choice, tool_fixture)
 {
     for (const char* subcommand : {"run", "elect"}) {
-        auto tool = start({subcommand, "job", "--ttl", "1s", "--handover-signal", "USR1", "--", "sh", "-c",
+        auto tool = start({subcommand, "job", "--ttl", "3s", "--handover-signal", "USR1", "--", "sh", "-c",
                            "trap 'echo asked; exit 9' USR1; echo on; while :; do sleep 0.05; done"});
         BOOST_REQUIRE(tool.read_line().value_or("") == "on");
         BOOST_TEST(run_words("ask job").status.success());
@@ -124,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(a_request_to_hand_over_is_passed_on_as_a_signal_of_choic
 
 BOOST_FIXTURE_TEST_CASE(a_request_that_is_not_passed_on_changes_nothing, tool_fixture)
 {
-    auto tool = start({"run", "job", "--ttl", "1s", "--", "sh", "-c", "echo on; sleep 1.5; echo done"});
+    auto tool = start({"run", "job", "--ttl", "3s", "--", "sh", "-c", "echo on; sleep 1.5; echo done"});
     BOOST_REQUIRE(tool.read_line().value_or("") == "on");
     BOOST_TEST(run_words("ask job").status.success());
     BOOST_TEST(tool.read_line().value_or("") == "done");

@@ -24,7 +24,7 @@ public:
 
     /// One line for people.
     void status(std::string_view text);
-    /// Once: whoever waits for the service goes on.
+    /// Once: units that wait for the service go on.
     void ready(std::string_view text);
     /// The first time only, so that the manager shows what came first.
     void stopping(std::string_view text);

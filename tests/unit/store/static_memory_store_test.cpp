@@ -69,7 +69,7 @@ static_assert(lh::static_memory_store<7>::capacity == 7 && lh::static_memory_sto
 
 // What threads that hold a lease by turns have done without a further lock, and whether any two held it at once.
 struct contention {
-    int terms = 0;
+    std::atomic<int> terms = 0;
     std::atomic<int> inside = 0;
     std::atomic<int> at_once = 0;
     std::atomic<int> failures = 0;
@@ -86,7 +86,7 @@ void contend(contention& seen)
     for (int i = 0; i < threads; ++i)
         contenders.emplace_back([&, owner = std::to_string(i)] {
             start.arrive_and_wait();
-            while (std::chrono::steady_clock::now() < until) {
+            while (std::chrono::steady_clock::now() < until || seen.terms == 0) {
                 lh::plain_error ec;
                 const auto result = store.try_acquire("n", owner, 1min, ec);
                 if (ec) ++seen.failures;

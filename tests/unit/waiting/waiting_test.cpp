@@ -268,8 +268,9 @@ BOOST_AUTO_TEST_CASE(however_many_threads_wait_the_store_sees_one)
     lh::memory_store memory;
     counted count;
     lh::hooked_store store{memory, count_in{count}};
-    lh::basic_lease holder{memory, "n", terms};
-    lh::basic_lease shared{store, "n", terms};
+    constexpr lh::lease_terms long_terms{.ttl = 1h};  // 200 threads may take 10 s to start
+    lh::basic_lease holder{memory, "n", long_terms};
+    lh::basic_lease shared{store, "n", long_terms};
     const auto guard = holder.try_acquire();
     std::stop_source stop;
     std::atomic<int> granted = 0;

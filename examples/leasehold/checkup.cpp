@@ -111,12 +111,6 @@ const std::map<std::string, std::string>& settings_to_ask(product of)
     return none;
 }
 
-std::string clock_query(product of)
-{
-    if (of == product::postgresql) return "select extract(epoch from clock_timestamp())";
-    return of == product::mariadb ? "select unix_timestamp(now(6))" : "";
-}
-
 std::string version_query(product of)
 {
     switch (of) {

@@ -50,8 +50,6 @@ enum class product : std::uint8_t { postgresql, mariadb, sqlite, other };
 
 /// Name and query of the settings that matter for leases.
 [[nodiscard]] const std::map<std::string, std::string>& settings_to_ask(product of);
-/// Seconds of the Unix epoch by the database's clock; empty: it is the host's clock, or there is no known way to ask.
-[[nodiscard]] std::string clock_query(product of);
 
 /// Asks for the version of the product itself, where the driver tells another one; empty: the driver is right.
 [[nodiscard]] std::string version_query(product of);

@@ -80,23 +80,12 @@ lh::duration median_round_trip(opened_store& store)
 }
 
 /// Of the quickest of some answers, which says most.
-std::optional<lh::duration> clock_ahead(const odbc_connection& of, const std::string& query)
+std::optional<lh::duration> clock_ahead(opened_store& store)
 {
-    using wall_clock = std::chrono::system_clock;
-    std::optional<lh::duration> ahead;
-    lh::duration quickest = lh::duration::max();
-    for (int i = 0; i < samples && !query.empty(); ++i) {
-        const auto begun = now();
-        const auto asked = wall_clock::now().time_since_epoch();
-        const auto answer = of.ask(query);
-        const lh::duration took = now() - begun;
-        if (!answer || took >= quickest) continue;
-        quickest = took;
-        const auto theirs =
-            std::chrono::duration_cast<lh::duration>(std::chrono::duration<double>{std::strtod(answer->c_str(), nullptr)});
-        ahead = theirs - std::chrono::duration_cast<lh::duration>(asked) - took / 2;
-    }
-    return ahead;
+    lh::store_health quickest = store->health();
+    for (int i = 1; i < samples; ++i)
+        if (lh::store_health next = store->health(); !next.error && next.took < quickest.took) quickest = std::move(next);
+    return quickest.clock_ahead;
 }
 
 /// A second owner's attempt, which is to be busy; one that isn't is ended again.
@@ -196,7 +185,7 @@ int doctor(bool json, const asked_store& asked)
     if (const auto version = own.ask(version_query(of))) found.facts.database_version = *version;
     for (const auto& [setting, query] : settings_to_ask(of))
         if (const auto value = own.ask(query)) found.settings.emplace(setting, *value);
-    found.clock_ahead = clock_ahead(own, clock_query(of));
+    found.clock_ahead = clock_ahead(store);
     for (const finding& each : judge(found)) says.tell(each);
     const int status = says.finish();
     return relied_on ? status : exit_code::store;

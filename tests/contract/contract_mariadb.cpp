@@ -3,6 +3,7 @@
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
 #include <contract/odbc_handover.hpp>
+#include <contract/odbc_health.hpp>
 #include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
@@ -83,6 +84,11 @@ BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
 BOOST_AUTO_TEST_CASE(table_of_version_1_is_upgraded_by_many_at_once)
 {
     leasehold_test::check_version_1_upgraded_by_many(server().connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(health_says_what_a_probe_wants_to_know)
+{
+    leasehold_test::check_health(server().connection_string(), {.has_clock = true, .wakes = true});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)

@@ -3,6 +3,7 @@
 #include <contract/odbc_errors.hpp>
 #include <contract/odbc_fixture.hpp>
 #include <contract/odbc_handover.hpp>
+#include <contract/odbc_health.hpp>
 #include <contract/odbc_purge.hpp>
 #include <contract/odbc_query_plans.hpp>
 
@@ -96,6 +97,11 @@ BOOST_AUTO_TEST_CASE(user_who_may_not_alter_goes_on_with_version_1)
     BOOST_TEST(guard.renew());
     lh::odbc_store{server().connection_string(), leasehold_test::with_table("not_mine")}.create_schema();
     BOOST_TEST(guard.publish("x"));
+}
+
+BOOST_AUTO_TEST_CASE(health_says_what_a_probe_wants_to_know)
+{
+    leasehold_test::check_health(server().connection_string(), {.has_clock = true, .wakes = true});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)

@@ -22,6 +22,7 @@
 #include <leasehold/odbc/expiry/expiry_by_server_clock.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/queue_ticket.hpp>
+#include <leasehold/odbc/store_health.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 #include <leasehold/waiting/local_queue.hpp>
@@ -303,6 +304,19 @@ public:
         auto statements = schema_sql(ec);
         throw_if(ec, "schema_sql");
         return statements;
+    }
+
+    /// Whether the table can be read, and what else a readiness probe may want to know. Writes nothing, so a server that only
+    /// takes no writes is healthy. Never throws an error of the store: see store_health::error. Time: as any call.
+    [[nodiscard]] store_health health()
+    {
+        store_health found;
+        {
+            calling on{*this, found.error};
+            impl_->health(found, on.failed);
+        }
+        if (found.error) found.diagnostics = diagnostics();
+        return found;
     }
 
     /// Details of the calling thread's last failed call on this store.

@@ -130,6 +130,13 @@ LEASEHOLD_DECL std::vector<std::string> store_impl::schema_sql(failure& why)
 
 LEASEHOLD_DECL const configuration& store_impl::config() const noexcept { return *config_; }
 LEASEHOLD_DECL const odbc_options& store_impl::options() const noexcept { return config_->options(); }
+LEASEHOLD_DECL void store_impl::health(store_health& found, failure& why)
+{
+    operations_->health(found, why);
+    found.sessions = sessions();
+    found.hanging_calls = hanging_calls();
+}
+
 LEASEHOLD_DECL std::size_t store_impl::batch_size() const noexcept { return config_->batch_size(); }
 LEASEHOLD_DECL bool store_impl::likely_in_process() const noexcept { return config_->likely_in_process(); }
 LEASEHOLD_DECL std::uint64_t store_impl::abandoned_calls() const { return operations_->sessions().abandoned_calls(); }

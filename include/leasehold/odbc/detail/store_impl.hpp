@@ -11,6 +11,7 @@
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/queue_ticket.hpp>
+#include <leasehold/odbc/store_health.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <cstddef>
@@ -60,6 +61,7 @@ public:
     LEASEHOLD_DECL std::size_t purge(duration unused_for, failure& why);
     LEASEHOLD_DECL void create_schema(failure& why);
     LEASEHOLD_DECL std::vector<std::string> schema_sql(failure& why);
+    LEASEHOLD_DECL void health(store_health& found, failure& why);
 
     [[nodiscard]] LEASEHOLD_DECL const configuration& config() const noexcept;
     [[nodiscard]] LEASEHOLD_DECL const odbc_options& options() const noexcept;

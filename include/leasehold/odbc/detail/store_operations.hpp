@@ -13,6 +13,7 @@
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/detail/session/remembered_terms.hpp>
+#include <leasehold/odbc/store_health.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
@@ -197,6 +198,19 @@ public:
 
     // Anything else; rethrows what was thrown underneath.
     answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
+
+    void health(store_health& found, failure& why)
+    {
+        const auto begun = std::chrono::steady_clock::now();
+        const answer said = call({operation::health, {}, {}, 0, {}}, why);
+        found.took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
+        const errc error = errc_of(why.kind);
+        found.reachable = !why || (error != errc::store_unavailable && error != errc::store_timeout);
+        found.schema_version = said.health.schema_version;
+        found.clock_ahead = said.health.clock_ahead;
+        found.wakes = config_->session_locks();
+        found.session_locks = held_.size() + keeper_->size();
+    }
 
     [[nodiscard]] const configuration& config() const noexcept { return *config_; }
     [[nodiscard]] const pool& sessions() const noexcept { return *pool_; }

@@ -71,6 +71,7 @@ struct mariadb {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
+        d.clock = "select {now us}";
         d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
         d.many_attempts = many_attempts();
         d.locks = locks();

@@ -62,6 +62,7 @@ struct postgresql {
         d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
+        d.clock = "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
         d.batches = batches();
         d.many_attempts = many_attempts();
         d.locks = locks(at);

@@ -40,6 +40,7 @@ namespace leasehold::inline v0::dialect {
     d.grant.clear();
     d.read.clear();
     d.inspect.clear();
+    d.clock.clear();
     d.probe = "select {version}, {ttl}, {name}, {owner}, {token} from {table} where 1 = 0";
     d.observe = "select {token}, {version}, {ttl}, {owner}, {name} from {table} where {name} = :name";
     d.insert = "insert into {table} ({name}, {owner}, {token}, {version}, {ttl}) values (:name, :owner, 1, :version, :us)";

@@ -89,6 +89,8 @@ public:
 
     bool one_statement = false;
     bool has_floor = false;
+    bool has_columns = false;  ///< the dialect knows those for data and requests
+    bool has_clock = false;
     std::int64_t ttl_us = 1000;
 
     std::vector<od::statement> asked;
@@ -117,6 +119,9 @@ public:
     void set_time_to_live(leasehold::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool purges() const { return has_floor; }
+    [[nodiscard]] bool hands_over() const { return has_columns; }
+    [[nodiscard]] bool tells_time() const { return has_clock; }
+    [[nodiscard]] bool reads_back() const { return false; }
 
 private:
     std::deque<reply> replies_;

@@ -84,6 +84,7 @@ public:
         add(statement::inspect, d.inspect);
         add(statement::list, d.list);
         add(statement::force_release, d.force_release);
+        add(statement::clock, d.clock);
         add(statement::lock, l.lock);
         add(statement::try_lock, l.try_lock);
         add(statement::unlock, l.unlock);

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_FLOW_OPERATOR_FLOWS_HPP
 #define LEASEHOLD_ODBC_DETAIL_FLOW_OPERATOR_FLOWS_HPP
 
+#include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/limits.hpp>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,6 +87,35 @@ fault schema_flow(Database& db)
     if (failed == fault::none) return still_missing;
     db.set_last_report(why);
     return failed == fault::duplicate_key ? fault::conflict : failed;
+}
+
+// What there is of the store, as far as the database says.
+struct health_answer {
+    int schema_version = 0;
+    std::optional<duration> clock_ahead{};
+};
+
+// Writes nothing. `wall_now`: this host's clock, since 1970.
+template <flow_database Database, class WallNow>
+fault health_flow(Database& db, WallNow wall_now, health_answer& found)
+{
+    found = {};
+    if (const fault missing = db.run(statement::probe); missing != fault::none) return missing;
+    found.schema_version = 1;
+    if (db.hands_over()) {
+        const fault missing = db.run(statement::probe_said);
+        if (missing == fault::none)
+            found.schema_version = 2;
+        else if (!may_lack_columns(db, missing))
+            return missing;
+    }
+    if (!db.tells_time()) return fault::none;
+    const duration asked = wall_now();
+    const fault failed = db.run(statement::clock);
+    const duration answered = wall_now();
+    if (failed == fault::none && db.found())
+        found.clock_ahead = std::chrono::microseconds{db.number(column::clock)} - (asked + (answered - asked) / 2);
+    return failed;
 }
 
 // What a step of a purge came to.

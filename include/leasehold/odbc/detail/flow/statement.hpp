@@ -22,6 +22,7 @@ enum class statement : std::uint8_t {
     inspect,
     list,
     force_release,
+    clock,
     lock,
     try_lock,
     unlock,
@@ -78,6 +79,7 @@ enum class column : std::uint8_t {
     remaining,
     locked,
     version,
+    clock,
     owner,
     name,
     data,
@@ -93,6 +95,7 @@ inline constexpr std::int64_t owner_is_nobody = 2;
 namespace columns {
 
 inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
+inline constexpr std::array clock{column::clock};
 inline constexpr std::array lock{column::locked};
 inline constexpr std::array backend{column::token};
 inline constexpr std::array floor{column::token};
@@ -119,6 +122,7 @@ constexpr std::span<const column> columns_of(statement which) noexcept
     case statement::read: return columns::read;
     case statement::observe: return columns::observe;
     case statement::inspect: return columns::inspect;
+    case statement::clock: return columns::clock;
     case statement::lock:
     case statement::try_lock: return columns::lock;
     case statement::backend: return columns::backend;

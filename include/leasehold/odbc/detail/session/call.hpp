@@ -30,6 +30,7 @@ enum class operation : std::uint8_t {
     list,
     force_release,
     create_schema,
+    health,
     connect,
     lock,      // wait for the session lock, as long as it takes; `yes`: has it
     try_lock,  // the same, without waiting
@@ -66,6 +67,7 @@ struct answer {
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
     purge_step purged{};
+    health_answer health{};
     store_diagnostics details{};
     std::exception_ptr thrown{};
 };

@@ -236,6 +236,7 @@ private:
         case operation::handover_requested: return hand_over();
         case operation::force_release: return force_release(repeated);
         case operation::create_schema: return schema_flow(db_);
+        case operation::health: return health_flow(db_, &wall_now, answer_.health);
         case operation::connect: return fault::none;
         case operation::lock: return lock();
         case operation::try_lock: return try_lock();
@@ -250,6 +251,11 @@ private:
         }
         }
         return fault::none;
+    }
+
+    static duration wall_now() noexcept
+    {
+        return std::chrono::duration_cast<duration>(std::chrono::system_clock::now().time_since_epoch());
     }
 
     fault renew()

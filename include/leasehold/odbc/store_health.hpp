@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_STORE_HEALTH_HPP
+#define LEASEHOLD_ODBC_STORE_HEALTH_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/store_diagnostics.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <system_error>
+
+namespace leasehold::inline v0 {
+
+/// What basic_odbc_store::health() found.
+struct store_health {
+    std::error_code error{};          ///< why the table can't be read; none: it can
+    store_diagnostics diagnostics{};  ///< of that error
+    bool reachable = false;           ///< the database answered, if only to say that there is no table
+    duration took{};                  ///< the whole question, with the wait for a connection
+    /// 2, or 1 if the table has no columns for data and requests of a term; 0 if it could not be read.
+    int schema_version = 0;
+    /// How far the database's clock is ahead of this host's system clock, give or take `took`. It affects no lease: the
+    /// database's clock alone counts. Empty where the database has this host's clock or no clock that counts, or did not say.
+    std::optional<duration> clock_ahead{};
+    bool wakes = false;             ///< a release wakes those who wait; otherwise they poll
+    std::size_t session_locks = 0;  ///< that the store has for terms of its leases
+    std::size_t sessions = 0;       ///< connections of the store
+    std::size_t hanging_calls = 0;  ///< calls that were given up and have not come back
+};
+
+}  // namespace leasehold::inline v0
+
+#endif

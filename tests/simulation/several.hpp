@@ -129,13 +129,7 @@ public:
 
     void act()
     {
-        struct inside {
-            int& count;
-            explicit inside(int& of) : count{++of} {}
-            inside(const inside&) = delete;
-            inside& operator=(const inside&) = delete;
-            ~inside() { --count; }
-        } const here{inside_};
+        const inside here{inside_};
         const bool waits = world_.random.chance(700);
         const leasehold::duration at_most{waits ? world_.random.below(world_.wishes.ttl * 2) : 0};
         std::error_code ec;
@@ -158,12 +152,21 @@ public:
     // Faults have stopped: each right is to be had within a bounded time.
     void must_get()
     {
+        const inside here{inside_};
         get_in_the_end("a permit", right_kind::permit, [this](leasehold::duration bound, std::error_code& ec) { return pool_.try_acquire_for(bound, ec); });
         get_in_the_end("a share", right_kind::reader, [this](leasehold::duration bound, std::error_code& ec) { return doc_.try_acquire_shared_for(bound, ec); });
         get_in_the_end("the whole", right_kind::writer, [this](leasehold::duration bound, std::error_code& ec) { return doc_.try_acquire_for(bound, ec); });
     }
 
 private:
+    struct inside {
+        int& count;
+        explicit inside(int& of) : count{++of} {}
+        inside(const inside&) = delete;
+        inside& operator=(const inside&) = delete;
+        ~inside() { --count; }
+    };
+
     [[nodiscard]] leasehold::lease_terms terms() const
     {
         const std::int64_t ttl = world_.wishes.ttl;
@@ -254,7 +257,7 @@ private:
     semaphore pool_;
     semaphore other_pool_;
     shared doc_;
-    int inside_ = 0;  // threads that are in act()
+    int inside_ = 0;  // threads that are in act() or must_get()
 };
 
 }  // namespace sim

@@ -198,7 +198,7 @@ BOOST_FIXTURE_TEST_CASE(full_disk_is_named, file_fixture)
 BOOST_FIXTURE_TEST_CASE(database_locked_by_somebody_else_is_a_conflict_and_then_works, file_fixture)
 {
     lh::odbc_options options;
-    options.call_timeout = 300ms;
+    options.call_timeout = 3s;  // enough for what works, on a busy machine
     lh::odbc_store store{connection_string, options};
     store.create_schema();
     leasehold_test::odbc_connection writer{connection_string};
@@ -206,8 +206,7 @@ BOOST_FIXTURE_TEST_CASE(database_locked_by_somebody_else_is_a_conflict_and_then_
     std::error_code ec;
     const auto begun = std::chrono::steady_clock::now();
     BOOST_TEST(!store.try_acquire("name", "owner", 1h, ec).granted());
-    BOOST_TEST(std::chrono::steady_clock::now() - begun <
-               10s);  // 0.3 s, and some for a busy machine; the driver's own is 100 s
+    BOOST_TEST(std::chrono::steady_clock::now() - begun < 60s);  // the driver's own would be 100 s
     BOOST_TEST((ec == lh::errc::store_conflict || ec == lh::errc::store_timeout), ec.message());
     writer.execute("rollback");
     leasehold_test::check_works(store);

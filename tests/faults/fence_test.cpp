@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(lets_the_holders_renewals_through, Database, netwo
 BOOST_AUTO_TEST_CASE(makes_the_holders_renewals_wait_on_sqlite_without_ending_the_term)
 {
     scene<sqlite_database> s{"waits"};
-    lh::odbc_store impatient{s.database.connection_string(), lh::odbc_options{.call_timeout = 200ms}};
+    lh::odbc_store impatient{s.database.connection_string(), lh::odbc_options{.call_timeout = 2s}};
     lh::basic_lease lease{impatient, s.name, lh::lease_terms{.ttl = 60s}};
     auto guard = lease.try_acquire();
     BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));

@@ -161,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(sqlite_refuses_an_expiry_column_for_text, sqlite_file)
 // A trigger may refuse a row without an error. An older failure of the connection is no explanation of that.
 BOOST_FIXTURE_TEST_CASE(refusals_without_an_error_are_not_explained_by_an_older_one, sqlite_file)
 {
-    lh::odbc_store store{connection_string, {.call_timeout = 300ms}};
+    lh::odbc_store store{connection_string, {.call_timeout = 2s}};
     std::error_code ec;
     static_cast<void>(store.try_acquire("n", "we", 30s, ec));
     BOOST_TEST((ec == lh::errc::schema_missing));

@@ -74,6 +74,47 @@ void contest_of_processes(scene<Fixture>& s, const std::vector<duration>& clocks
     BOOST_TEST((contest_of_processes(s, clocks_off_by, 2s) || contest_of_processes(s, clocks_off_by, 20s)));
 }
 
+// False: the holder did not keep up with so short a ttl.
+template <fixture_with_peers Fixture>
+bool killed_holder_is_followed(scene<Fixture>& s, duration ttl)
+{
+    const notes_folder folder;
+    const std::string name = s.name(std::to_string(ttl.count()));
+    peer_orders orders{peer_orders::task::hold, name, "holder", ttl, steady_clock{}.now() + 5min, folder.file("holder")};
+    auto holder = s.fixture.start_peer(orders.arguments(), duration::zero());
+    const auto noted = [&]() -> std::optional<tenure> {
+        const peer_notes notes = peer_notes::read(orders.notes, "holder");
+        return notes.tenures.empty() ? std::nullopt : std::optional{notes.tenures.back()};
+    };
+    // It has renewed for longer than its ttl, so that what follows is the end of a renewed term.
+    if (!eventually([&] { return noted() && noted()->end - noted()->begin > ttl + ttl / 2; }, 10s + 4 * ttl)) return false;
+    const bool excludes = !acquire(s.store(), name, "too early").granted();
+    holder.kill();
+    const tenure killed = *noted();
+    if (!excludes && steady_clock{}.now() - killed.end > ttl / 2) return false;  // it was lost before
+    BOOST_TEST(excludes);
+
+    peer_orders next{peer_orders::task::contend, name, "", 20s, steady_clock{}.now() + 1min, {}};
+    std::vector<decltype(s.fixture.start_peer({}, duration{}))> peers;
+    for (const std::string owner : {"second", "third"}) {
+        next.owner = owner;
+        next.notes = folder.file(owner);
+        peers.push_back(s.fixture.start_peer(next.arguments(), duration::zero()));
+    }
+    std::vector<tenure> all;
+    BOOST_TEST(eventually(
+        [&] {
+            all = {killed};
+            for (const std::string owner : {"second", "third"})
+                for (tenure& t : peer_notes::read(folder.file(owner), owner).tenures) all.push_back(std::move(t));
+            return all.size() > 10;
+        },
+        30s));
+    for (auto& peer : peers) peer.kill();
+    BOOST_TEST(overlaps_in(all) == "");
+    return true;
+}
+
 // Several processes on one name, each with its own store object, watched from outside through what they note.
 template <fixture_with_peers Fixture>
 void add_processes(case_list<Fixture> cases)
@@ -87,39 +128,9 @@ void add_processes(case_list<Fixture> cases)
     }
 
     cases.add("killed_holder_is_followed_when_its_ttl_is_over", [](auto& s) {
-        const notes_folder folder;
-        const duration ttl = s.ttl() * 2;
-        const time_point begun = steady_clock{}.now();
-        peer_orders orders{peer_orders::task::hold, s.name(), "holder", ttl, begun + 1min, folder.file("holder")};
-        auto holder = s.fixture.start_peer(orders.arguments(), duration::zero());
-        const auto noted = [&]() -> std::optional<tenure> {
-            const peer_notes notes = peer_notes::read(orders.notes, "holder");
-            return notes.tenures.empty() ? std::nullopt : std::optional{notes.tenures.back()};
-        };
-        // It has renewed for longer than its ttl, so that what follows is the end of a renewed term.
-        BOOST_REQUIRE(eventually([&] { return noted() && noted()->end - noted()->begin > ttl + ttl / 2; }, 30s));
-        BOOST_TEST(!acquire(s.store(), s.name(), "too early").granted());
-        holder.kill();
-        const tenure killed = *noted();
-
-        peer_orders next{peer_orders::task::contend, s.name(), "", 20s, steady_clock{}.now() + 1min, {}};
-        std::vector<decltype(s.fixture.start_peer({}, duration{}))> peers;
-        for (const std::string owner : {"second", "third"}) {
-            next.owner = owner;
-            next.notes = folder.file(owner);
-            peers.push_back(s.fixture.start_peer(next.arguments(), duration::zero()));
-        }
-        std::vector<tenure> all;
-        BOOST_TEST(eventually(
-            [&] {
-                all = {killed};
-                for (const std::string owner : {"second", "third"})
-                    for (tenure& t : peer_notes::read(folder.file(owner), owner).tenures) all.push_back(std::move(t));
-                return all.size() > 10;
-            },
-            30s));
-        for (auto& peer : peers) peer.kill();
-        BOOST_TEST(overlaps_in(all) == "");
+        for (duration ttl = s.ttl() * 2; ttl < 1min; ttl *= 4)
+            if (killed_holder_is_followed(s, ttl)) return;
+        BOOST_TEST(false, "this machine is too slow");
     });
 }
 

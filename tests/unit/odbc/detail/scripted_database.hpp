@@ -126,7 +126,7 @@ public:
 private:
     std::deque<reply> replies_;
     reply now_{};
-    std::array<std::int64_t, 14> numbers_{};
+    std::array<std::int64_t, od::number_columns + od::text_columns> numbers_{};
     std::int64_t token_ = 0;
 };
 

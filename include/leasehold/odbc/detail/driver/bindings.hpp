@@ -101,10 +101,10 @@ struct parameter_block {
 struct result_block {
     static constexpr std::size_t max_text = max_data_bytes + 1;  // a taken-over table may have longer owners than ours, too
 
-    std::array<SQLBIGINT, 10> numbers{};  // count to version
-    std::array<text_buffer<max_text>, 4> texts{};  // owner to request
-    std::array<SQLLEN, 10> lengths{};
-    std::array<integer_text, 10> digits{};
+    std::array<SQLBIGINT, number_columns> numbers{};
+    std::array<text_buffer<max_text>, text_columns> texts{};
+    std::array<SQLLEN, number_columns> lengths{};
+    std::array<integer_text, number_columns> digits{};
 
     // In place of a number: a driver that knows no 64-bit integers may report success all the same.
     static constexpr SQLBIGINT untouched = std::numeric_limits<SQLBIGINT>::min();
@@ -119,11 +119,11 @@ struct result_block {
 
     [[nodiscard]] text_buffer<max_text>& text_of(column which) noexcept
     {
-        return texts[static_cast<std::size_t>(which) - static_cast<std::size_t>(column::owner)];
+        return texts[static_cast<std::size_t>(which) - number_columns];
     }
     [[nodiscard]] const text_buffer<max_text>& text_of(column which) const noexcept
     {
-        return texts[static_cast<std::size_t>(which) - static_cast<std::size_t>(column::owner)];
+        return texts[static_cast<std::size_t>(which) - number_columns];
     }
 
     // What came in digits.

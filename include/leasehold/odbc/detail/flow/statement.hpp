@@ -86,6 +86,9 @@ enum class column : std::uint8_t {
     request
 };
 
+// Numbers first, then texts.
+inline constexpr std::size_t number_columns = static_cast<std::size_t>(column::owner);
+inline constexpr std::size_t text_columns = static_cast<std::size_t>(column::request) + 1 - number_columns;
 constexpr bool is_text(column which) noexcept { return which >= column::owner; }
 
 // Values of column::whose; 0: another's.

@@ -77,6 +77,13 @@ class store {
     // How long a waiter relies on a hint where the row has not said when the term ends.
     static constexpr std::chrono::seconds longest_trust{5};
 
+    struct operation {
+        int name;
+        int owner;
+        instant until;
+        std::int64_t begun;  // by the server's clock
+    };
+
 public:
     store(world& w, network& net, process& of) : world_{w}, net_{net}, of_{of}, locks_{w, net.locks(), of} {}
     store(const store&) = delete;
@@ -85,15 +92,13 @@ public:
     leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl,
                                           std::error_code& ec)
     {
-        return attempt(name, owner, ttl, false, ec);
+        return attempt(begin(name, owner, ttl.count()), name, ttl, false, ec);
     }
 
 private:
-    leasehold::acquire_result attempt(std::string_view name, std::string_view owner, leasehold::duration ttl, bool at_head,
-                                      std::error_code& ec)
+    leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head, std::error_code& ec)
     {
         const instant begun = world_.time.now();
-        operation call = begin(name, owner, ttl.count());
         const std::int64_t hint = hints_.take(name);
         flows::grant_answer answer;
         const fault failed = try_until_deadline(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
@@ -259,13 +264,6 @@ public:
     std::function<void(std::string_view name, leasehold::fencing_token token)> on_renew;
 
 private:
-    struct operation {
-        int name;
-        int owner;
-        instant until;
-        std::int64_t begun;  // by the server's clock
-    };
-
     bool renew(const operation& call, leasehold::fencing_token token, leasehold::duration ttl, std::error_code& ec)
     {
         world_.tell(of_, 'w', token.value(), [&] { return "sends a renewal of token " + std::to_string(token.value()); });
@@ -284,7 +282,7 @@ private:
 
     leasehold::acquire_result attempt_at_head(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
-        leasehold::acquire_result result = attempt(of.name(), owner, ttl, true, ec);
+        leasehold::acquire_result result = attempt(begin(of.name(), owner, ttl.count()), of.name(), ttl, true, ec);
         if (ec) {
             of.place_.lost();
         } else if (result.granted()) {
@@ -320,7 +318,10 @@ private:
                 return row;
             }
         }
-        if (over || ours) row = try_acquire(of.name(), owner, ttl, ec);
+        if (over || ours) {
+            call.begun = world_.db.now();  // its time runs on
+            row = attempt(call, of.name(), ttl, false, ec);
+        }
         row.retry_after = flows::queue_machine::after_term(row.remaining);
         return row;
     }

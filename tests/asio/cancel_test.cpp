@@ -17,6 +17,10 @@ struct fixture {
     running_context io;
 };
 
+struct counted_policy : lh::renew_at_fraction {
+    std::shared_ptr<int> copies = std::make_shared<int>();
+};
+
 // Its calls hang at a gate.
 struct hanging {
     hanging()
@@ -139,6 +143,51 @@ BOOST_AUTO_TEST_CASE(a_store_that_hangs_blocks_neither_the_executor_nor_a_cancel
     recorder<memory_guard> got;
     lh::async_acquire(lease, got.on(io.context));
     BOOST_TEST(got.get().result.held());
+    with.calls.open();
+    static_cast<void>(hangs.get());
+    static_cast<void>(hangs_too.get());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_is_over_while_all_callers_hang_keeps_nobody_from_learning_of_a_loss)
+{
+    hanging with;
+    running_context io;
+    scripted_lease second{with.store, "hangs", with.clock};
+    scripted_lease third{with.store, "not asked for yet", with.clock};
+    scripted_lease mine{with.store, "mine", with.clock, lh::lease_terms{.ttl = 30s}};
+    const auto held = mine.acquire();
+    const std::stop_token lost = held.stop_token();
+    with.store.always(operation::renew, fate::fails);
+    recorder<scripted_lease::guard_type> hangs, hangs_too, waits;
+    lh::async_try_acquire(with.lease, hangs.on(io.context));
+    lh::async_try_acquire(second, hangs_too.on(io.context));
+    BOOST_TEST(with.calls.reached_by(2));
+    lh::async_try_acquire_for(third, 1s, waits.on(io.context));
+    for (int i = 0; i < 31; ++i) with.clock.advance(1s);
+    BOOST_TEST(eventually([&] { return lost.stop_requested(); }));
+    with.calls.open();
+    static_cast<void>(hangs.get());
+    static_cast<void>(hangs_too.get());
+    static_cast<void>(waits.get());
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_that_is_cancelled_before_it_began_keeps_no_lease)
+{
+    hanging with;
+    running_context io;
+    scripted_lease second{with.store, "hangs", with.clock};
+    recorder<scripted_lease::guard_type> hangs, hangs_too;
+    lh::async_try_acquire(with.lease, hangs.on(io.context));
+    lh::async_try_acquire(second, hangs_too.on(io.context));
+    BOOST_TEST(with.calls.reached_by(2));
+    counted_policy policy;
+    {
+        net::io_context gone;
+        lh::basic_lease third{with.store, "third", with.clock, policy};
+        using guard_type = decltype(third)::guard_type;
+        lh::async_try_acquire(third, net::bind_executor(gone, [](error_code, const guard_type&) { BOOST_ERROR("called"); }));
+    }
+    BOOST_TEST(policy.copies.use_count() == 1);
     with.calls.open();
     static_cast<void>(hangs.get());
     static_cast<void>(hangs_too.get());

@@ -36,7 +36,6 @@ public:
         std::error_code ec;
         Result result{};
         catch_into(ec, [&] { result = (*call_)(ec); });
-        call_.reset();  // it may keep a lease, whose store the handler may own
         finish(std::unique_lock{mutex_}, ec, std::move(result));
     }
 
@@ -54,6 +53,7 @@ private:
         const bool cancelled = cancelled_;
         completion<Result>* const told = std::exchange(handler_, nullptr);
         lock.unlock();
+        call_.reset();  // it may keep a lease, whose store the handler may own
         if (cancelled) result = Result{};
         told->complete(cancelled ? aborted() : ec, std::move(result));
     }

@@ -7,12 +7,15 @@
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/renewal/call_queue.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/lease_wait.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -100,11 +103,11 @@ private:
             if (ec) break;
             switch (step.action) {
             case waiting::wait_action::give_up: return give_up(std::move(lock), may_call);
-            case waiting::wait_action::sleep: return engine_->schedule(this->shared_from_this(), step.at);
+            case waiting::wait_action::sleep: return wake_at(step.at);
             default: break;
             }
             if (!may_call) {
-                engine_->schedule(this->shared_from_this(), deadline_);  // all callers may hang
+                if (now() < deadline_) wake_at(deadline_);  // all callers may hang
                 return engine_->call(this->shared_from_this());
             }
             calling_ = true;
@@ -117,6 +120,9 @@ private:
         }
         finish(std::move(lock), ec, {});
     }
+
+    // At a time that has passed, the watchdog would come back to this wait again and again, and to no other term.
+    void wake_at(time_point at) noexcept { engine_->schedule(this->shared_from_this(), std::max(at, now() + shortest_sleep)); }
 
     // The end of a costly ticket is left to a caller; those who wait behind it need not wait for that.
     void give_up(std::unique_lock<std::mutex> lock, bool may_call) noexcept
@@ -143,6 +149,8 @@ private:
     }
 
     [[nodiscard]] time_point now() const noexcept { return lease_access::clock(*lease_).now(); }
+
+    static constexpr duration shortest_sleep = std::chrono::milliseconds{1};
 
     const std::shared_ptr<engine_type> engine_;
     const time_point deadline_;

@@ -193,4 +193,19 @@ BOOST_AUTO_TEST_CASE(a_wait_follows_the_clock_of_its_lease)
     BOOST_TEST(end.result.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_wait_of_a_microsecond_ends_with_it)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    scripted_lease lease{store, "a", clock, lh::lease_terms{.ttl = 1h}};
+    std::error_code ec;
+    BOOST_TEST(store.leases.try_acquire("a", "somebody", 10h, ec).granted());
+    running_context io;
+    recorder<scripted_lease::guard_type> waiter;
+    lh::async_try_acquire_for(lease, 1us, waiter.on(io.context));
+    BOOST_TEST(eventually([&] { return store.answered(operation::try_acquire) == 1; }));
+    clock.advance(1us);
+    BOOST_TEST(waiter.get().result.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,7 +14,6 @@
 #include <leasehold/waiting/lease_wait.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -95,19 +94,20 @@ private:
         std::error_code ec;
         while (waits_) {
             if (ending_) return may_call ? finish(std::move(lock), {}, {}) : void();
+            const time_point decided = lease_access::clock(*lease_).now();
             waiting::wait_step step;
             catch_into(ec, [&] {
-                if (to_wake_.take()) waits_->woken(now());
-                step = waits_->next(now(), cancelled_);
+                if (to_wake_.take()) waits_->woken(decided);
+                step = waits_->next(decided, cancelled_);
             });
             if (ec) break;
             switch (step.action) {
             case waiting::wait_action::give_up: return give_up(std::move(lock), may_call);
-            case waiting::wait_action::sleep: return wake_at(step.at);
+            case waiting::wait_action::sleep: return wake_at(step.at, decided);
             default: break;
             }
             if (!may_call) {
-                if (now() < deadline_) wake_at(deadline_);  // all callers may hang
+                if (decided < deadline_) wake_at(deadline_, decided);  // all callers may hang
                 return engine_->call(this->shared_from_this());
             }
             calling_ = true;
@@ -122,7 +122,10 @@ private:
     }
 
     // At a time that has passed, the watchdog would come back to this wait again and again, and to no other term.
-    void wake_at(time_point at) noexcept { engine_->schedule(this->shared_from_this(), std::max(at, now() + shortest_sleep)); }
+    void wake_at(time_point at, time_point decided) noexcept
+    {
+        engine_->schedule(this->shared_from_this(), at > decided ? at : decided + shortest_sleep);
+    }
 
     // The end of a costly ticket is left to a caller; those who wait behind it need not wait for that.
     void give_up(std::unique_lock<std::mutex> lock, bool may_call) noexcept
@@ -147,8 +150,6 @@ private:
         lease_.reset();  // after this, nothing refers to the store, which the handler may own
         told->complete(cancelled ? aborted() : ec, std::move(guard));
     }
-
-    [[nodiscard]] time_point now() const noexcept { return lease_access::clock(*lease_).now(); }
 
     static constexpr duration shortest_sleep = std::chrono::milliseconds{1};
 

@@ -302,6 +302,34 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_loses_the_gate_while_it_waits_gives_up
     BOOST_TEST(s.held() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_loses_the_gate_before_it_waits_gives_up, Store, both_stores)
+{
+    scene<Store> s;
+    auto one = s.lease(), other = s.lease();
+    auto reader = other.try_acquire_shared();
+    BOOST_TEST(reader.held());
+    const auto shares = scene<Store>::in_batches ? operation::acquire_many : operation::try_acquire;
+    const auto renewals = [&] { return s.store.answered(operation::renew) + s.store.answered(operation::renew_many); };
+    const lh::time_point begun = s.clock.now();
+    std::atomic<bool> lost = false;
+    // Between the grant of the gate and the first answer about the shares.
+    s.store.before(shares, [&](std::string_view name) {
+        if (!name.starts_with("catalog/r") || lost.exchange(true)) return;
+        s.store.leases.force_release("catalog/writer");
+        s.clock.advance(11s);
+        static_cast<void>(eventually([&] { return renewals() >= 2; }));
+    });
+    std::error_code ec;
+    typename decltype(one)::guard_type writer;
+    in_background waiting{s.clock, [&] { writer = one.try_acquire_for(1h, ec); }};
+    BOOST_TEST(waiting.finish(1s));
+    BOOST_TEST(lost);
+    BOOST_TEST(writer.empty());
+    BOOST_TEST(ec == lh::errc::lost);
+    BOOST_TEST(s.clock.now() - begun < 30min);
+    BOOST_TEST(s.held() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(exclusive_right_costs_few_statements)
 {
     scene<scripted_batching_store> s;

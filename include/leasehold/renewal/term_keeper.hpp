@@ -193,12 +193,17 @@ public:
         of->keep_closed_until = time_point{};
     }
 
-    /// The loss of the term is signalled through this source, which other terms may share. Call it before anybody has asked for a token.
+    /// The loss of the term is signalled through this source, which other terms may share; at once, if it is lost already. Call it
+    /// before anybody has asked for a token of the term or of the source, so that no callback runs here.
     void share_stop(const term_ptr& of, const std::stop_source& shared) noexcept
     {
-        const std::lock_guard lock{mutex_};
-        assert(!of->stop);
-        of->stop = shared;
+        const bool over = [&] {
+            const std::lock_guard lock{mutex_};
+            assert(!of->stop);
+            of->stop = shared;
+            return is_over(*of);
+        }();
+        if (over) std::stop_source{shared}.request_stop();
     }
 
     /// A token that is asked to stop when the term is lost. May throw std::bad_alloc.
@@ -206,7 +211,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         if (!engine_link<Clock>::watches) return {};
-        if (of->machine.phase() == term_phase::lost || clock_.now() >= of->machine.deadline()) {
+        if (is_over(*of)) {
             // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
             std::stop_source stopped;
             stopped.request_stop();
@@ -428,6 +433,11 @@ private:
     // All functions below are called under the mutex.
 
     [[nodiscard]] bool holds() const noexcept { return newest_ && newest_->remaining(clock_) > duration::zero(); }
+
+    [[nodiscard]] bool is_over(const term& of) const noexcept
+    {
+        return of.machine.phase() == term_phase::lost || clock_.now() >= of.machine.deadline();
+    }
 
     // The watchdog may not have seen the loss yet.
     void forget_lost() noexcept

@@ -8,6 +8,7 @@
 #include <contract/odbc_query_plans.hpp>
 
 #include <support/mariadb_server.hpp>
+#include <support/surroundings.hpp>
 
 #include <chrono>
 #include <string>
@@ -20,15 +21,18 @@ namespace lh = leasehold;
 using namespace std::chrono_literals;
 
 struct mariadb_database {
+    leasehold_test::surroundings around = leasehold_test::surroundings::of_environment(leasehold_test::server_family::mysql);
     leasehold_test::mariadb_server server;
     lh::odbc_store store{connection_string()};
     lh::odbc_store another{connection_string()};
 
-    explicit mariadb_database(std::vector<std::string> server_arguments = {}) : server{std::move(server_arguments)}
+    explicit mariadb_database(std::vector<std::string> server_arguments = {})
+        : server{around.server_arguments(std::move(server_arguments))}
     {
+        around.check(server);
         store.create_schema();
     }
-    std::string connection_string() const { return server.connection_string(); }
+    std::string connection_string() const { return server.connection_string() + around.connection_attributes(); }
 };
 
 struct mariadb_fixture : leasehold_test::odbc_fixture<mariadb_database> {
@@ -78,27 +82,27 @@ leasehold_test::mariadb_server& server() { return mariadb_fixture::database().se
 
 BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
 {
-    leasehold_test::check_version_1(server().connection_string());
+    leasehold_test::check_version_1(mariadb_fixture::database().connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(table_of_version_1_is_upgraded_by_many_at_once)
 {
-    leasehold_test::check_version_1_upgraded_by_many(server().connection_string());
+    leasehold_test::check_version_1_upgraded_by_many(mariadb_fixture::database().connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(health_says_what_a_probe_wants_to_know)
 {
-    leasehold_test::check_health(server().connection_string(), {.has_clock = true, .wakes = true});
+    leasehold_test::check_health(mariadb_fixture::database().connection_string(), {.has_clock = true, .wakes = true});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
-    leasehold_test::check_connection_strings(server().connection_string());
+    leasehold_test::check_connection_strings(mariadb_fixture::database().connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
 {
-    leasehold_test::check_plans(server().connection_string(), {"MySQL", "concat('job-', n)", "utc_timestamp() + interval 1 hour",
+    leasehold_test::check_plans(mariadb_fixture::database().connection_string(), {"MySQL", "concat('job-', n)", "utc_timestamp() + interval 1 hour",
                                                                "explain format=traditional ", "analyze table plans", "range", " | ALL | "});
 }
 
@@ -110,16 +114,16 @@ BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
 // With the collation such tables have as a rule, which takes owners for equal that differ in case or spaces.
 BOOST_AUTO_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column)
 {
-    leasehold_test::odbc_connection own{server().connection_string()};
+    leasehold_test::odbc_connection own{mariadb_fixture::database().connection_string()};
     leasehold_test::check_taking_a_table_over(
-        server().connection_string(), [&own](const std::string& sql) { own.execute(sql); },
+        mariadb_fixture::database().connection_string(), [&own](const std::string& sql) { own.execute(sql); },
         "varchar(64) collate utf8mb4_general_ci", "timestamp(3)", "utc_timestamp() - interval 1 day",
         "utc_timestamp() + interval 1 day", {"42S22"});
 }
 
 BOOST_AUTO_TEST_CASE(read_only_database_is_named)
 {
-    lh::odbc_store store{server().connection_string()};
+    lh::odbc_store store{mariadb_fixture::database().connection_string()};
     leasehold_test::check_works(store, "before");
     server().execute_sql("set global read_only = 1");
     leasehold_test::check_failure(store, {.code = lh::errc::store_failure, .words = {"read-only"}, .can_read = true});
@@ -149,7 +153,7 @@ BOOST_AUTO_TEST_CASE(missing_right_to_delete_is_named_by_a_purge)
 // As clients and administrators set it who fear an UPDATE without WHERE.
 BOOST_AUTO_TEST_CASE(purge_works_with_safe_updates)
 {
-    lh::odbc_store store{server().connection_string(), {.table = "safely", .on_connect = {"set sql_safe_updates = 1"}}};
+    lh::odbc_store store{mariadb_fixture::database().connection_string(), {.table = "safely", .on_connect = {"set sql_safe_updates = 1"}}};
     store.create_schema();
     for (const char* name : {"a", "b", "c"}) lh::contract::grant(store, name, "o");
     server().execute_sql("update leasehold.safely set expires_at = '2020-01-01 00:00:00' where name in ('a', 'c')");

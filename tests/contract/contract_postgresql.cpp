@@ -8,6 +8,7 @@
 #include <contract/odbc_query_plans.hpp>
 
 #include <support/postgresql_server.hpp>
+#include <support/surroundings.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -23,16 +24,18 @@ using namespace std::chrono_literals;
 
 template <class Store>
 struct postgresql_database {
+    leasehold_test::surroundings around = leasehold_test::surroundings::of_environment(leasehold_test::server_family::postgresql);
     leasehold_test::postgresql_server server;
     Store store;
     Store another;
 
     explicit postgresql_database(std::vector<std::string> server_arguments = {}, lh::odbc_options options = {})
-        : server{std::move(server_arguments)}, store{connection_string(), options}, another{connection_string(), options}
+        : server{around.server_arguments(std::move(server_arguments))}, store{connection_string(), options}, another{connection_string(), options}
     {
+        around.check(server);
         store.create_schema();
     }
-    std::string connection_string() const { return server.connection_string(); }
+    std::string connection_string() const { return server.connection_string() + around.connection_attributes(); }
 };
 
 struct default_database : postgresql_database<lh::odbc_store> {};
@@ -69,17 +72,17 @@ leasehold_test::postgresql_server& server() { return postgresql_fixture::databas
 
 BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
 {
-    leasehold_test::check_version_1(server().connection_string());
+    leasehold_test::check_version_1(postgresql_fixture::database().connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(table_of_version_1_is_upgraded_by_many_at_once)
 {
-    leasehold_test::check_version_1_upgraded_by_many(server().connection_string());
+    leasehold_test::check_version_1_upgraded_by_many(postgresql_fixture::database().connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(user_who_may_not_alter_goes_on_with_version_1)
 {
-    leasehold_test::create_version_1(server().connection_string(), "not_mine");
+    leasehold_test::create_version_1(postgresql_fixture::database().connection_string(), "not_mine");
     server().execute_sql("create role guest login password 'not-the-owner'; grant select, insert, update on not_mine to guest");
     lh::odbc_store store{server().connection_string("guest", "not-the-owner", server().database), leasehold_test::with_table("not_mine")};
     store.create_schema();
@@ -95,23 +98,23 @@ BOOST_AUTO_TEST_CASE(user_who_may_not_alter_goes_on_with_version_1)
     BOOST_TEST(!lease.request_handover("x", ec));
     BOOST_TEST((ec == lh::errc::schema_missing));
     BOOST_TEST(guard.renew());
-    lh::odbc_store{server().connection_string(), leasehold_test::with_table("not_mine")}.create_schema();
+    lh::odbc_store{postgresql_fixture::database().connection_string(), leasehold_test::with_table("not_mine")}.create_schema();
     BOOST_TEST(guard.publish("x"));
 }
 
 BOOST_AUTO_TEST_CASE(health_says_what_a_probe_wants_to_know)
 {
-    leasehold_test::check_health(server().connection_string(), {.has_clock = true, .wakes = true});
+    leasehold_test::check_health(postgresql_fixture::database().connection_string(), {.has_clock = true, .wakes = true});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
-    leasehold_test::check_connection_strings(server().connection_string());
+    leasehold_test::check_connection_strings(postgresql_fixture::database().connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
 {
-    leasehold_test::check_plans(server().connection_string(), {"PostgreSQL", "'job-' || n", "now() + interval '1 hour'",
+    leasehold_test::check_plans(postgresql_fixture::database().connection_string(), {"PostgreSQL", "'job-' || n", "now() + interval '1 hour'",
                                                                "explain ", "set enable_seqscan = off", "Index", "Seq Scan"});
 }
 
@@ -122,9 +125,9 @@ BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
 
 BOOST_AUTO_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column)
 {
-    leasehold_test::odbc_connection own{server().connection_string()};
+    leasehold_test::odbc_connection own{postgresql_fixture::database().connection_string()};
     leasehold_test::check_taking_a_table_over(
-        server().connection_string(), [&own](const std::string& sql) { own.execute(sql); }, "varchar(64)", "timestamptz",
+        postgresql_fixture::database().connection_string(), [&own](const std::string& sql) { own.execute(sql); }, "varchar(64)", "timestamptz",
         "now() - interval '1 minute'", "now() + interval '1 hour'", {"42703"});
 }
 

@@ -18,13 +18,12 @@ namespace campaign {
 
 using leasehold_test::database_server;
 
-site::site(const std::string& kind, const circumstances& around) : kind_{kind}, around_{around}
+site::site(const std::string& kind, const circumstances& around)
+    : kind_{kind}, around_{around},
+      surroundings_{is_postgresql() ? leasehold_test::server_family::postgresql : leasehold_test::server_family::mysql, around.tls, around.language}
 {
     if (kind != "postgresql" && kind != "mariadb" && kind != "galera" && kind != "group_replication")
         throw std::invalid_argument{"no such database here: " + kind};
-    if (!around_.language.empty()) locale_.emplace(around_.language);
-    if (around_.tls)
-        tls_.emplace(is_postgresql() ? std::vector<std::string>{"postgres"} : std::vector<std::string>{"mysql", "nobody"});
     if (is_postgresql())
         server_ = std::make_unique<leasehold_test::postgresql_server>(server_arguments());
     else if (kind == "mariadb")
@@ -33,52 +32,26 @@ site::site(const std::string& kind, const circumstances& around) : kind_{kind}, 
         cluster_ = std::make_unique<leasehold_test::galera_cluster>(server_arguments());
     else
         cluster_ = std::make_unique<leasehold_test::group_replication_cluster>(leasehold_test::primaries::all, server_arguments());
-    if (locale_) check_language();
+    surroundings_.check(server(0));
     if (is_cluster()) prepare_for_lag();
-}
-
-// A server without the translation speaks English and says nothing of it.
-void site::check_language()
-{
-    const std::string session = is_postgresql() ? "" : "set lc_messages = '" + around_.language + "'; ";
-    std::string said;
-    try {
-        server(0).execute_sql(session + "select * from missing");
-    } catch (const std::runtime_error& error) {
-        said = error.what();
-    }
-    if (said.find("does not exist") != std::string::npos || said.find("doesn't exist") != std::string::npos)
-        throw leasehold_test::missing_requirement{"the server does not speak " + around_.language + " here"};
 }
 
 std::vector<std::string> site::server_arguments() const
 {
     std::vector<std::string> arguments;
-    const auto set = [&](const std::string& setting) { arguments.insert(arguments.end(), {"-c", setting}); };
     if (is_postgresql()) {
-        set("log_error_verbosity=verbose");
+        arguments = {"-c", "log_error_verbosity=verbose"};
         // For twice the connections of a server as it comes, room for as many locks as that has.
-        if (around_.crowd) set("max_locks_per_transaction=32");
-        if (tls_) {
-            set("ssl=on");
-            set("ssl_cert_file=" + tls_->certificate());
-            set("ssl_key_file=" + tls_->key());
-        }
-        if (locale_) set("lc_messages=" + locale_->name());
-        return arguments;
+        if (around_.crowd) arguments.insert(arguments.end(), {"-c", "max_locks_per_transaction=32"});
+        return surroundings_.server_arguments(std::move(arguments));
     }
     // A server that is killed must have what it acknowledged: the tests' default writes the log once a second.
     arguments.emplace_back("--innodb-flush-log-at-trx-commit=2");
-    if (tls_)
-        arguments.insert(arguments.end(), {"--ssl-cert=" + tls_->certificate(), "--ssl-key=" + tls_->key(),
-                                           "--require-secure-transport=on"});
     // Without it Group Replication finds its own key unusable.
-    if (tls_ && kind_ == "group_replication") arguments.push_back("--ssl-ca=" + tls_->certificate());
+    if (surroundings_.tls() && kind_ == "group_replication") arguments.push_back("--ssl-ca=" + surroundings_.certificate());
     // Of each store the calls that were given up keep their connections until they come back.
     if (around_.crowd) arguments.emplace_back("--max-connections=1500");
-    // Not the server's own language: its log says in English when it is ready.
-    if (locale_) arguments.push_back("--init-connect=set lc_messages = '" + around_.language + "'");
-    return arguments;
+    return surroundings_.server_arguments(std::move(arguments));
 }
 
 database_server& site::server(std::size_t number)
@@ -92,14 +65,7 @@ std::string site::connection_string(std::size_t number, int port)
     std::string text = server(number).connection_string();
     const std::string own = "Port=" + std::to_string(server(number).port());
     text.replace(text.find(own), own.size(), "Port=" + std::to_string(port));
-    if (tls_) text += is_postgresql() ? ";SSLmode=require" : ";FORCETLS=1";
-    return text;
-}
-
-std::map<std::string, std::string> site::environment() const
-{
-    if (!locale_) return {};
-    return {{"LC_ALL", locale_->name()}, {"LANGUAGE", ""}};
+    return text + surroundings_.connection_attributes();
 }
 
 int site::end_sessions(std::size_t number, std::size_t every)

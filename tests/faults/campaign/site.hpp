@@ -6,8 +6,7 @@
 
 #include <support/database_server.hpp>
 #include <support/database_cluster.hpp>
-#include <support/scoped_locale.hpp>
-#include <support/tls_files.hpp>
+#include <support/surroundings.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -15,7 +14,6 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +38,7 @@ public:
     int end_sessions(std::size_t number, std::size_t every);
 
     /// For the contenders, beside the connection string: their language.
-    [[nodiscard]] std::map<std::string, std::string> environment() const;
+    [[nodiscard]] std::map<std::string, std::string> environment() const { return surroundings_.environment(); }
     /// Connections of contenders through TLS that the servers tell of. Throws std::runtime_error for one without.
     [[nodiscard]] int encrypted_sessions();
     /// That one server has had at once since it was started; 0 on PostgreSQL, which doesn't tell.
@@ -74,16 +72,13 @@ private:
     [[nodiscard]] std::vector<std::string> server_arguments() const;
     [[nodiscard]] bool is_postgresql() const noexcept { return kind_ == "postgresql"; }
     [[nodiscard]] std::string number_of(std::size_t server, const std::string& sql);
-    void check_language();
     void prepare_for_lag();
     void lock_in_other_session(std::size_t number, const std::string& sql);
     void end_locking_session(std::size_t number);
 
     std::string kind_;
     circumstances around_;
-    // First and last: servers speak it, and read the files.
-    std::optional<leasehold_test::scoped_locale> locale_;
-    std::optional<leasehold_test::tls_files> tls_;
+    leasehold_test::surroundings surroundings_;
     std::unique_ptr<leasehold_test::database_server> server_;
     std::unique_ptr<leasehold_test::database_cluster> cluster_;
     std::future<void> locking_;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// Built with hidden visibility: it shares no variable of the library with the program that loads it.
+#include "plugin.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <chrono>
+#include <string_view>
+
+namespace {
+
+namespace lh = leasehold;
+
+using test_lease = lh::basic_lease<test_store, lh::manual_clock>;
+
+struct holder {
+    test_lease lease;
+    test_lease::guard_type guard;
+};
+
+void* acquire(test_store& store, std::string_view name, const lh::manual_clock& clock)
+{
+    auto* const made = new holder{{store, name, std::chrono::hours{1}, clock}, {}};
+    made->guard = made->lease.acquire();
+    return made;
+}
+
+void release(void* made)
+{
+    delete static_cast<holder*>(made);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) plugin_functions leasehold_test_plugin()
+{
+    return {acquire, release};
+}

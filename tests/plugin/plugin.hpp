@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_PLUGIN_PLUGIN_HPP
+#define LEASEHOLD_TESTS_PLUGIN_PLUGIN_HPP
+
+#include <leasehold/clock/manual_clock.hpp>
+#include <leasehold/store/memory_store.hpp>
+
+#include <string_view>
+
+using test_store = leasehold::basic_memory_store<leasehold::manual_clock>;
+
+/// What the plugin does with a store of the program that loads it.
+struct plugin_functions {
+    /// Waits for the lease. The holder is released with release().
+    void* (*acquire)(test_store& store, std::string_view name, const leasehold::manual_clock& clock);
+    void (*release)(void* holder);
+};
+
+/// The name of the plugin's only symbol, a function without arguments that returns its plugin_functions.
+inline constexpr const char* plugin_entry = "leasehold_test_plugin";
+
+#endif

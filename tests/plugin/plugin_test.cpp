@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// A store that a program and a plugin with hidden visibility share. The clock stands still, so a waiter goes on only if it is woken.
+// Who sleeps on it are the thread that watches the holder's term, and the waiter.
+#include "plugin.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <support/eventually.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+BOOST_AUTO_TEST_SUITE(plugin_test)
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using leasehold_test::eventually;
+
+namespace {
+
+plugin_functions load()
+{
+    void* const library = ::dlopen(LEASEHOLD_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw std::runtime_error{::dlerror()};
+    const auto entry = reinterpret_cast<plugin_functions (*)()>(::dlsym(library, plugin_entry));
+    if (entry == nullptr) throw std::runtime_error{::dlerror()};
+    return entry();
+}
+
+struct scene {
+    lh::manual_clock clock;
+    test_store store{clock};
+    lh::basic_lease<test_store, lh::manual_clock> lease{store, "shard-7", 1h, clock};
+    plugin_functions plugin = load();
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(release_in_the_plugin_wakes_a_waiter_of_the_program, scene)
+{
+    void* const holder = plugin.acquire(store, lease.name(), clock);
+    std::atomic<bool> held = false;
+    std::jthread waiter{[&](std::stop_token stop) {
+        const auto guard = lease.acquire(std::move(stop));
+        held = guard.held();
+    }};
+    BOOST_TEST(eventually([&] { return clock.sleepers() == 2U; }));
+    BOOST_TEST(!held);
+    plugin.release(holder);
+    BOOST_TEST(eventually([&] { return held.load(); }));
+}
+
+BOOST_FIXTURE_TEST_CASE(release_in_the_program_wakes_a_waiter_of_the_plugin, scene)
+{
+    auto guard = lease.try_acquire();
+    BOOST_TEST(guard.held());
+    std::atomic<void*> holder = nullptr;
+    std::jthread waiter{[&] { holder = plugin.acquire(store, lease.name(), clock); }};
+    BOOST_TEST(eventually([&] { return clock.sleepers() == 2U; }));
+    guard.release();
+    BOOST_TEST(eventually([&] { return holder != nullptr; }));
+    waiter.join();
+    plugin.release(holder);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 #include <leasehold/leasehold.hpp>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
+#include <leasehold/asio/lead.hpp>
 #include <leasehold/asio/run_while_held.hpp>
 #endif
 

@@ -93,7 +93,7 @@ public:
     template <std::invocable<term_type&> Lead>
     void run(const std::stop_token& stop, Lead lead)
     {
-        detail::election_machine machine{pacing_, waiting::random_seed(lease_.owner(), clock().now())};
+        detail::election_machine machine = new_machine();
         for (;;) {
             const detail::election_step step = machine.next(clock().now(), stop.stop_requested());
             switch (step.action) {
@@ -128,6 +128,13 @@ public:
     }
 
 private:
+    friend struct detail::async_election;
+
+    [[nodiscard]] detail::election_machine new_machine() const noexcept
+    {
+        return detail::election_machine{pacing_, waiting::random_seed(lease_.owner(), clock().now())};
+    }
+
     static detail::election_pacing pacing_of(const leader_election_options& options, const Lease& lease)
     {
         const duration look_every = std::max<duration>(lease.terms().ttl / 3, std::chrono::milliseconds{10});
@@ -203,18 +210,24 @@ private:
 
     ended_term step_down(term_type& term, const std::stop_token& stop, bool threw)
     {
-        const bool over = term.over();
-        const step_down_reason why = detail::reason_of({.threw = threw,
-                                                        .lease_over = over,
-                                                        .renewal_failed = over && term.guard().renewal_error(),
-                                                        .resigned = hide(),
-                                                        .asked = term.asked(),
-                                                        .stopping = stop.stop_requested()});
+        const step_down_reason why = ends(term, stop, threw);
         std::error_code ignored;  // the store frees the lease at the latest when its time runs out
         term.release(ignored);
         const time_point at = clock().now();
         notify(options_.on_stepped_down, why);
         return {why, at};
+    }
+
+    // Why the term ends. From now on, resign() and is_leader() don't see it.
+    step_down_reason ends(const term_type& term, const std::stop_token& stop, bool threw) noexcept
+    {
+        const bool over = term.over();
+        return detail::reason_of({.threw = threw,
+                                  .lease_over = over,
+                                  .renewal_failed = over && term.guard().renewal_error(),
+                                  .resigned = hide(),
+                                  .asked = term.asked(),
+                                  .stopping = stop.stop_requested()});
     }
 
     // resign() and is_leader() see the term from now until hide().
@@ -233,14 +246,22 @@ private:
         return resigned_;
     }
 
-    void look()
+    void look() { tell_of(look_at_holder()); }
+
+    // Nothing, if nobody wants to know. Does I/O: a holder may be asked to hand over.
+    std::optional<lease_record> look_at_holder()
     {
-        if (!options_.on_leader_observed && !asks(options_)) return;
+        if (!options_.on_leader_observed && !asks(options_)) return std::nullopt;
         std::error_code unknown_for_now;
-        const auto holder = lease_.inspect(unknown_for_now);
-        if (unknown_for_now || !holder) return;
+        auto holder = lease_.inspect(unknown_for_now);
+        if (unknown_for_now || !holder) return std::nullopt;
         ask(*holder);
-        if (sightings_.is_news(*holder, lease_.owner())) notify(options_.on_leader_observed, *holder);
+        return holder;
+    }
+
+    void tell_of(const std::optional<lease_record>& holder)
+    {
+        if (holder && sightings_.is_news(*holder, lease_.owner())) notify(options_.on_leader_observed, *holder);
     }
 
     // There is room for one request: it is left to a candidate whose priority is as high, and to a request without one.

@@ -16,6 +16,10 @@
 
 namespace leasehold::inline v0 {
 
+namespace detail {
+struct async_election;  // of <leasehold/asio/lead.hpp>
+}
+
 /// One term of leadership: leader_election passes it to the function that leads.
 ///
 /// Thread safety: any thread may call held(), remaining(), token(), name(), owner() and stop_token(), also while another
@@ -89,6 +93,7 @@ public:
 private:
     template <class L>
     friend class leader_election;
+    friend struct detail::async_election;
 
     leader_term(const Lease& lease, lease_guard<Lease> guard, const std::stop_token& stop, bool polite)
         : lease_{lease}, guard_{std::move(guard)}, token_{guard_.token()}, requests_{polite ? requests_to(guard_) : std::stop_token{}},

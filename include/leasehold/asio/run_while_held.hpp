@@ -10,26 +10,8 @@
 #include <leasehold/lease_guard.hpp>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
-#ifdef LEASEHOLD_STANDALONE_ASIO
-#include <asio/awaitable.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/strand.hpp>
-#else
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/strand.hpp>
-#endif
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-#ifdef LEASEHOLD_STANDALONE_ASIO
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#else
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#endif
-#endif
+
+#include <leasehold/asio/detail/cancellable_work.hpp>
 
 #include <concepts>
 #include <exception>
@@ -58,18 +40,16 @@ struct awaitable_result<net::awaitable<T, Executor>> {
     using type = T;
 };
 
-/// What runs while a lease is held: its guard, and what cancels it. On a strand, since a cancellation may not meet the work that it
-/// is for.
+/// What runs while a lease is held: its guard, and what cancels it.
 template <class Guard, class Executor>
 class held_run final : public cancellable, public std::enable_shared_from_this<held_run<Guard, Executor>> {
 public:
     held_run(Guard guard, const Executor& executor)
-        : guard_{std::move(guard)}, lost_{guard_.stop_token()}, name_{guard_.name()}, strand_{net::make_strand(executor)},
-          pending_{net::use_service<pending_operations>(context_of(executor))}
+        : guard_{std::move(guard)}, lost_{guard_.stop_token()}, name_{guard_.name()}, work_{std::make_shared<cancellable_work<Executor>>(executor)}
     {
     }
 
-    [[nodiscard]] const auto& strand() const noexcept { return strand_; }
+    [[nodiscard]] cancellable_work<Executor>& work() const noexcept { return *work_; }
     [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
     [[nodiscard]] bool held() const noexcept { return guard_.held(); }
@@ -80,16 +60,7 @@ public:
     void cancel() noexcept override
     {
         stop_.request_stop();
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-        pending_.unless_closed([this] {
-            std::error_code without_memory;
-            catch_into(without_memory, [this] {
-                net::post(strand_, [self = this->weak_from_this()] {
-                    if (const auto run = self.lock()) run->signal_.emit(net::cancellation_type::terminal);
-                });
-            });
-        });
-#endif
+        work_->cancel();
     }
 
     /// The work has ended. Returns its exception, or else that the lease was lost.
@@ -103,10 +74,6 @@ public:
 
     [[nodiscard]] Guard take_guard() noexcept { return std::move(guard_); }
 
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-    [[nodiscard]] auto slot() noexcept { return signal_.slot(); }
-#endif
-
 private:
     struct cancel_it {
         held_run& of;
@@ -116,12 +83,8 @@ private:
     Guard guard_;
     const std::stop_token lost_;
     const std::string name_;
-    net::strand<Executor> strand_;
-    pending_operations& pending_;
+    const std::shared_ptr<cancellable_work<Executor>> work_;
     std::stop_source stop_;
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-    net::cancellation_signal signal_;
-#endif
     std::optional<std::stop_callback<cancel_it>> on_loss_;
 };
 
@@ -160,7 +123,7 @@ struct start_run_while_held {
     {
         using executor_type = net::associated_executor_t<std::decay_t<Handler>>;
         const auto run = std::make_shared<held_run<Guard, executor_type>>(std::move(guard), net::get_associated_executor(handler));
-        const auto strand = run->strand();
+        const auto strand = run->work().strand();
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([of = std::weak_ptr<cancellable>{run}](net::cancellation_type) {
@@ -185,7 +148,7 @@ struct start_run_while_held {
         // Made on the strand, so that a function that begins the work runs there, too.
         auto coroutine = [](auto of, Work begins) -> work_coroutine<Work> { co_return co_await begin_work(begins, of->stop_token()); };
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
-        net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_cancellation_slot(run->slot(), net::bind_executor(strand, std::move(ended))));
+        net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_cancellation_slot(run->work().slot(), net::bind_executor(strand, std::move(ended))));
 #else
         net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_executor(strand, std::move(ended)));
 #endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_DETAIL_CANCELLABLE_WORK_HPP
+#define LEASEHOLD_ASIO_DETAIL_CANCELLABLE_WORK_HPP
+
+#include <leasehold/asio/detail/net.hpp>
+#include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/detail/catch_into.hpp>
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+#ifdef LEASEHOLD_STANDALONE_ASIO
+#include <asio/awaitable.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/strand.hpp>
+#include <asio/use_awaitable.hpp>
+#else
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#endif
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+#ifdef LEASEHOLD_STANDALONE_ASIO
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#else
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#endif
+#endif
+
+#include <memory>
+#include <system_error>
+
+namespace leasehold::inline v0::detail {
+
+/// What cancels the user's coroutine, where coroutines can be cancelled. On a strand, since a cancellation may not meet the work that
+/// it is for.
+template <class Executor>
+class cancellable_work : public std::enable_shared_from_this<cancellable_work<Executor>> {
+public:
+    explicit cancellable_work(const Executor& executor)
+        : strand_{net::make_strand(executor)}, pending_{net::use_service<pending_operations>(context_of(executor))}
+    {
+    }
+
+    [[nodiscard]] const net::strand<Executor>& strand() const noexcept { return strand_; }
+
+    /// From any thread.
+    void cancel() noexcept
+    {
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        on_strand([](cancellable_work& work) { work.signal_.emit(net::cancellation_type::terminal); });
+#endif
+    }
+
+    /// Calls f(*this) on the strand, if it still exists then.
+    template <class F>
+    void on_strand(F f) noexcept
+    {
+        pending_.unless_closed([&] {
+            std::error_code without_memory;
+            catch_into(without_memory, [&] {
+                net::post(strand_, [self = this->weak_from_this(), f] {
+                    if (const auto work = self.lock()) f(*work);
+                });
+            });
+        });
+    }
+
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+    [[nodiscard]] auto slot() noexcept { return signal_.slot(); }
+#endif
+
+private:
+    net::strand<Executor> strand_;
+    pending_operations& pending_;
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+    net::cancellation_signal signal_;
+#endif
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif  // Asio has coroutines
+
+#endif

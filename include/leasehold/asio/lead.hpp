@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_LEAD_HPP
+#define LEASEHOLD_ASIO_LEAD_HPP
+
+#include <leasehold/asio/acquire.hpp>
+#include <leasehold/asio/detail/call_operation.hpp>
+#include <leasehold/asio/detail/cancellable_work.hpp>
+#include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/election_machine.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/leader_election.hpp>
+#include <leasehold/leader_term.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renewal/call_queue.hpp>
+#include <leasehold/step_down_reason.hpp>
+#include <leasehold/time_point.hpp>
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+
+#ifdef LEASEHOLD_STANDALONE_ASIO
+#include <asio/dispatch.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/system_error.hpp>
+#else
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/system_error.hpp>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold::inline v0 {
+
+namespace detail {
+
+#ifdef LEASEHOLD_STANDALONE_ASIO
+using net_system_error = ::asio::system_error;
+#else
+using net_system_error = ::boost::system::system_error;
+#endif
+
+/// What an operation with void(std::error_code, T) has completed with.
+template <class T>
+struct reply {
+    std::error_code ec;
+    T value;
+};
+
+/// Awaits the operation that begin(handler) starts.
+template <class T, class Begin>
+auto reply_to(Begin begin)
+{
+    return net::async_initiate<const net::use_awaitable_t<>&, void(reply<T>)>(
+        [](auto handler, Begin starts) {
+            const auto executor = net::get_associated_executor(handler);
+            starts(net::bind_executor(executor, [handler = std::move(handler)](std::error_code ec, T value) mutable {
+                std::move(handler)(reply<T>{ec, std::move(value)});
+            }));
+        },
+        net::use_awaitable, std::move(begin));
+}
+
+/// Awaits a call of the store, which a thread of the lease's library makes.
+template <class Result, class Lease, class Call>
+auto reply_of_store(Lease& lease, renewal::call_order order, Call call)
+{
+    return reply_to<Result>([&lease, order, call = std::move(call)](auto handler) mutable {
+        auto* const told = handler_completion<decltype(handler), std::error_code, Result>::make(std::move(handler));
+        if (told) start_call<Result>(lease_access::keeper(lease).serving_engine(), order, std::move(call), *told);
+    });
+}
+
+/// What asks an election's loop to end, and cancels the work of its term.
+template <class Executor>
+class election_stop final : public cancellable {
+public:
+    election_stop(const Executor& executor, const std::stop_token& user) : work_{std::make_shared<cancellable_work<Executor>>(executor)}
+    {
+        if (user.stop_possible()) on_user_.emplace(user, request{stop_});
+    }
+
+    void cancel() noexcept override { stop_.request_stop(); }
+
+    [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
+    [[nodiscard]] const std::shared_ptr<cancellable_work<Executor>>& work() const noexcept { return work_; }
+
+private:
+    struct request {
+        std::stop_source source;
+        void operator()() noexcept { source.request_stop(); }
+    };
+
+    std::stop_source stop_;
+    std::shared_ptr<cancellable_work<Executor>> work_;
+    std::optional<std::stop_callback<request>> on_user_;
+};
+
+/// leader_election::run() as a coroutine.
+struct async_election {
+    template <class Lease, class Executor, class Work>
+    static net::awaitable<void> run(leader_election<Lease>& election, std::shared_ptr<election_stop<Executor>> end, Work work)
+    {
+        const std::stop_token stop = end->token();
+        lease_access::keeper(election.lease_).attach_engine();
+        election_machine machine = election.new_machine();
+        for (;;) {
+            const election_step step = machine.next(election.clock().now(), stop.stop_requested());
+            switch (step.action) {
+            case election_action::leave: co_return;
+            case election_action::pause: co_await pause(*end, step.until - election.clock().now()); break;
+            case election_action::campaign: co_await campaign(election, machine, step.until, *end, work); break;
+            }
+        }
+    }
+
+private:
+    template <class Executor>
+    static net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
+    {
+        const auto at_most = std::min<duration>(how_long, std::chrono::hours{1});  // the machine says so again
+        const auto timer = std::make_shared<net::steady_timer>(end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most));
+        const std::stop_callback cancel{end.token(), [&end, of = std::weak_ptr<net::steady_timer>{timer}] {
+                                            end.work()->on_strand([of](auto&) {
+                                                if (const auto sleeping = of.lock()) sleeping->cancel();
+                                            });
+                                        }};
+        if (end.token().stop_requested()) co_return;
+        net_error_code ignored;
+        co_await timer->async_wait(net::redirect_error(net::use_awaitable, ignored));
+    }
+
+    template <class Lease, class Executor, class Work>
+    static net::awaitable<void> campaign(leader_election<Lease>& election, election_machine& machine, time_point until,
+                                         election_stop<Executor>& end, Work& work)
+    {
+        using guard_type = typename Lease::guard_type;
+        const auto begins = [&](auto handler) { async_try_acquire_until(election.lease_, until, end.token(), std::move(handler)); };
+        auto got = co_await reply_to<guard_type>(begins);
+        if (!got.value.empty()) {
+            machine.elected();
+            election.sightings_.elected(got.value.token());
+            co_await lead(election, machine, std::move(got.value), end, work);
+        }
+        else if (got.ec && got.ec != aborted()) {
+            machine.failed(election.clock().now());
+            election.notify(election.options_.on_error, got.ec);
+        }
+        else {
+            machine.busy();
+            if (end.token().stop_requested()) co_return;
+            const auto looks = [&election](std::error_code&) { return election.look_at_holder(); };
+            const auto seen = co_await reply_of_store<std::optional<lease_record>>(election.lease_, renewal::call_order::second, looks);
+            election.tell_of(seen.value);
+        }
+    }
+
+    // The term is hidden from resign() before it is destroyed, also with a coroutine that is never resumed.
+    template <class Election>
+    struct hidden_at_end {
+        Election& election;
+        ~hidden_at_end() { election.hide(); }
+    };
+
+    template <class Lease, class Executor, class Work>
+    static net::awaitable<void> lead(leader_election<Lease>& election, election_machine& machine, typename Lease::guard_type guard,
+                                     election_stop<Executor>& end, Work& work)
+    {
+        constexpr bool hands_over = leader_election<Lease>::hands_over;
+        if constexpr (hands_over) lease_access::decline_up_to(guard, election.options_.priority);
+        leader_term<Lease> term{election.lease_, std::move(guard), end.token(), hands_over && election.options_.step_down_if_asked};
+        election.show(term);
+        const hidden_at_end<leader_election<Lease>> hides{election};
+        std::exception_ptr thrown;
+        try {
+            election.notify(election.options_.on_elected, term.token());
+            co_await led(term, *end.work(), work);
+        } catch (const net_system_error& e) {
+            const bool cancelled = e.code() == net_error_code{net::error::operation_aborted} && term.stop_token().stop_requested();
+            if (!cancelled) thrown = std::current_exception();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        const step_down_reason why = election.ends(term, end.token(), thrown != nullptr);
+        // A release that fails is no error: the store frees the lease at the latest when its time runs out.
+        const auto releases = [&term](std::error_code& ec) { return term.release(ec); };
+        co_await reply_of_store<release_outcome>(election.lease_, renewal::call_order::first, releases);
+        machine.stepped_down(election.clock().now(), why);
+        if (!thrown) co_return election.notify(election.options_.on_stepped_down, why);
+        std::error_code ignored;
+        catch_into(ignored, [&] { election.notify(election.options_.on_stepped_down, why); });
+        std::rethrow_exception(thrown);
+    }
+
+    // The user's coroutine, which is cancelled when the term is over.
+    template <class Lease, class Executor, class Work>
+    static net::awaitable<void> led(leader_term<Lease>& term, cancellable_work<Executor>& cancels, Work& work)
+    {
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        const std::stop_callback at_end{term.stop_token(), [&cancels] { cancels.cancel(); }};
+        auto begins = [](leader_term<Lease>& of, Work& leads) -> net::awaitable<void> { co_await std::invoke(leads, of); };
+        co_await net::co_spawn(cancels.strand(), begins(term, work), net::bind_cancellation_slot(cancels.slot(), net::use_awaitable));
+#else
+        static_cast<void>(cancels);
+        co_await std::invoke(work, term);
+#endif
+    }
+};
+
+struct start_lead {
+    template <class Handler, class Lease, class Work>
+    void operator()(Handler&& handler, leader_election<Lease>* election, const std::stop_token& stop, Work work) const
+    {
+        using executor_type = net::associated_executor_t<std::decay_t<Handler>>;
+        const auto end = std::make_shared<election_stop<executor_type>>(net::get_associated_executor(handler), stop);
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
+                if (const auto running = of.lock()) running->cancel();
+            });
+#endif
+        const auto strand = end->work()->strand();
+        auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
+            const auto executor = net::get_associated_executor(handler);
+            net::dispatch(executor, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+                if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
+#endif
+                std::move(handler)(std::move(thrown));
+            });
+        };
+        net::co_spawn(strand, async_election::run(*election, end, std::move(work)), net::bind_executor(strand, std::move(ended)));
+    }
+};
+
+}  // namespace detail
+
+/// Campaigns, leads with a coroutine, steps down and campaigns again until `stop` is asked to stop, like leader_election::run(), but
+/// without a thread.
+///
+/// `work` is a function of a leader_term&, which returns a net::awaitable<void>. It is called for each term; the lease is released
+/// when the coroutine has ended. When the leadership ends, the coroutine is cancelled with cancellation_type::terminal, if Asio can do
+/// that (since Boost 1.77); term.stop_token() is asked to stop in any case. What it throws because of that is no error.
+/// The hooks of the election and the coroutine run on a strand of the handler's associated executor. Completes with
+/// void(std::exception_ptr): none after a stop, or else what the coroutine or a hook threw. A cancellation of the operation is a
+/// stop. Pauses after failures and between campaigns follow Asio's steady clock, not the lease's.
+/// Lifetime: the election must outlive the operation. While it runs, nobody may call run().
+template <class Lease, class Work, class Token>
+    requires std::invocable<Work&, leader_term<Lease>&>
+auto async_lead(leader_election<Lease>& election, std::stop_token stop, Work work, Token&& token)
+{
+    static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
+                  "async_lead needs a function of a leader_term& that returns an awaitable<void>");
+    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election), std::move(stop),
+                                                                       std::move(work));
+}
+/// The same.
+template <class Lease, class Work, class Token>
+    requires std::invocable<Work&, leader_term<Lease>&>
+auto async_lead(leader_election<Lease>& election, Work work, Token&& token)
+{
+    return async_lead(election, std::stop_token{}, std::move(work), std::forward<Token>(token));
+}
+
+}  // namespace leasehold::inline v0
+
+#endif  // Asio has coroutines
+
+#endif

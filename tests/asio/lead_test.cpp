@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <asio/support.hpp>
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+BOOST_AUTO_TEST_SUITE(asio_lead_test)
+
+using namespace leasehold_test;
+
+namespace {
+
+using term_type = lh::leader_term<memory_lease>;
+
+// A candidate whose loop runs on a context of its own.
+struct candidate {
+    explicit candidate(lh::memory_store& store, lh::leader_election_options options = {}) : lease{store, "a", lh::lease_terms{.ttl = 300ms}}
+    {
+        options.on_stepped_down = [this](lh::step_down_reason why) { last = why; };
+        options.on_error = [this](std::error_code) { ++errors; };
+        options.retry_min = 1ms;
+        options.retry_max = 10ms;
+        election.emplace(lease, std::move(options));
+    }
+    candidate(const candidate&) = delete;
+    candidate& operator=(const candidate&) = delete;
+    ~candidate() { stop.request_stop(); }
+
+    // Leads until the end of the term.
+    net::awaitable<void> lead(term_type& term)
+    {
+        ++terms;
+        net::steady_timer pause{co_await net::this_coro::executor};
+        while (term.held()) {
+            pause.expires_after(1ms);
+            co_await pause.async_wait(net::use_awaitable);
+        }
+    }
+
+    void begin()
+    {
+        lh::async_lead(*election, stop.get_token(), [this](term_type& term) { return lead(term); },
+                       net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); }));
+    }
+    [[nodiscard]] bool comes_to_lead()
+    {
+        return eventually([this] { return election->is_leader(); });
+    }
+
+    memory_lease lease;
+    std::stop_source stop;
+    std::optional<lh::leader_election<memory_lease>> election;
+    std::atomic<int> terms = 0;
+    std::atomic<int> errors = 0;
+    std::atomic<lh::step_down_reason> last = lh::step_down_reason::returned;
+    std::promise<std::exception_ptr> done;
+    running_context io;  // the last: its end comes before that of what the coroutine refers to
+};
+
+struct fixture {
+    lh::memory_store store;
+    std::error_code ignored;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_stop_ends_the_leadership_and_the_operation, fixture)
+{
+    candidate one{store};
+    one.begin();
+    BOOST_TEST(one.comes_to_lead());
+    one.stop.request_stop();
+    BOOST_TEST((one.done.get_future().get() == nullptr));
+    BOOST_TEST((one.last == lh::step_down_reason::stopped));
+    BOOST_TEST(!one.election->is_leader());
+    BOOST_TEST(!store.inspect("a", ignored));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lost_leader_ends_its_coroutine_and_leads_again, fixture)
+{
+    candidate one{store};
+    one.begin();
+    BOOST_TEST(one.comes_to_lead());
+    store.force_release("a");
+    BOOST_TEST(eventually([&] { return one.terms == 2; }));
+    BOOST_TEST((one.last == lh::step_down_reason::lost));
+    one.stop.request_stop();
+    BOOST_TEST((one.done.get_future().get() == nullptr));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_leader_that_resigns_leaves_the_turn_to_another, fixture)
+{
+    candidate one{store, {.cooldown = 1h}}, other{store};
+    one.begin();
+    BOOST_TEST(one.comes_to_lead());
+    other.begin();
+    one.election->resign();
+    BOOST_TEST(other.comes_to_lead());
+    BOOST_TEST(eventually([&] { return one.last == lh::step_down_reason::resigned; }));
+    // It sleeps for an hour, and ends at once nevertheless.
+    one.stop.request_stop();
+    BOOST_TEST((one.done.get_future().get() == nullptr));
+    BOOST_TEST(one.terms == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_the_work_throws_ends_the_operation_after_the_release, fixture)
+{
+    candidate one{store};
+    auto work = [&](term_type&) -> net::awaitable<void> {
+        throw std::runtime_error{"the work's own"};
+        co_return;
+    };
+    lh::async_lead(*one.election, work, net::bind_executor(one.io.context, [&](std::exception_ptr e) {
+                       BOOST_ASSERT(!store.inspect("a", ignored));
+                       one.done.set_value(e);
+                   }));
+    BOOST_CHECK_THROW(std::rethrow_exception(one.done.get_future().get()), std::runtime_error);
+    BOOST_TEST((one.last == lh::step_down_reason::threw));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_candidate_learns_who_leads_without_leading, fixture)
+{
+    std::promise<std::string> seen;
+    BOOST_TEST(store.try_acquire("a", "somebody", 1h, ignored).granted());
+    candidate one{store, {.on_leader_observed = [&](const lh::lease_record& leader) { seen.set_value(leader.owner); }}};
+    one.begin();
+    BOOST_TEST(seen.get_future().get() == "somebody");
+    one.stop.request_stop();
+    BOOST_TEST((one.done.get_future().get() == nullptr));
+    BOOST_TEST(one.terms == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_outage_is_told_and_tried_again)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    scripted_lease lease{store, "a", clock, lh::lease_terms{.ttl = 1h}};
+    std::atomic<int> errors = 0;
+    std::atomic<bool> led = false;
+    // By the lease's clock a pause is never over; Asio's wakes the candidate, which finds that out.
+    lh::leader_election election{lease, {.on_error = [&](std::error_code) { ++errors; }, .retry_min = 1ms, .retry_max = 1ms}};
+    std::promise<std::exception_ptr> done;
+    std::stop_source stop;
+    running_context io;
+    store.next(operation::try_acquire, fate::fails);
+    auto work = [&](lh::leader_term<scripted_lease>&) -> net::awaitable<void> {
+        led = true;
+        stop.request_stop();
+        co_return;
+    };
+    lh::async_lead(election, stop.get_token(), work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    BOOST_TEST(eventually([&] {
+        clock.advance(1ms);
+        return led.load();
+    }));
+    BOOST_TEST((done.get_future().get() == nullptr));
+    BOOST_TEST(errors == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_ends_leaders_and_candidates, fixture)
+{
+    for (int round = 0; round < 20; ++round) {
+        candidate leader{store}, waiting{store};
+        leader.begin();
+        BOOST_TEST_REQUIRE(leader.comes_to_lead());
+        waiting.begin();
+        if (round % 2 == 0) leader.election->resign();
+    }
+    BOOST_TEST(eventually([&] { return !store.inspect("a", ignored); }));
+}
+
+BOOST_FIXTURE_TEST_CASE(candidates_on_a_pool_of_threads_never_lead_at_once, fixture)
+{
+    std::atomic<int> leading = 0;
+    std::atomic<int> most = 0;
+    std::atomic<int> turns = 0;
+    std::stop_source stop;
+    std::vector<std::unique_ptr<candidate>> all;
+    running_context io{3};
+    std::vector<std::promise<std::exception_ptr>> done(4);
+    for (std::size_t i = 0; i < done.size(); ++i) {
+        all.push_back(std::make_unique<candidate>(store, lh::leader_election_options{.cooldown = 1ms}));
+        auto work = [&](term_type& term) -> net::awaitable<void> {
+            if (term.held()) most = std::max(most.load(), ++leading);
+            net::steady_timer pause{co_await net::this_coro::executor, 1ms};
+            co_await pause.async_wait(net::use_awaitable);
+            --leading;
+            ++turns;
+        };
+        lh::async_lead(*all[i]->election, stop.get_token(), work,
+                       net::bind_executor(io.context, [&done, i](std::exception_ptr e) { done[i].set_value(e); }));
+    }
+    BOOST_TEST(eventually([&] { return turns >= 20; }));
+    stop.request_stop();
+    for (auto& each : done) each.get_future().get();
+    BOOST_TEST(most == 1);
+}
+
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+BOOST_FIXTURE_TEST_CASE(a_coroutine_that_leads_is_cancelled_by_the_handlers_slot, fixture)
+{
+    candidate one{store};
+    net::cancellation_signal cancel;
+    auto work = [&](term_type&) -> net::awaitable<void> {
+        net::steady_timer never{co_await net::this_coro::executor, 1h};
+        co_await never.async_wait(net::use_awaitable);
+    };
+    lh::async_lead(*one.election, work,
+                   net::bind_cancellation_slot(cancel.slot(), net::bind_executor(one.io.context, [&](std::exception_ptr e) { one.done.set_value(e); })));
+    BOOST_TEST(one.comes_to_lead());
+    net::post(one.io.context, [&] { cancel.emit(net::cancellation_type::terminal); });
+    BOOST_TEST((one.done.get_future().get() == nullptr));
+    BOOST_TEST(!store.inspect("a", ignored));
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
+#endif

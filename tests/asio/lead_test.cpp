@@ -81,6 +81,18 @@ BOOST_FIXTURE_TEST_CASE(a_stop_ends_the_leadership_and_the_operation, fixture)
     BOOST_TEST(!store.inspect("a", ignored));
 }
 
+BOOST_FIXTURE_TEST_CASE(an_election_can_be_awaited, fixture)
+{
+    candidate one{store};
+    auto work = [&](auto& term) -> net::awaitable<void> {
+        if (term.held()) one.stop.request_stop();
+        co_return;
+    };
+    net::co_spawn(one.io.context, lh::async_lead(*one.election, one.stop.get_token(), work, net::use_awaitable), net::use_future).get();
+    BOOST_TEST(one.stop.stop_requested());
+    BOOST_TEST(!store.inspect("a", ignored));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_lost_leader_ends_its_coroutine_and_leads_again, fixture)
 {
     candidate one{store};

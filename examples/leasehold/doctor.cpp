@@ -152,12 +152,12 @@ trial try_lease(opened_store& store, checkup& into)
         tried.late_refused = !store->renew(trial_name, owner, token, trial_terms.ttl, waiters_ec);
     }};
     std::this_thread::sleep_for(200ms);  // until it waits
-    const auto let_go = now();
+    const auto released_at = now();
     tried.released = guard.release(ec) == lh::release_outcome::released;
     waiter.join();
     if (ec) throw lh::store_error{ec, "release", store->diagnostics()};
     tried.handed_over = got.has_value();
-    if (got) into.hand_over = std::max(*got - let_go, lh::duration::zero());
+    if (got) into.hand_over = std::max(*got - released_at, lh::duration::zero());
     return tried;
 }
 

@@ -36,9 +36,9 @@ namespace redis_leases {
 class redis_subscriber {
 public:
     explicit redis_subscriber(const redis_options& options)
-        : options_{options}, wish_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
+        : options_{options}, wakes_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
     {
-        if (wish_ < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
+        if (wakes_ < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
     }
     redis_subscriber(const redis_subscriber&) = delete;
     redis_subscriber& operator=(const redis_subscriber&) = delete;
@@ -49,7 +49,7 @@ public:
         ending_ = true;
         tell_thread();
         if (thread_.joinable()) thread_.join();
-        ::close(wish_);
+        ::close(wakes_);
     }
 
     /// From now on each message wakes. The beginning of the subscription wakes too, because of earlier messages.
@@ -109,13 +109,13 @@ private:
     void tell_thread() noexcept
     {
         const std::uint64_t one = 1;
-        [[maybe_unused]] const auto written = ::write(wish_, &one, sizeof one);
+        [[maybe_unused]] const auto written = ::write(wakes_, &one, sizeof one);
     }
 
-    void hear_wish() noexcept
+    void take_wakes() noexcept
     {
-        std::uint64_t wishes = 0;
-        [[maybe_unused]] const auto read = ::read(wish_, &wishes, sizeof wishes);
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto read = ::read(wakes_, &count, sizeof count);
     }
 
     bool anybody_waits() const
@@ -158,8 +158,8 @@ private:
                 connection_.request({"PING"});
                 asked = now();
             }
-            if (!connection_.exchange(until, wish_, why)) return useful;
-            hear_wish();
+            if (!connection_.exchange(until, wakes_, why)) return useful;
+            take_wakes();
             while (const redis_reply message = connection_.received(why)) {
                 if (message.is_error()) return useful;
                 heard = now();
@@ -214,14 +214,14 @@ private:
         const time_point until = now() + pause;
         while (!ending_ && (now() < until || !anybody_waits())) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now());
-            pollfd wish{wish_, POLLIN, 0};
-            ::poll(&wish, 1, static_cast<int>(left.count() > 0 ? left.count() : -1));
-            hear_wish();
+            pollfd awaited{wakes_, POLLIN, 0};
+            ::poll(&awaited, 1, static_cast<int>(left.count() > 0 ? left.count() : -1));
+            take_wakes();
         }
     }
 
     const redis_options& options_;
-    const int wish_;  // tells the thread that something has changed
+    const int wakes_;  // tells the thread that something has changed
     std::atomic<bool> ending_ = false;
     redis_connection connection_;  // the thread's own
 

@@ -80,9 +80,9 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
 /// True: by the database's clock that very term (name, owner, token) is unexpired, and nobody else is granted the name until
 /// the transaction ends, or is rolled back to a savepoint from before; an attempt at it answers busy after
 /// odbc_options::lock_timeout. The term itself can still run out or be released meanwhile, only nobody can have it next.
-/// On a cluster (Galera, Group Replication) another node may grant it all the same; then the transaction fails, at the latest in its commit.
+/// On a cluster (Galera, Group Replication) another node may grant it nevertheless; then the transaction fails, at the latest in its commit.
 /// False: it is over, or the guard is empty or no longer held(), for which nothing is asked. End the transaction: it may have
-/// got the lock all the same.
+/// got the lock nevertheless.
 ///
 /// The holder's own renewals and releases go through meanwhile on PostgreSQL and MariaDB. On SQLite, Galera and the generic
 /// dialect they wait, like everybody else who writes to that file or row: keep such a transaction much shorter than the

@@ -106,7 +106,7 @@ struct result_block {
     std::array<SQLLEN, number_columns> lengths{};
     std::array<integer_text, number_columns> digits{};
 
-    // In place of a number: a driver that knows no 64-bit integers may report success all the same.
+    // In place of a number: a driver that knows no 64-bit integers may report success without having written one.
     static constexpr SQLBIGINT untouched = std::numeric_limits<SQLBIGINT>::min();
 
     void clear() noexcept

@@ -34,7 +34,7 @@ inline constexpr const char* fence_needs_index =
     " token, as schema_sql() shows";
 inline constexpr const char* fence_needs_new_snapshot =
     "the transaction's snapshot is from before the term, and so shows what others may have overwritten since: end the transaction"
-    " and begin anew, with the fence first";
+    " and start again, with the fence first";
 
 // What it finds is true of the table, and so kept for all fences of the store.
 template <fencing_connection Connection>

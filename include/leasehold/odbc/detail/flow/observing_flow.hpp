@@ -189,7 +189,7 @@ fault observing_renew_flow(Database& db, observations& seen, std::string_view na
     return failed;
 }
 
-// `repeated`: an earlier try may have done it, with the reply lost. One whose time is over is freed all the same, since nobody
+// `repeated`: an earlier try may have done it, with the reply lost. One whose time is over is freed too, since nobody
 // would know for another ttl, but that is no release.
 template <observing_database Database, class Now>
 fault observing_release_flow(Database& db, observations& seen, std::string_view name, std::int64_t token,

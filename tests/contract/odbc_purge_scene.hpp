@@ -49,7 +49,9 @@ struct purge_scene {
     /// `column` so much earlier, exact to the millisecond.
     [[nodiscard]] std::string earlier(const std::string& column, lh::duration by) const
     {
-        return column + of.minus + std::to_string(std::chrono::duration<double>(by).count()) + of.after_minus;
+        // Not as a floating-point number, which this process's language may write with a comma.
+        const std::int64_t ms = std::chrono::floor<std::chrono::milliseconds>(by).count();
+        return column + of.minus + std::to_string(ms / 1000) + "." + std::to_string(1000 + ms % 1000).substr(1) + of.after_minus;
     }
     void set_expiry(const std::string& name, const std::string& sql)
     {

@@ -153,7 +153,6 @@ private:
         group_ = child;
         note_ = of_its_own;
         machine_.started(deadline_);
-        send(socket_, {word::started, static_cast<std::int32_t>(child)});
     }
 
     void refuse(int error) const noexcept { send(socket_, {word::not_started, error}); }
@@ -167,6 +166,8 @@ private:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
         if (::getppid() != parent) ::_exit(127);
+        // From here and not from the keeper: who is killed before it says so would leave a group that nobody knows.
+        send(socket_, {word::started, static_cast<std::int32_t>(::getpid())});
         const std::string number = number_ ? std::to_string(*number_) : "";
         ::setenv("LEASEHOLD_NAME", (plan_.name + number).c_str(), 1);
         if (number_) ::setenv("LEASEHOLD_PERMIT", number.c_str(), 1);

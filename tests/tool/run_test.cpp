@@ -294,6 +294,17 @@ BOOST_FIXTURE_TEST_CASE(a_keeper_that_is_killed_takes_the_command_along, tool_fi
     BOOST_TEST(!held("job"));
 }
 
+// As early as it can be: the command has only just become one.
+BOOST_FIXTURE_TEST_CASE(a_keeper_that_its_command_kills_at_once_takes_the_command_s_group_along, tool_fixture)
+{
+    for (int i = 0; i < 5; ++i) {
+        auto tool = start({"run", "job", "--", "sh", "-c", "sleep 60 & echo $!; kill -9 $PPID; wait"});
+        const pid_t grandchild = process_in(tool.read_line());
+        BOOST_TEST(tool.wait(10s).code == 70);
+        BOOST_TEST(eventually([&] { return !alive(grandchild); }));
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(what_a_command_leaves_running_is_left_and_told_of, tool_fixture)
 {
     const auto result = run({"run", "job", "--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!"});

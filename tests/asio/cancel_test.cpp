@@ -33,7 +33,7 @@ struct hanging {
 
     lh::manual_clock clock;
     scripted_store store{clock};
-    gate calls;
+    gate calls{clock};
     scripted_lease lease{store, "hangs", clock};
 };
 
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_is_cancelled_before_it_began_keeps_no_lease
 BOOST_AUTO_TEST_CASE(a_release_goes_before_attempts_that_wait_for_a_thread)
 {
     hanging with;
-    gate still_hangs;
+    gate still_hangs{with.clock};
     with.store.before(operation::try_acquire, [&](std::string_view name) {
         if (name == "hangs") with.calls.pass();
         if (name == "still hangs") still_hangs.pass();

@@ -3,6 +3,7 @@
 #define LEASEHOLD_TESTS_SUPPORT_SCRIPTED_STORE_HPP
 
 #include <leasehold/clock/manual_clock.hpp>
+#include <leasehold/clock/waker.hpp>
 #include <leasehold/store/memory_store.hpp>
 
 #include <array>
@@ -18,19 +19,32 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace leasehold_test {
 
-/// Holds back whoever passes it, until it is opened. Gives up after a minute, so that a broken test ends.
+/// Holds back whoever passes it, until it is opened. With a clock, they sleep on it, so that advance() does not wait for them.
 class gate
 {
 public:
+    gate() = default;
+    explicit gate(leasehold::manual_clock clock) : clock_{std::move(clock)} {}
+
     void pass()
     {
-        std::unique_lock lock{mutex_};
-        ++waiting_;
-        changed_.notify_all();
-        changed_.wait_for(lock, std::chrono::minutes{1}, [this] { return open_; });
+        leasehold::waker opened;
+        {
+            const std::lock_guard lock{mutex_};
+            if (!open_) sleepers_.push_back(&opened);
+            ++waiting_;
+            changed_.notify_all();
+            if (open_) opened.wake();
+        }
+        if (clock_)
+            clock_->wait_until(opened, leasehold::time_point::max());
+        else
+            opened.wait();
+        const std::lock_guard lock{mutex_};
         --waiting_;
     }
 
@@ -38,7 +52,8 @@ public:
     {
         const std::lock_guard lock{mutex_};
         open_ = true;
-        changed_.notify_all();
+        for (leasehold::waker* each : sleepers_) each->wake();
+        sleepers_.clear();
     }
 
     /// Returns when this many wait at the gate; false when they don't come.
@@ -55,8 +70,10 @@ public:
     }
 
 private:
+    std::optional<leasehold::manual_clock> clock_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
+    std::vector<leasehold::waker*> sleepers_;
     bool open_ = false;
     int waiting_ = 0;
 };

@@ -46,8 +46,8 @@ struct fixture {
         });
     }
 
-    gate hang;
     lh::manual_clock clock;
+    gate hang{clock};
     scripted_store store{clock};
     std::optional<lease_type> lease{std::in_place, store, "n", lh::lease_terms{.ttl = 30s}, clock};
     std::error_code ec;

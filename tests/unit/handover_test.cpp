@@ -47,8 +47,8 @@ struct fixture {
         return eventually([&] { return store.answered(operation::handover_requested) >= times; });
     }
 
-    gate hang;
     lh::manual_clock clock;
+    gate hang{clock};
     scripted_store store{clock};
     lease_type lease{store, "n", lh::lease_terms{.ttl = 30s}, clock};
     lease_type other{store, "n", lh::lease_terms{.ttl = 30s}, clock};

@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_release_after_the_deadline_is_no_second_end_while_the_los
     scene s;
     auto one = s.lease("slow"), other = s.lease("n");
     auto slow = one.try_acquire(), late = other.try_acquire();
-    gate hold_back;
+    gate hold_back{s.clock};
     const auto token = slow.stop_token();
     const std::stop_callback callback{token, [&] { hold_back.pass(); }};
     s.store.leases.force_release("slow");
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_waits_to_be_signalled_is_told_before_its_semaph
     scene s;
     auto lease = s.lease("slow");
     auto slow = lease.try_acquire();
-    gate hold_back;
+    gate hold_back{s.clock};
     const auto token = slow.stop_token();
     const std::stop_callback callback{token, [&] { hold_back.pass(); }};
     s.store.leases.force_release("slow");

@@ -70,7 +70,7 @@ struct scene {
 
     lh::duration ttl;
     lh::manual_clock clock;
-    gate hang;
+    gate hang{clock};
     Store store{clock};
     std::vector<std::unique_ptr<lease_type>> leases;
 };
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(slow_stop_callback_delays_no_renewal_of_others)
     scene<scripted_store> s;
     auto lost = s.acquire("lost");
     auto other = s.acquire("other");
-    gate slow;
+    gate slow{s.clock};
     const std::stop_callback callback{lost.stop_token(), [&] { slow.pass(); }};
     s.store.leases.force_release("lost");
     s.in_steps(1min, 5s);

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace leasehold::inline v0 {
@@ -38,8 +39,8 @@ public:
     /// renewals sent and answered, waiters woken.
     ///
     /// This means that every thread that ever waited on this clock waits again, for something in the future, or is gone. If
-    /// a thread takes longer than `patience` of real time, for example in a store's call that hangs, advance() does not wait
-    /// for it again until it comes back. A jump over a deadline is what a paused process sees: if the lease must be renewed,
+    /// a thread takes longer than `patience` of real time, for example in a store's call that hangs and does not wait on this
+    /// clock, advance() does not wait for it again until it comes back. A jump over a deadline is what a paused process sees: if the lease must be renewed,
     /// advance in steps shorter than its renewals. Throws std::invalid_argument if `by` is negative, or too large for a
     /// time_point.
     void advance(duration by)
@@ -67,8 +68,9 @@ public:
             const std::lock_guard lock{shared_->mutex};
             sleeper& s = shared_->entry_of(w);
             s.given_up = false;
+            // The first call may be that of whoever starts the thread, so that advance() waits for it from then on.
+            if (std::exchange(s.announced, true) || shared_->now < t) s.thread = std::this_thread::get_id();
             if (shared_->now >= t) return false;
-            s.thread = std::this_thread::get_id();
             s.until = t;
             s.wakes_seen = w.wakes();
             s.asleep = !w.woken();
@@ -95,7 +97,7 @@ public:
     friend bool operator==(const manual_clock& a, const manual_clock& b) noexcept { return a.shared_ == b.shared_; }
 
     /// The longest real time that advance() waits for the threads that it has woken.
-    static constexpr duration patience = std::chrono::milliseconds{500};
+    static constexpr duration patience = std::chrono::seconds{5};
 
 private:
     struct sleeper {
@@ -104,6 +106,7 @@ private:
         std::thread::id thread{};
         time_point until{};
         std::uint64_t wakes_seen = 0;  // when it fell asleep; if there are more now, it is about to run
+        bool announced = false;
         bool asleep = false;
         bool given_up = false;  // took too long once, and has not come back since
     };
@@ -131,7 +134,14 @@ private:
             if (s.lifetime.expired() || s.given_up) return true;
             if (s.asleep) return s.until > now && s.wakes->wakes() == s.wakes_seen;
             // A callback that runs on a woken thread may advance the clock itself: it must not wait for its own thread.
-            return s.thread == std::this_thread::get_id();
+            return s.thread == std::this_thread::get_id() || sleeps_elsewhere(s.thread);
+        }
+
+        // For example in a store's call, which hangs on this clock until a test lets it go on.
+        [[nodiscard]] bool sleeps_elsewhere(std::thread::id thread) const
+        {
+            return std::ranges::any_of(
+                sleepers, [&](const sleeper& s) { return s.asleep && s.thread == thread && !s.lifetime.expired() && settled(s); });
         }
     };
 

@@ -198,9 +198,16 @@ private:
         template <class Loop>
         void run(sleeper& on, Loop loop)
         {
-            clock.wait_until(on.to_wake, clock.now());  // doesn't wait, but makes the thread known to a manual clock
-            on.thread = background::start([s = this->shared_from_this(), loop] { loop(*s); });
+            announce(on);
+            on.thread = background::start([s = this->shared_from_this(), &on, loop] {
+                s->announce(on);
+                loop(*s);
+            });
         }
+
+        // Waits for nothing. A manual clock's advance() waits for the thread from the first call on, which is made before the
+        // thread runs, and knows by the second which thread it is.
+        void announce(sleeper& on) { clock.wait_until(on.to_wake, clock.now()); }
 
         void start_listener()
         {

@@ -210,6 +210,23 @@ BOOST_AUTO_TEST_CASE(advance_gives_up_on_one_who_never_sleeps_again)
     BOOST_TEST((std::chrono::steady_clock::now() - before >= lh::manual_clock::patience));
 }
 
+// As a worker does whose store's call hangs on this clock.
+BOOST_AUTO_TEST_CASE(advance_does_not_wait_for_a_thread_that_sleeps_on_another_waker)
+{
+    lh::manual_clock clock;
+    lh::waker own, elsewhere;
+    std::thread sleeper{[&] {
+        clock.wait_until(own, clock.now() + 1s);
+        clock.wait_until(elsewhere, lh::time_point::max());
+    }};
+    BOOST_TEST(eventually([&] { return clock.sleepers() == 1U; }));
+    const auto before = std::chrono::steady_clock::now();
+    clock.advance(1s);
+    BOOST_TEST((std::chrono::steady_clock::now() - before < lh::manual_clock::patience));
+    elsewhere.wake();
+    sleeper.join();
+}
+
 BOOST_AUTO_TEST_CASE(advance_from_several_threads_adds_up)
 {
     lh::manual_clock clock;

@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(unknown_outcome_leaves_every_term_trying_inside_its_time)
 
 BOOST_AUTO_TEST_CASE(losses_are_signalled_on_time_while_a_call_for_all_hangs)
 {
-    gate hang;
+    gate hang{clock};
     acquire_many(20);
     store.before(operation::renew_many, [&](auto) { hang.pass(); });
     std::vector<std::stop_token> lost;
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(losses_are_signalled_on_time_while_a_call_for_all_hangs)
 
 BOOST_AUTO_TEST_CASE(one_call_that_hangs_does_not_keep_those_that_are_due_later)
 {
-    gate hang;
+    gate hang{clock};
     acquire_many(10);
     clock.advance(5s);
     acquire_many(10);
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(after_a_call_that_took_its_time_and_failed_fewer_go_togethe
 
 BOOST_AUTO_TEST_CASE(release_during_the_call_is_neither_kept_waiting_nor_undone)
 {
-    gate hang;
+    gate hang{clock};
     acquire_many(3);
     store.before(operation::renew_many, [&](auto) { hang.pass(); });
     clock.advance(10s);
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(release_during_the_call_is_neither_kept_waiting_nor_undone)
 
 BOOST_AUTO_TEST_CASE(holders_own_renewal_waits_for_the_call_that_has_its_term)
 {
-    gate hang;
+    gate hang{clock};
     acquire_many(3);
     store.before(operation::renew_many, [&](auto) { hang.pass(); });
     clock.advance(10s);

@@ -68,6 +68,7 @@ struct running {
     }
 
     lh::manual_clock clock;
+    gate hang{clock};
     std::unique_ptr<manual_engine> engine = std::make_unique<manual_engine>(clock);
 };
 
@@ -153,11 +154,10 @@ BOOST_AUTO_TEST_CASE(renewals_run_on_workers_and_never_on_the_watchdog)
 BOOST_AUTO_TEST_CASE(one_hanging_renewal_does_not_keep_the_others_due_at_the_same_instant)
 {
     for (int round = 0; round < 30; ++round) {
-        gate hang;
         running r;
         const auto first = r.enrolled(10s);
         first->on_step = [] { return true; };
-        first->on_renew = [&] { hang.pass(); };
+        first->on_renew = [&] { r.hang.pass(); };
         std::vector<std::shared_ptr<probe>> others;
         for (int i = 0; i < 3; ++i) {
             others.push_back(r.enrolled(10s));
@@ -167,27 +167,26 @@ BOOST_AUTO_TEST_CASE(one_hanging_renewal_does_not_keep_the_others_due_at_the_sam
         for (const auto& other : others)
             BOOST_TEST_REQUIRE(eventually([&] { return other->renewals == 1; }),
                                "left to the worker that hangs, round " << round);
-        hang.open();
+        r.hang.open();
         r.engine.reset();
     }
 }
 
 BOOST_AUTO_TEST_CASE(watchdog_goes_on_while_every_worker_hangs)
 {
-    gate hang;
     running r;
     std::vector<std::shared_ptr<probe>> stuck;
     for (int i = 0; i < 5; ++i) {
         stuck.push_back(r.enrolled(10s));
         stuck.back()->on_step = [] { return true; };
-        stuck.back()->on_renew = [&] { hang.pass(); };
+        stuck.back()->on_renew = [&] { r.hang.pass(); };
     }
     const auto other = r.enrolled(20s);
     r.clock.advance(10s);
-    BOOST_TEST(hang.reached_by(static_cast<int>(manual_engine::workers_max)));
+    BOOST_TEST(r.hang.reached_by(static_cast<int>(manual_engine::workers_max)));
     r.clock.advance(10s);
     BOOST_TEST(other->steps == 1);
-    hang.open();
+    r.hang.open();
     for (const auto& p : stuck) BOOST_TEST(eventually([&] { return p->renewals == 1; }));
 }
 
@@ -207,21 +206,20 @@ BOOST_AUTO_TEST_CASE(ten_thousand_terms_need_five_threads)
 
 BOOST_AUTO_TEST_CASE(destructor_waits_for_the_renewal_under_way)
 {
-    gate hang;
     std::atomic<bool> destroyed = false;
     running r;
     const auto p = r.enrolled(10s);
     p->on_step = [] { return true; };
-    p->on_renew = [&] { hang.pass(); };
+    p->on_renew = [&] { r.hang.pass(); };
     r.clock.advance(10s);
-    BOOST_TEST_REQUIRE(hang.reached_by());
+    BOOST_TEST_REQUIRE(r.hang.reached_by());
     r.engine->withdraw(*p);
     std::thread destroys{[&] {
         r.engine.reset();
         destroyed = true;
     }};
     BOOST_TEST(leasehold_test::throughout([&] { return !destroyed; }, 30ms));
-    hang.open();
+    r.hang.open();
     destroys.join();
     BOOST_TEST(p->renewals == 1);
 }

@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(background_renewal_does_not_wait_for_one_that_hangs)
 {
     alone a;
     a.grant();
-    gate hang;
+    gate hang{a.clock};
     a.store.before(operation::renew, [&](auto) { hang.pass(); });
     std::thread holder{[&] {
         std::error_code ec;

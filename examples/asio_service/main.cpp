@@ -2,14 +2,15 @@
 
 // A service of several replicas on Boost.Asio, in one thread: every replica answers, one leads, and SIGTERM loses no request.
 //
-//     asio_service 'Driver=SQLite3;Database=service.db' 8080
+//     LEASEHOLD_STORE='Driver=SQLite3;Database=service.db' asio_service 8080
 //
 // GET /healthz   200 as long as the process serves
 // GET /readyz    200 while it leads, otherwise 503: for a load balancer, or a readiness probe of Kubernetes
 // GET /work      200 and the fencing token, with which the work was done, or 503
 //
 // On SIGTERM it takes no more connections, lets the requests under way end, gives the leadership to another replica, and
-// ends. Port 0 is any free port; the first line of the output says which.
+// ends. Port 0 is any free port; the first line of the output says which. It listens on 127.0.0.1, or on the address that comes
+// after the port. Beside this file are a Dockerfile, a compose.yml and a kubernetes.yml; docs/operations.md explains them.
 //
 // HTTP is cut down to what the example needs. Yours comes from Boost.Beast or another library.
 #include <leasehold/asio.hpp>
@@ -20,6 +21,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <stop_token>
@@ -35,7 +37,7 @@ using service_term = lh::leader_term<lh::basic_lease<lh::odbc_store>>;
 
 class service {
 public:
-    service(net::io_context& io, unsigned short port) : acceptor_{io, {net::ip::address_v4::loopback(), port}}, all_answered_{io}
+    service(net::io_context& io, const tcp::endpoint& at) : acceptor_{io, at}, all_answered_{io}
     {
         std::cout << "listens on port " << acceptor_.local_endpoint().port() << std::endl;
     }
@@ -129,18 +131,20 @@ private:
 
 int main(int argc, char** argv)
 {
-    if (argc != 3) {
-        std::cerr << "usage: asio_service CONNECTION-STRING PORT\n";
+    const char* const connection_string = std::getenv("LEASEHOLD_STORE");
+    if (argc < 2 || argc > 3 || !connection_string) {
+        std::cerr << "usage: LEASEHOLD_STORE=CONNECTION-STRING asio_service PORT [ADDRESS]\n";
         return 2;
     }
-    lh::odbc_store store{argv[1]};
+    const auto address = net::ip::make_address(argc > 2 ? argv[2] : "127.0.0.1");
+    lh::odbc_store store{connection_string};
     store.create_schema();
     lh::basic_lease lease{store, "asio-service", lh::lease_terms{.ttl = 3s}};
     lh::leader_election election{lease};
     std::stop_source stop;
 
     net::io_context io{1};
-    service serves{io, static_cast<unsigned short>(std::stoi(argv[2]))};
+    service serves{io, {address, static_cast<unsigned short>(std::stoi(argv[1]))}};
     const auto ended = [](const std::exception_ptr& e) {
         if (e) std::rethrow_exception(e);
     };

@@ -6,7 +6,7 @@ set -euo pipefail
 
 program=$1
 folder=$(mktemp -d "${TMPDIR:-/tmp}/leasehold-service-XXXXXX")
-store=${2:-"Driver=SQLite3;Database=$folder/service.db"}
+export LEASEHOLD_STORE=${2:-"Driver=SQLite3;Database=$folder/service.db"}
 trap 'kill $(jobs -p) 2>/dev/null || true; wait || true; rm -rf "$folder"' EXIT
 
 fail() # why
@@ -41,7 +41,7 @@ answers() # port path what
 }
 
 for replica in one two; do
-    "$program" "$store" 0 >"$folder/$replica.log" 2>&1 &
+    "$program" 0 >"$folder/$replica.log" 2>&1 &
     declare "$replica=$!"
     says "$folder/$replica.log" "listens on port"
     declare "${replica}_port=$(awk '/listens on port/ { print $4 }' "$folder/$replica.log")"

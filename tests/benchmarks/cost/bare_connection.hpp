@@ -71,10 +71,10 @@ class bare_statement {
 public:
     bare_statement(const bare_connection& on, const leasehold::odbc::detail::compiled_statement& what,
                    leasehold::odbc::detail::parameter_block& in)
+        : text_{what.sql}
     {
         must(SQLAllocHandle(SQL_HANDLE_STMT, on.handle(), &statement_), SQL_HANDLE_DBC, on.handle(), "statement");
-        std::string text = what.sql;
-        must(SQLPrepare(statement_, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS), SQL_HANDLE_STMT, statement_, text);
+        must(SQLPrepare(statement_, reinterpret_cast<SQLCHAR*>(text_.data()), SQL_NTS), SQL_HANDLE_STMT, statement_, text_);
         SQLUSMALLINT number = 0;
         for (const auto each : what.parameters)
             must(leasehold::odbc::detail::bind(statement_, ++number, each, in), SQL_HANDLE_STMT, statement_, "bind");
@@ -95,12 +95,17 @@ public:
         else
             must(SQLRowCount(statement_, &rows), SQL_HANDLE_STMT, statement_, "row count");
         SQLFreeStmt(statement_, SQL_CLOSE);
-        if (rows != 1) throw std::runtime_error{"a bare statement did not meet its row"};
+        if (rows != 1) throw std::runtime_error{"a bare statement did not meet its row: " + text_};
     }
 
 private:
-    void execute() { must(SQLExecute(statement_), SQL_HANDLE_STMT, statement_, "execute"); }
+    void execute()
+    {
+        const SQLRETURN code = SQLExecute(statement_);
+        if (code != SQL_NO_DATA) must(code, SQL_HANDLE_STMT, statement_, text_);  // no row met
+    }
 
+    std::string text_;
     SQLHSTMT statement_ = SQL_NULL_HSTMT;
 };
 

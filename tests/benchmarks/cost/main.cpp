@@ -17,6 +17,7 @@
 #include <support/postgresql_server.hpp>
 #include <support/temporary_directory.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -34,13 +35,19 @@ using namespace leasehold_test;
 
 namespace {
 
+constexpr auto pause_between = std::chrono::milliseconds{2};
+
 struct options {
     bool one_processor = false;
+    bool after_pause = false;
     std::string only{};
     std::string results{};
 
     /// Of the subjects' names, to tell these figures from the others.
-    [[nodiscard]] std::string suffix() const { return one_processor ? ", one processor" : ""; }
+    [[nodiscard]] std::string suffix() const { return one_processor ? ", one processor" : after_pause ? ", after a pause" : ""; }
+    [[nodiscard]] std::chrono::microseconds pause() const { return after_pause ? pause_between : std::chrono::milliseconds{0}; }
+    /// A pause is longer than most of what is measured.
+    [[nodiscard]] int times(int usual) const { return after_pause ? usual / 4 : usual; }
 };
 
 void print(results& raw, const std::string& subject, const alternating& all, std::size_t floor)
@@ -55,7 +62,7 @@ void print(results& raw, const std::string& subject, const alternating& all, std
     std::fflush(stdout);
 }
 
-void measure(results& raw, const database& of)
+void measure(results& raw, const database& of, const options& wanted)
 {
     const auto config = std::make_shared<const detail::configuration>(of.connection_string, lh::odbc_options{.on_connect = of.settings},
                                                                       &lh::dialect::detected::describe);
@@ -86,7 +93,7 @@ void measure(results& raw, const database& of)
     terms.add("the same calls unbounded", [&] { unbounded(); });
     terms.add("the same statements by hand", [&] { by_hand(); });
     terms.add("select for update, commit", [&] { classic(); });
-    terms.run(of.times);
+    terms.run(wanted.times(of.times), wanted.pause());
     print(raw, of.label, terms, 0);
     const double bound = terms.difference(1, 2).median / 2, library = terms.difference(2, 3).median / 2;
     std::printf("%-40s a call: bounded time %.1f us, all else the library adds %.1f us\n", of.label.c_str(), bound, library);
@@ -101,7 +108,7 @@ void measure(results& raw, const database& of)
         if (other.try_acquire()) throw std::runtime_error{"what is held was granted"};
     });
     answers.add("the same attempt unbounded", [&] { unbounded.ask("floor"); });
-    answers.run(2 * of.times);
+    answers.run(wanted.times(2 * of.times), wanted.pause());
     print(raw, of.label, answers, 0);
 }
 
@@ -123,12 +130,12 @@ void measure_all(results& raw, const options& options)
 {
     const auto wanted = [&options](std::string_view label) { return label.find(options.only) != label.npos; };
     const auto named = [&options](const char* label) { return label + options.suffix(); };
-    if (wanted("memory")) measure_memory(raw, options);
+    if (wanted("memory") && !options.after_pause) measure_memory(raw, options);
     const temporary_directory folder;
     // Another value each time: SQLite writes nothing for a row that stays as it was, and its clock has milliseconds only.
     const auto sqlite = [&](const char* label, const char* file, const char* synchronous, int times) {
         if (!wanted(label)) return;
-        measure(raw, {named(label), sqlite_connection_string(folder.path() / file), {synchronous}, "expires_at + 1", "", "BEGIN IMMEDIATE", times});
+        measure(raw, {named(label), sqlite_connection_string(folder.path() / file), {synchronous}, "expires_at + 1", "", "BEGIN IMMEDIATE", times}, options);
     };
     sqlite("SQLite, flushing", "full.db", "PRAGMA synchronous=FULL", 200);
     sqlite("SQLite, synchronous=NORMAL", "normal.db", "PRAGMA synchronous=NORMAL", 400);
@@ -137,12 +144,12 @@ void measure_all(results& raw, const options& options)
         postgresql_server server{postgresql_of_usual_size({"-c", "fsync=" + flush, "-c", "full_page_writes=" + flush})};
         std::optional<synchronous_standby> standby;
         if (with_standby) standby.emplace(server);
-        measure(raw, {named(label), server.connection_string(), {}, "clock_timestamp() + interval '30 seconds'", " FOR UPDATE", nullptr, 200});
+        measure(raw, {named(label), server.connection_string(), {}, "clock_timestamp() + interval '30 seconds'", " FOR UPDATE", nullptr, 200}, options);
     };
     postgresql("PostgreSQL, flushing", "on", false);
     postgresql("PostgreSQL, fsync=off", "off", false);
     const auto mariadb = [&](const char* label, const std::string& connection_string, int times) {
-        measure(raw, {named(label), connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", " FOR UPDATE", nullptr, times});
+        measure(raw, {named(label), connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", " FOR UPDATE", nullptr, times}, options);
     };
     if (const char* label = "MariaDB, flushing"; wanted(label))
         mariadb(label, mariadb_server{mariadb_of_usual_size({"--innodb-flush-log-at-trx-commit=1"})}.connection_string(), 200);
@@ -156,11 +163,12 @@ void measure_all(results& raw, const options& options)
 
 void usage(std::FILE* to)
 {
-    std::fputs("Usage: cost [--one-processor] [--results FILE] [STORE]\n"
+    std::fputs("Usage: cost [--one-processor | --after-pause] [--results FILE] [STORE]\n"
                "What a grant, a release and a busy answer cost on every store, with private servers; takes about three minutes.\n"
                "STORE            only those with this in their name, as in PostgreSQL\n"
                "--one-processor  all on one processor, the servers too, and no cluster of them: nothing waits for a processor to be\n"
                "                 woken, so what is compared is work\n"
+               "--after-pause    sleeps for 2 ms before each grant, as those do who ask for a lease now and then\n"
                "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
 }
@@ -171,12 +179,15 @@ std::optional<options> read_options(const std::vector<std::string>& words)
     for (std::size_t i = 0; i < words.size(); ++i)
         if (words[i] == "--one-processor")
             wanted.one_processor = true;
+        else if (words[i] == "--after-pause")
+            wanted.after_pause = true;
         else if (words[i] == "--results" && i + 1 < words.size())
             wanted.results = words[++i];
         else if (words[i].starts_with('-') || !wanted.only.empty())
             return std::nullopt;
         else
             wanted.only = words[i];
+    if (wanted.one_processor && wanted.after_pause) return std::nullopt;
     return wanted;
 }
 

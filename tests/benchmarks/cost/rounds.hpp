@@ -40,10 +40,11 @@ class alternating {
 public:
     void add(std::string name, std::function<void()> work) { all_.push_back({std::move(name), std::move(work), {}}); }
 
-    void run(int times)
+    /// `pause`: before each time, and not part of it.
+    void run(int times, std::chrono::microseconds pause = {})
     {
         std::deque<worker> workers;
-        for (kind& each : all_) workers.emplace_back(each, times);
+        for (kind& each : all_) workers.emplace_back(each, times, pause);
         for (int round = 0; round < rounds + warm_up_rounds; ++round)
             for (std::size_t i = 0; i < all_.size(); ++i) {
                 const double us = workers[i].run_once();
@@ -75,7 +76,10 @@ private:
 
     class worker {
     public:
-        worker(kind& does, int times) : thread_{[this, &does, times](const std::stop_token& stop) { serve(does, times, stop); }} {}
+        worker(kind& does, int times, std::chrono::microseconds pause)
+            : thread_{[this, &does, times, pause](const std::stop_token& stop) { serve(does, times, pause, stop); }}
+        {
+        }
         worker(const worker&) = delete;
         worker& operator=(const worker&) = delete;
         ~worker()
@@ -94,19 +98,40 @@ private:
         }
 
     private:
-        void serve(kind& does, int times, const std::stop_token& stop)
+        void serve(kind& does, int times, std::chrono::microseconds pause, const std::stop_token& stop)
         {
             for (begin_.acquire(); !stop.stop_requested(); begin_.acquire()) {
-                const auto begun = std::chrono::steady_clock::now();
                 try {
-                    for (int i = 0; i < times; ++i) does.work();
+                    us_ = (pause.count() > 0 ? with_pauses(does, times, pause) : in_one_go(does, times)) / times;
                 } catch (...) {
                     thrown_ = std::current_exception();
                 }
-                const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
-                us_ = took.count() / times;
                 end_.release();
             }
+        }
+
+        static double in_one_go(kind& does, int times)
+        {
+            const auto begun = std::chrono::steady_clock::now();
+            for (int i = 0; i < times; ++i) does.work();
+            return microseconds_since(begun);
+        }
+
+        static double with_pauses(kind& does, int times, std::chrono::microseconds pause)
+        {
+            double sum = 0;
+            for (int i = 0; i < times; ++i) {
+                std::this_thread::sleep_for(pause);
+                const auto begun = std::chrono::steady_clock::now();
+                does.work();
+                sum += microseconds_since(begun);
+            }
+            return sum;
+        }
+
+        static double microseconds_since(std::chrono::steady_clock::time_point begun)
+        {
+            return std::chrono::duration<double, std::micro>{std::chrono::steady_clock::now() - begun}.count();
         }
 
         std::binary_semaphore begin_{0}, end_{0};

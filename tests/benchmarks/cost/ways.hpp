@@ -129,14 +129,17 @@ public:
     {
         in_.name.assign("by hand");
         in_.owner.assign("somebody on some host, with a number");
-        in_.us = 10'000'000;
         in_.token = 1;
     }
 
     void operator()()
     {
+        in_.us = 10'000'000;
+        in_.read_host_clock();
         take_.change_one();
         ++in_.token;
+        in_.us = 0;  // not kept closed
+        in_.read_host_clock();
         release_.change_one();
     }
 

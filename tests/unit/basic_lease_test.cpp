@@ -206,7 +206,8 @@ BOOST_AUTO_TEST_CASE(two_leases_of_one_name_cannot_be_locked_together)
 {
     auto a = lease();
     lh::basic_lease b{store, "n", clock, lh::fixed_owner_id{"other"}};
-    BOOST_CHECK_EXCEPTION((std::scoped_lock{a, b}), std::system_error,
+    const auto lock_both = [&] { const std::scoped_lock both{a, b}; };
+    BOOST_CHECK_EXCEPTION(lock_both(), std::system_error,
                           [](const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
     BOOST_TEST(!a.inspect().has_value());
     a.lock();

@@ -54,7 +54,7 @@ leasehold_have() # package[=probe,...]
 
 need_packages()
 {
-    local missing=() as_root=() item
+    local missing=() apt item
     for item in "$@"; do
         leasehold_have "$item" || missing+=("${item%%=*}")
     done
@@ -66,18 +66,10 @@ need_packages()
         return 2
     fi
     echo "Installing: ${missing[*]}"
-    if [ "$(id -u)" -ne 0 ]; then
-        if ! command -v sudo >/dev/null; then
-            echo "That needs root, and there is no sudo. As root: apt-get install ${missing[*]}" >&2
-            return 2
-        fi
-        as_root=(sudo)
-    fi
-    # RUNLEVEL=1: packages of servers shall not start one; the tests start private ones. Recommended packages are left out:
-    # they would be mail programs and the like.
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -q -o DPkg::Lock::Timeout=300)
+    leasehold_apt || { echo "That needs root, and there is no sudo. As root: apt-get install ${missing[*]}" >&2; return 2; }
     local log
     log=$(mktemp)
+    # Recommended packages are left out: they would be mail programs and the like.
     if "${apt[@]}" update >"$log" 2>&1 && "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
         rm -f "$log"
         return 0
@@ -86,6 +78,33 @@ need_packages()
     rm -f "$log"
     echo "apt-get could not install: ${missing[*]}" >&2
     return 2
+}
+
+# Sets apt, to be run as "${apt[@]}" update. Fails where that needs root, which can't be had.
+leasehold_apt()
+{
+    apt=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || return 1
+        apt=(sudo)
+    fi
+    # RUNLEVEL=1: packages of servers shall not start one; the tests start private ones.
+    apt+=(env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -q -o DPkg::Lock::Timeout=300)
+}
+
+# Of arguments as above, prints the packages that are missing here and that this release of Debian or Ubuntu does not have.
+packages_not_in_release()
+{
+    local item apt updated=no
+    command -v apt-cache >/dev/null && [ "${LEASEHOLD_NO_INSTALL:-0}" = 0 ] || return 0
+    for item in "$@"; do
+        ! leasehold_have "$item" || continue
+        if [ $updated = no ]; then
+            leasehold_apt && "${apt[@]}" update >/dev/null 2>&1 || return 0  # then need_packages says what is wrong
+            updated=yes
+        fi
+        apt-cache policy "${item%%=*}" | grep -q 'Candidate: [^(]' || echo "${item%%=*}"
+    done
 }
 
 # What our commands have in common. Compilers come by their own names.

@@ -5,6 +5,7 @@ import os
 from drawing import number
 
 ONE = ", one processor"
+PAUSE = ", after a pause"
 NETWORK = ["PostgreSQL", "MariaDB"]
 STORES = NETWORK + ["SQLite"]
 FLUSHING = {"PostgreSQL": "PostgreSQL, flushing", "MariaDB": "MariaDB, flushing", "SQLite": "SQLite, flushing"}

@@ -73,6 +73,8 @@ void measure(results& raw, const database& of, const options& wanted)
         if (!row.try_acquire()) throw std::runtime_error{"a row could not be made"};
     }
 
+    bare_update::create_table(of);
+
     unbounded_calls unbounded{config};
     unbounded();
     std::vector<std::string> set_up = unbounded.sql().spec().on_connect;
@@ -135,7 +137,7 @@ void measure_all(results& raw, const options& options)
     // Another value each time: SQLite writes nothing for a row that stays as it was, and its clock has milliseconds only.
     const auto sqlite = [&](const char* label, const char* file, const char* synchronous, int times) {
         if (!wanted(label)) return;
-        measure(raw, {named(label), sqlite_connection_string(folder.path() / file), {synchronous}, "expires_at + 1", "", "BEGIN IMMEDIATE", times}, options);
+        measure(raw, {named(label), sqlite_connection_string(folder.path() / file), {synchronous}, "expires_at + 1", "bigint", "", "BEGIN IMMEDIATE", times}, options);
     };
     sqlite("SQLite, flushing", "full.db", "PRAGMA synchronous=FULL", 200);
     sqlite("SQLite, synchronous=NORMAL", "normal.db", "PRAGMA synchronous=NORMAL", 400);
@@ -144,12 +146,12 @@ void measure_all(results& raw, const options& options)
         postgresql_server server{postgresql_of_usual_size({"-c", "fsync=" + flush, "-c", "full_page_writes=" + flush})};
         std::optional<synchronous_standby> standby;
         if (with_standby) standby.emplace(server);
-        measure(raw, {named(label), server.connection_string(), {}, "clock_timestamp() + interval '30 seconds'", " FOR UPDATE", nullptr, 200}, options);
+        measure(raw, {named(label), server.connection_string(), {}, "clock_timestamp() + interval '30 seconds'", "timestamptz", " FOR UPDATE", nullptr, 200}, options);
     };
     postgresql("PostgreSQL, flushing", "on", false);
     postgresql("PostgreSQL, fsync=off", "off", false);
     const auto mariadb = [&](const char* label, const std::string& connection_string, int times) {
-        measure(raw, {named(label), connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", " FOR UPDATE", nullptr, times}, options);
+        measure(raw, {named(label), connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", "datetime(6)", " FOR UPDATE", nullptr, times}, options);
     };
     if (const char* label = "MariaDB, flushing"; wanted(label))
         mariadb(label, mariadb_server{mariadb_of_usual_size({"--innodb-flush-log-at-trx-commit=1"})}.connection_string(), 200);

@@ -5,6 +5,8 @@
 
 #include <leasehold/embedded.hpp>
 
+#include <string_view>
+
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 
@@ -78,7 +80,8 @@ void one_that_hangs_is_replaced_and_can_do_no_harm()
 void what_can_not_work_is_an_error()
 {
     lh::plain_error ec;
-    lh::basic_static_lease nameless{leases, "", terms, tick_clock{}, lh::static_owner_id{"control"}};
+    const std::string_view no_name;  // with a literal, g++ 14 warns of a value that is not used, and there is none
+    lh::basic_static_lease nameless{leases, no_name, terms, tick_clock{}, lh::static_owner_id{"control"}};
     expect(!nameless.try_acquire(ec) && ec == lh::errc::invalid_name, "a lease without a name");
     for (const char* name : {"valve", "heater"})
         expect(leases.try_acquire(name, "control", 1s, ec).granted(), "two names find room");

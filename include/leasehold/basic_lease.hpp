@@ -7,6 +7,7 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fwd.hpp>
@@ -489,7 +490,7 @@ private:
     {
         if (!would_deadlock) return;
         detail::throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + name() + "': this thread has already locked the name"});
+                                        "leasehold: " + std::string{operation} + " '" + detail::printable(name()) + "': this thread has already locked the name"});
     }
 
     template <class Work>

@@ -53,12 +53,28 @@ constexpr void validate(const lease_terms& terms)
     if (const char* rule = terms.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
 }
 
-/// Returns the same terms. If they break a rule, the program does not compile, and the error shows the rule.
+namespace detail::rules {
+
+// What checked_terms() calls for terms that break a rule. No constant expression may, so the compiler names the function.
+inline void ttl_must_be_at_least_1_ms() {}
+inline void ttl_must_be_at_most_10_years() {}
+inline void safety_margin_must_not_be_negative() {}
+inline void safety_margin_must_be_shorter_than_ttl() {}
+inline void min_hold_must_be_0_to_10_years() {}
+
+}  // namespace detail::rules
+
+/// Returns the same terms. If they break a rule, the program does not compile, and the error names the rule.
 ///
 /// For g++ 12, terms with a default safety_margin must be a constexpr variable: otherwise g++ 12 regards the ttl, from which
 /// the default is computed, as uninitialised.
 consteval lease_terms checked_terms(lease_terms terms)
 {
+    if (terms.ttl < min_ttl) detail::rules::ttl_must_be_at_least_1_ms();
+    if (terms.ttl > max_ttl) detail::rules::ttl_must_be_at_most_10_years();
+    if (terms.safety_margin < duration::zero()) detail::rules::safety_margin_must_not_be_negative();
+    if (terms.safety_margin >= terms.ttl) detail::rules::safety_margin_must_be_shorter_than_ttl();
+    if (terms.min_hold < duration::zero() || terms.min_hold > max_ttl) detail::rules::min_hold_must_be_0_to_10_years();
     validate(terms);
     return terms;
 }

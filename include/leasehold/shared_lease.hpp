@@ -9,6 +9,7 @@
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/permit_pool.hpp>
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/exclusive_guard.hpp>
 #include <leasehold/lease_terms.hpp>
@@ -526,7 +527,7 @@ private:
     {
         if (!would_deadlock) return;
         detail::throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + name() + "': this thread has already locked the name"});
+                                        "leasehold: " + std::string{operation} + " '" + detail::printable(name()) + "': this thread has already locked the name"});
     }
 
     std::unique_ptr<rights> rights_;

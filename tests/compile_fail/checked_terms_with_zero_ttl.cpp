@@ -1,4 +1,4 @@
-// expect: raise_invalid
+// expect: ttl_must_be_at_least_1_ms
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/lease_terms.hpp>
 

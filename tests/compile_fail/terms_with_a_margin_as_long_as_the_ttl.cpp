@@ -1,4 +1,4 @@
-// expect: raise_invalid
+// expect: safety_margin_must_be_shorter_than_ttl
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

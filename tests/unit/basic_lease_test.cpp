@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -200,6 +201,25 @@ BOOST_AUTO_TEST_CASE(thread_that_would_wait_for_itself_is_told)
     a.unlock();
     a.lock();
     a.unlock();
+}
+
+BOOST_AUTO_TEST_CASE(what_a_log_says_of_a_deadlock_is_one_line)
+{
+    lh::basic_lease l{store, "two\nlines", clock};
+    l.lock();
+    BOOST_CHECK_EXCEPTION(l.lock(), std::system_error,
+                          [](const std::system_error& e) { return std::string_view{e.what()}.find("'two\\nlines'") != std::string_view::npos; });
+    l.unlock();
+}
+
+BOOST_AUTO_TEST_CASE(three_leases_of_one_name_cannot_be_locked_together)
+{
+    auto a = lease();
+    lh::basic_lease b{store, "n", clock, lh::fixed_owner_id{"b"}}, c{store, "n", clock, lh::fixed_owner_id{"c"}};
+    const auto lock_all = [&] { const std::scoped_lock all{a, b, c}; };
+    BOOST_CHECK_EXCEPTION(lock_all(), std::system_error,
+                          [](const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
+    BOOST_TEST(!a.inspect().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(two_leases_of_one_name_cannot_be_locked_together)

@@ -68,7 +68,7 @@ auto reply_to(Begin begin)
 {
     return net::async_initiate<const net::use_awaitable_t<>&, void(reply<T>)>(
         [](auto handler, Begin starts) {
-            const auto executor = net::get_associated_executor(handler);
+            const auto executor = executor_of(handler);
             starts(net::bind_executor(executor, [handler = std::move(handler)](std::error_code ec, T value) mutable {
                 std::move(handler)(reply<T>{ec, std::move(value)});
             }));
@@ -226,8 +226,8 @@ struct start_lead {
     template <class Handler, class Lease, class Work>
     void operator()(Handler&& handler, leader_election<Lease>* election, const std::stop_token& stop, Work work) const
     {
-        using executor_type = net::associated_executor_t<std::decay_t<Handler>>;
-        const auto end = std::make_shared<election_stop<executor_type>>(net::get_associated_executor(handler), stop);
+        using executor_type = executor_of_t<std::decay_t<Handler>>;
+        const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler), stop);
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
@@ -236,7 +236,7 @@ struct start_lead {
 #endif
         const auto strand = end->work()->strand();
         auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
-            const auto executor = net::get_associated_executor(handler);
+            const auto executor = executor_of(handler);
             net::dispatch(executor, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
                 if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();

@@ -121,8 +121,8 @@ struct start_run_while_held {
     template <class Handler, class Guard, class Work>
     void operator()(Handler&& handler, Guard guard, Work work) const
     {
-        using executor_type = net::associated_executor_t<std::decay_t<Handler>>;
-        const auto run = std::make_shared<held_run<Guard, executor_type>>(std::move(guard), net::get_associated_executor(handler));
+        using executor_type = executor_of_t<std::decay_t<Handler>>;
+        const auto run = std::make_shared<held_run<Guard, executor_type>>(std::move(guard), executor_of(handler));
         const auto strand = run->work().strand();
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
@@ -134,7 +134,7 @@ struct start_run_while_held {
         auto ended = [run, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown, auto... results) mutable {
             thrown = run->end(std::move(thrown));
             auto guard_left = run->take_guard();
-            const auto executor = net::get_associated_executor(handler);
+            const auto executor = executor_of(handler);
             auto told = [handler = std::move(handler), thrown = std::move(thrown), ... results = std::move(results)](std::error_code, release_outcome) mutable {
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
                 if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();

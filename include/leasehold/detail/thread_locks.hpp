@@ -20,7 +20,7 @@ struct lock_target {
 };
 
 // A name that a thread has locked. All such names of a process are linked, to detect a thread that would wait for itself,
-// and a thread in std::lock() of two leases of one name, which would try one and the other for ever.
+// and a thread in std::lock() of several leases of one name, which would try one after the other for ever.
 class locked_name {
 public:
     locked_name(const lock_target& of, const void* thread) : of_{of}, thread_{thread}
@@ -46,21 +46,20 @@ public:
         return found == all.names.end() ? nullptr : (*found)->owner();
     }
 
-    // Whether this thread, which tries the target by `tried`, alternates between two leases of the name, each of which
-    // blocks the other.
+    // Whether this thread, which tries the target by `tried`, goes round leases of the name that block each other. std::lock()
+    // begins anew with the one that it has tried and not got.
     static bool goes_in_circles(const lock_target& target, const void* thread, const void* tried)
     {
         struct conflict {
             const void* holder = nullptr;
             const void* tried = nullptr;
-            int swaps = 0;
+            int turns = 0;
         };
         thread_local conflict last;
         const void* const holder = holder_of(target, thread);
         if (!holder || holder == tried) return false;
-        const bool swapped = last.holder == tried && last.tried == holder;
-        last = {holder, tried, swapped ? last.swaps + 1 : 0};
-        if (last.swaps < swaps_max) return false;
+        last = {holder, tried, last.tried == holder ? last.turns + 1 : 0};
+        if (last.turns < turns_max) return false;
         last = {};
         return true;
     }
@@ -76,7 +75,7 @@ protected:
     ~locked_name() = default;
 
 private:
-    static constexpr int swaps_max = 3;
+    static constexpr int turns_max = 3;
 
     struct registry {
         std::mutex mutex;

@@ -444,7 +444,9 @@ private:
     {
         if (!newest_) return;
         const term_ptr lost = std::exchange(newest_, nullptr);
-        if (lost->machine.overrun(clock_.now())) tell_loss(lost);
+        if (!lost->machine.overrun(clock_.now())) return;
+        tell_loss(lost);
+        changed_.notify_all();  // renew() of its guard may wait for a call that hangs
     }
 
     void end_attempt() noexcept

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string_view>
 
 namespace leasehold::inline v0::waiting {
@@ -123,8 +124,9 @@ concept queueing_store = lease_store<S> && requires(S& s) {
 /// The queue for waiters of all other stores; one per shared library if symbols are hidden.
 inline local_queue& process_queue() noexcept
 {
-    // Never destroyed, since leases in static objects may be destroyed later.
-    static local_queue& queue = *new local_queue;
+    // Never destroyed, since leases in static objects may be destroyed later; and without the heap, which may have run out.
+    alignas(local_queue) static std::byte memory[sizeof(local_queue)];
+    static local_queue& queue = *::new (static_cast<void*>(memory)) local_queue;
     return queue;
 }
 

@@ -29,7 +29,7 @@ protected:
 /// Memory comes from the handler's associated allocator, and goes back to it before the handler is called.
 template <class Handler, class Error, class Result>
 class handler_completion final : public completion<Result> {
-    using executor_type = net::associated_executor_t<Handler>;
+    using executor_type = executor_of_t<Handler>;
     using allocator_type = typename std::allocator_traits<net::associated_allocator_t<Handler>>::template rebind_alloc<handler_completion>;
     using allocation = std::allocator_traits<allocator_type>;
 
@@ -88,7 +88,7 @@ public:
 
 private:
     handler_completion(Handler handler, const allocator_type& allocator)
-        : allocator_{allocator}, handler_{std::move(handler)}, work_{net::get_associated_executor(handler_)},
+        : allocator_{allocator}, handler_{std::move(handler)}, work_{executor_of(handler_)},
           pending_{net::use_service<pending_operations>(context_of(work_.get_executor()))}
     {
     }

@@ -66,6 +66,18 @@ namespace net = ::boost::asio;
 using net_error_code = ::boost::system::error_code;
 #endif
 
+/// The handler's executor, or else the system executor. Said here, because the default of Asio itself is another one in
+/// Boost 1.92, which runs the handler on the thread that completes the operation, which is one of the library's.
+template <class Handler>
+using executor_of_t = net::associated_executor_t<Handler, net::system_executor>;
+
+/// See executor_of_t.
+template <class Handler>
+[[nodiscard]] executor_of_t<Handler> executor_of(const Handler& handler) noexcept
+{
+    return net::get_associated_executor(handler, net::system_executor{});
+}
+
 }  // namespace leasehold::inline v0::detail
 
 #endif

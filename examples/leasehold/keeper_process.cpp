@@ -166,7 +166,7 @@ private:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
         if (::getppid() != parent) ::_exit(127);
-        // From here and not from the keeper: who is killed before it says so would leave a group that nobody knows.
+        // Sent from here: a keeper that is killed before it sends this would leave a group that nobody knows.
         send(socket_, {word::started, static_cast<std::int32_t>(::getpid())});
         const std::string number = number_ ? std::to_string(*number_) : "";
         ::setenv("LEASEHOLD_NAME", (plan_.name + number).c_str(), 1);

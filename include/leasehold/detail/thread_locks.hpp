@@ -47,7 +47,7 @@ public:
     }
 
     // Whether this thread, which tries the target by `tried`, goes round leases of the name that block each other. std::lock()
-    // begins anew with the one that it has tried and not got.
+    // starts again with the one that it has tried and not got.
     static bool goes_in_circles(const lock_target& target, const void* thread, const void* tried)
     {
         struct conflict {

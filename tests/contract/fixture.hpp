@@ -13,7 +13,7 @@
 
 namespace leasehold::contract {
 
-/// What the suite needs of a store to be tested: a fixture, made anew for each case. Data may stay between cases and runs,
+/// What the suite needs of a store to be tested: a fixture, made for each case. Data may stay between cases and runs,
 /// for every case makes up names of its own.
 ///
 /// | expression | returns | does |

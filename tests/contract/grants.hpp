@@ -69,7 +69,7 @@ void add_grants(case_list<Fixture> cases)
         BOOST_TEST(grant(s.other(), s.name(), "b") > last);
     });
 
-    // A process that is started anew under the owner of one that is still alive, or a request that was delayed.
+    // A process that is started again under the owner of one that is still alive, or a request that was delayed.
     cases.add("term_that_its_own_owner_took_over_is_lost_and_harms_nobody", [](auto& s) {
         const fencing_token before = grant(s.store(), s.name(), "a");
         const fencing_token after = grant(s.other(), s.name(), "a");

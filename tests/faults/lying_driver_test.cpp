@@ -79,7 +79,7 @@ const std::vector<lie> told_lies{
 
 constexpr lh::duration ttl = 1s;
 
-/// Whoever is refused is told why, each time anew.
+/// A store that refuses says why, each time.
 void check_refusal(database& of, const lie& told)
 {
     lh::odbc_store store{of.lying(told.lies)};

@@ -161,7 +161,7 @@ private:
         if (watch.elapsed() < at_most && !world_.time.draining())
             world_.fail("a wait lasts its time",
                         self_.label + " gave up after " + seconds(watch.elapsed()) + " of " + seconds(at_most));
-        world_.tell(self_, 'g', t.name, [&] { return "waited " + seconds(at_most) + " in vain"; });
+        world_.tell(self_, 'g', t.name, [&] { return "waited " + seconds(at_most) + " and got nothing"; });
     }
 
     void wait_until_cancelled(thing& t)

@@ -41,8 +41,8 @@ public:
     /// This means that every thread that ever waited on this clock waits again, for something in the future, or is gone. If
     /// a thread takes longer than `patience` of real time, for example in a store's call that hangs and does not wait on this
     /// clock, advance() does not wait for it again until it comes back. A jump over a deadline is what a paused process sees: if
-    /// the lease must be renewed, advance in steps shorter than its renewals. Throws std::invalid_argument if `by` is negative, or too large for a
-    /// time_point.
+    /// the lease must be renewed, advance in steps shorter than its renewals. Throws std::invalid_argument if `by` is negative,
+    /// or too large for a time_point.
     void advance(duration by)
     {
         if (by < duration::zero())

@@ -74,7 +74,7 @@ int run(const options& o)
         (o.crowd ? " --crowd" : "") + (o.only.empty() ? "" : " --only " + o.only);
     campaign::circumstances around = campaign::drawn_circumstances(o.seed);
     around.crowd = o.crowd;
-    // On two processors MariaDB does not recover from so many that connect anew at once through TLS.
+    // On two processors MariaDB does not recover from so many that reconnect at once through TLS.
     if (o.crowd && o.on != "postgresql") around.tls = false;
     around.only = o.only;
     std::cout << "campaign: " << replay << "   (records in " << records.string() << ")\n  "

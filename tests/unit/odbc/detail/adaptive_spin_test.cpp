@@ -11,7 +11,7 @@ using leasehold::odbc::detail::adaptive_spin;
 
 namespace {
 
-// Of so many waits, how many are looked at, all in vain.
+// How many of so many waits are looked at, if none is answered in that time.
 unsigned looked_at(adaptive_spin& patience, unsigned waits)
 {
     unsigned looks = 0;

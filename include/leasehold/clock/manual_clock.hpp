@@ -68,7 +68,7 @@ public:
             const std::lock_guard lock{shared_->mutex};
             sleeper& s = shared_->entry_of(w);
             s.given_up = false;
-            // The first call may be that of whoever starts the thread, so that advance() waits for it from then on.
+            // The first call may come from the thread that starts this one, so that advance() waits for it from then on.
             if (std::exchange(s.announced, true) || shared_->now < t) s.thread = std::this_thread::get_id();
             if (shared_->now >= t) return false;
             s.until = t;

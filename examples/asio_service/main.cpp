@@ -8,8 +8,8 @@
 // GET /readyz    200 while it leads, otherwise 503: for a load balancer, or a readiness probe of Kubernetes
 // GET /work      200 and the fencing token, with which the work was done, or 503
 //
-// On SIGTERM it takes no more connections, lets the requests under way end, gives the leadership to another replica, and
-// ends. Port 0 is any free port; the first line of the output says which. It listens on 127.0.0.1, or on the address that comes
+// On SIGTERM it takes no more connections, lets the requests under way end (5 s at most), gives the leadership to another
+// replica, and ends. Port 0 is any free port; the first line of the output says which. It listens on 127.0.0.1, or on the address that comes
 // after the port. Beside this file are a Dockerfile, a compose.yml and a kubernetes.yml; docs/operations.md explains them.
 //
 // HTTP is cut down to what the example needs. Yours comes from Boost.Beast or another library.
@@ -33,6 +33,9 @@ namespace net = boost::asio;
 using namespace std::chrono_literals;
 using net::ip::tcp;
 
+// Longer than a request takes, and shorter than what a container is given to end.
+constexpr auto drain_limit = 5s;
+
 using service_term = lh::leader_term<lh::basic_lease<lh::odbc_store>>;
 
 class service {
@@ -47,7 +50,12 @@ public:
         while (acceptor_.is_open()) {
             boost::system::error_code ec;
             tcp::socket client = co_await acceptor_.async_accept(net::redirect_error(net::use_awaitable, ec));
-            if (!ec) net::co_spawn(acceptor_.get_executor(), answer(std::move(client)), net::detached);
+            if (!ec) {
+                net::co_spawn(acceptor_.get_executor(), answer(std::move(client)), net::detached);
+            } else if (acceptor_.is_open()) {  // too many open files, for example: that passes
+                net::steady_timer pause{acceptor_.get_executor(), 100ms};
+                co_await pause.async_wait(net::use_awaitable);
+            }
         }
     }
 
@@ -152,11 +160,15 @@ int main(int argc, char** argv)
     const auto ends = [&]() -> net::awaitable<void> {
         net::signal_set signals{io, SIGTERM, SIGINT};
         co_await signals.async_wait(net::use_awaitable);
-        co_await serves.drain(10s);
+        co_await serves.drain(drain_limit);
         stop.request_stop();  // released when lead() has ended, so that another replica leads at once
     };
     net::co_spawn(io, serves.accept(), ended);
-    net::co_spawn(io, lh::async_lead(election, stop.get_token(), leads, net::use_awaitable), ended);
+    const auto leads_until_told = [&]() -> net::awaitable<void> {
+        co_await lh::async_lead(election, stop.get_token(), leads, net::use_awaitable);
+        io.stop();  // a client that never sends its request keeps nobody
+    };
+    net::co_spawn(io, leads_until_told(), ended);
     net::co_spawn(io, ends(), ended);
     io.run();
     std::cout << "has ended" << std::endl;

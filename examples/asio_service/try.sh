@@ -64,6 +64,7 @@ says "$folder/one.log" "has ended"
 
 says "$folder/two.log" "leads with token 2"
 answers "$two_port" /work "200 done with token 2"
+exec {silent}<>"/dev/tcp/127.0.0.1/$two_port"  # a client that never says what it wants
 kill -TERM "$two"
 wait "$two" || fail "the second replica ended with status $?"
 echo "the first replica ended its request and its leadership, and the second one leads"

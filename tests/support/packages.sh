@@ -103,7 +103,8 @@ packages_not_in_release()
             leasehold_apt && "${apt[@]}" update >/dev/null 2>&1 || return 0  # then need_packages says what is wrong
             updated=yes
         fi
-        apt-cache policy "${item%%=*}" | grep -q 'Candidate: [^(]' || echo "${item%%=*}"
+        # Not through grep -q: apt-cache, ended by a closed pipe, would count as a package that is not there.
+        [[ $(apt-cache policy "${item%%=*}") == *"Candidate: "[^\(]* ]] || echo "${item%%=*}"
     done
 }
 

@@ -109,7 +109,8 @@ class retry_pause {
 public:
     explicit retry_pause(std::uintptr_t seed) : random_{static_cast<std::minstd_rand::result_type>(seed)} {}
 
-    // False, without waiting, where the next try would begin after the deadline.
+    // False where the next try would begin after the deadline, so that the call ends with what made it fail. Does not wait then,
+    // unless this thread sleeps for longer than it asked for.
     bool before_next(int tries, std::chrono::steady_clock::time_point deadline)
     {
         const auto limit = std::min<std::chrono::microseconds>(first_pause * (1 << std::min(tries, 7)), longest_pause);
@@ -117,7 +118,7 @@ public:
             std::uniform_int_distribution<std::int64_t>{limit.count() / 4, limit.count()}(random_)};
         if (deadline - std::chrono::steady_clock::now() <= chosen) return false;
         std::this_thread::sleep_for(chosen);
-        return true;
+        return std::chrono::steady_clock::now() < deadline;
     }
 
 private:

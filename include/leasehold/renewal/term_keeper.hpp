@@ -4,7 +4,6 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/catch_into.hpp>
-#include <leasehold/detail/handover_priority.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_event.hpp>
@@ -16,12 +15,16 @@
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/engine_registry.hpp>
+#include <leasehold/renewal/handover_requests.hpp>
+#include <leasehold/renewal/lost_terms.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/term.hpp>
+#include <leasehold/renewal/term_renewals.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/own_place.hpp>
 #include <leasehold/waiting/own_queue.hpp>
 
 #include <algorithm>
@@ -46,7 +49,11 @@ namespace leasehold::inline v0::renewal {
 template <lease_store Store, lease_clock Clock, renew_policy Policy>
 class term_keeper final : public watched_term, public std::enable_shared_from_this<term_keeper<Store, Clock, Policy>> {
 public:
+    using store_type = Store;
     using term_ptr = std::shared_ptr<term>;
+    using own_place = waiting::own_place<term_keeper>;
+    /// Whether losses are signalled in the background.
+    static constexpr bool watches = engine_link<Clock>::watches;
 
     term_keeper(Store& store, std::string name, std::string owner, lease_terms terms, Clock clock, Policy policy)
         : store_{store}, name_{std::move(name)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)}
@@ -146,9 +153,9 @@ public:
     {
         // Do these before the lease is open to threads that share it: they may acquire it, and then destroy the store.
         waiting::released(store_, name_);
-        observe_end(ended, outcome, error);
+        lost_.observe_release(*ended, outcome, error);
         const std::lock_guard lock{mutex_};
-        if (is_loss(*ended, outcome)) tell_loss(ended);
+        if (lost_.is_loss(*ended, outcome)) tell_loss(ended);
         if (newest_ != ended) return;
         newest_.reset();
         keep_spare(ended);
@@ -170,9 +177,9 @@ public:
             return false;
         }
         std::unique_lock lock{mutex_};
-        while (extended->in_flight && extended->machine.phase() == term_phase::held) changed_.wait(lock);
-        const bool done = send_renewal(lock, extended, ttl, ec);
-        if (done && extended->listens) ask_store(lock, extended);
+        renewals_.wait_for_other(lock, extended);
+        const bool done = renewals_.send(lock, extended, ttl, ec);
+        if (done) requests_.term_renewed_by_holder(lock, extended);
         return done;
     }
 
@@ -181,8 +188,8 @@ public:
     std::optional<term_renewal> begin_extension(const term_ptr& extended, sent_renewal& out) noexcept
     {
         std::unique_lock lock{mutex_};
-        while (extended->in_flight && extended->machine.phase() == term_phase::held) changed_.wait(lock);
-        if (!begin(extended, std::nullopt, clock_.now(), out)) return std::nullopt;
+        renewals_.wait_for_other(lock, extended);
+        if (!renewals_.begin(extended, std::nullopt, clock_.now(), out)) return std::nullopt;
         return term_renewal{name_, owner_, extended->token, out.ttl};
     }
 
@@ -210,7 +217,7 @@ public:
     [[nodiscard]] std::stop_token stop_token(const term_ptr& of)
     {
         const std::lock_guard lock{mutex_};
-        if (!engine_link<Clock>::watches) return {};
+        if (!watches) return {};
         if (is_over(*of)) {
             // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
             std::stop_source stopped;
@@ -237,12 +244,7 @@ public:
         requires handover_store<Store>
     {
         std::unique_lock lock{mutex_};
-        if (!of->listens) {
-            std::error_code without;  // without a thread, each call asks
-            listen(of, without);
-            ask_store(lock, of);
-        }
-        return of->asked && of->machine.phase() == term_phase::held && clock_.now() < of->machine.deadline();
+        return requests_.received(lock, of);
     }
 
     /// The reason of the request that handover_requested() is about. May throw std::bad_alloc.
@@ -256,14 +258,9 @@ public:
     [[nodiscard]] std::stop_token handover_token(const term_ptr& of)
         requires handover_store<Store>
     {
-        if (!engine_link<Clock>::watches) return {};
+        if (!watches) return {};
         const std::lock_guard lock{mutex_};
-        if (!of->handover) of->handover.emplace();
-        std::error_code ec;
-        if (!of->listens) listen(of, ec);
-        if (ec) detail::throw_exception(std::system_error{ec});
-        engine_.look(this->shared_from_this());
-        return of->handover->get_token();
+        return requests_.token(of);
     }
 
     /// From now on the holder declines requests of candidates whose priority is not higher.
@@ -283,7 +280,7 @@ public:
     /// Ends everything that runs in the background. No term may be held.
     void retire() noexcept
     {
-        observe_last_losses();
+        lost_.observe_rest();
         engine_link<Clock> link;
         {
             const std::lock_guard lock{mutex_};
@@ -291,36 +288,6 @@ public:
         }
         link.disconnect(*this);
     }
-
-    /// A place in the queue of the threads that share the lease. See wait_until_open().
-    class own_place {
-    public:
-        own_place(term_keeper& of, waker& to_wake) noexcept : keeper_{of}, place_{to_wake}
-        {
-            const std::lock_guard lock{keeper_.mutex_};
-            keeper_.own_queue_.join(place_);
-        }
-        own_place(const own_place&) = delete;
-        own_place& operator=(const own_place&) = delete;
-        ~own_place()
-        {
-            const std::lock_guard lock{keeper_.mutex_};
-            keeper_.own_queue_.leave(place_);
-        }
-
-        /// When to check again, unless woken before. Nothing: it is this thread's turn, and no guard of the lease holds.
-        [[nodiscard]] std::optional<time_point> closed_until() noexcept
-        {
-            const std::lock_guard lock{keeper_.mutex_};
-            const bool closed = keeper_.attempting_ || keeper_.holds();
-            if (keeper_.own_queue_.may_go(place_, closed)) return std::nullopt;
-            return keeper_.newest_ && !keeper_.attempting_ ? keeper_.newest_->machine.deadline() : time_point::max();
-        }
-
-    private:
-        term_keeper& keeper_;
-        waiting::own_queue::place place_;
-    };
 
     bool step() override
     {
@@ -344,40 +311,20 @@ public:
     void renew() override
     {
         std::unique_lock lock{mutex_};
-        const term_ptr due = renewal_due();
+        const term_ptr due = renewals_.due();
         std::error_code ec;
-        if (due && send_renewal(lock, due, std::nullopt, ec)) look_soon(due);
+        if (due && renewals_.send(lock, due, std::nullopt, ec)) requests_.term_renewed(due);
     }
 
     void look() noexcept override
     {
         if constexpr (handover_store<Store>) {
             std::unique_lock lock{mutex_};
-            const term_ptr of = newest_;
-            if (!of || !of->listens) return;
-            ask_store(lock, of);
-            if (!of->asked || !of->handover || of->machine.phase() != term_phase::held) return;
-            std::stop_source source = *of->handover;
-            lock.unlock();  // its callbacks may use the guard
-            source.request_stop();
+            requests_.look(lock);
         }
     }
 
-    void signal() noexcept override
-    {
-        std::unique_lock lock{mutex_};
-        while (term_ptr told = std::exchange(lost_, nullptr)) {
-            lost_ = std::move(told->next_lost);
-            telling_ = told;
-            std::stop_source source{std::nostopstate};
-            if (told->stop) source = *told->stop;
-            lock.unlock();  // its callbacks may use the guard
-            source.request_stop();
-            lock.lock();
-            observe_loss(lock, *told);
-            telling_.reset();
-        }
-    }
+    void signal() noexcept override { lost_.signal(); }
 
     /// A term has begun; the caller asked for it at `asked`. Not under the mutex.
     void observe_beginning(const term& begun, time_point asked) noexcept
@@ -413,8 +360,8 @@ public:
     std::optional<duration> begin_renewal(time_point sent, term_renewal& what, sent_renewal& out) override
     {
         const std::lock_guard lock{mutex_};
-        const term_ptr due = renewal_due();
-        if (!due || !begin(due, std::nullopt, sent, out)) return std::nullopt;
+        const term_ptr due = renewals_.due();
+        if (!due || !renewals_.begin(due, std::nullopt, sent, out)) return std::nullopt;
         what = {name_, owner_, due->token, out.ttl};
         return due->machine.deadline() - sent;
     }
@@ -426,10 +373,15 @@ public:
         else if (!ec)
             ec = errc::store_failure;
         const std::lock_guard lock{mutex_};
-        if (finish(out, said == batch_answer::yes, ec)) look_soon(out.of);
+        if (renewals_.finish(out, said == batch_answer::yes, ec)) requests_.term_renewed(out.of);
     }
 
 private:
+    friend handover_requests<term_keeper>;
+    friend lost_terms<term_keeper>;
+    friend term_renewals<term_keeper>;
+    friend waiting::own_place<term_keeper>;
+
     // All functions below are called under the mutex.
 
     [[nodiscard]] bool holds() const noexcept { return newest_ && newest_->remaining(clock_) > duration::zero(); }
@@ -470,103 +422,6 @@ private:
         return true;
     }
 
-    // The term that the engine was asked to renew. Nothing if it is over, or if another renewal of it may hang: a worker
-    // that waited for that one could not serve others.
-    [[nodiscard]] term_ptr renewal_due() noexcept
-    {
-        if (!newest_ || newest_->machine.phase() != term_phase::held || !newest_->machine.renewing()) return nullptr;
-        if (!newest_->in_flight) return newest_;
-        newest_->machine.renewal_failed(clock_.now(), policy_);
-        schedule();
-        return nullptr;
-    }
-
-    // `ttl`: given by the holder; nothing: the term's own ttl, for the holder's or the engine's renewal.
-    bool send_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& renewed, std::optional<duration> ttl, std::error_code& ec) noexcept
-    {
-        sent_renewal out;
-        if (!begin(renewed, ttl, clock_.now(), out)) return false;
-        lock.unlock();
-        bool extended = false;
-        detail::catch_into(ec, [&] { extended = store_.renew(name_, owner_, renewed->token, out.ttl, ec); });
-        lock.lock();
-        return finish(out, extended, ec);
-    }
-
-    // One renewal of a term at a time, so that their answers come in the order of their statements.
-    bool begin(const term_ptr& renewed, std::optional<duration> ttl, time_point sent, sent_renewal& out) noexcept
-    {
-        if (renewed->machine.phase() != term_phase::held || sent >= renewed->machine.deadline()) return false;
-        assert(!renewed->in_flight);
-        renewed->in_flight = true;
-        out = {sent, ttl.value_or(renewed->machine.ttl()), renewed};
-        return true;
-    }
-
-    bool finish(const sent_renewal& out, bool extended, std::error_code ec) noexcept
-    {
-        term& answered = *out.of;
-        answered.in_flight = false;
-        changed_.notify_all();
-        const time_point now = clock_.now();
-        const bool too_late = now >= answered.machine.deadline();
-        answered.last_error = !ec && too_late ? make_error_code(errc::store_timeout) : ec;
-        if (answered.machine.phase() != term_phase::held) return false;
-        if (ec) {
-            if (answered.machine.renewing()) answered.machine.renewal_failed(now, policy_);
-        }
-        else if (!extended) {
-            answered.refused = true;
-            if (answered.machine.refused()) lose(out.of);
-            return false;
-        }
-        else if (!publish(out, now)) {
-            return false;
-        }
-        if (newest_ == out.of) schedule();
-        return !ec;
-    }
-
-    // False: too late. A caller of held() may already have seen the loss.
-    bool publish(const sent_renewal& out, time_point now) noexcept
-    {
-        term& extended = *out.of;
-        time_point published = extended.machine.deadline();
-        if (!extended.machine.renewed(out.sent, now, out.ttl, policy_)) return false;
-        if (extended.deadline.compare_exchange_strong(published, extended.machine.deadline())) return true;
-        if (extended.machine.refused()) lose(out.of);
-        return false;
-    }
-
-    // From now on each renewal of the term is followed by a look.
-    void listen(const term_ptr& of, std::error_code& ec) noexcept
-    {
-        detail::catch_into(ec, [this] { engine_.start_listener(); });
-        if (!ec) of->listens = true;
-    }
-
-    void look_soon(const term_ptr& of) noexcept
-    {
-        if (of->listens && newest_ == of && (!of->asked || of->handover)) engine_.look(this->shared_from_this());
-    }
-
-    // A request is a hint: where the store fails, the next renewal is early enough to ask again.
-    void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
-    {
-        if constexpr (handover_store<Store>) {
-            if (of->asked || of->machine.phase() != term_phase::held) return;
-            lock.unlock();
-            std::error_code ec;
-            std::optional<std::string> reason;
-            detail::catch_into(ec, [&] { reason = store_.handover_requested(name_, owner_, of->token, ec); });
-            lock.lock();
-            if (ec || !reason || of->asked || detail::is_declined(*reason, of->priority)) return;
-            of->reason = std::move(*reason);
-            of->asked = true;
-            look_soon(of);  // which tells those with the token
-        }
-    }
-
     [[nodiscard]] time_point early_from() const noexcept
     {
         return batching_store<Store> ? newest_->machine.early_from() : time_point::max();
@@ -585,87 +440,9 @@ private:
         own_queue_.open();
     }
 
-    // Stop callbacks run only on the engine's signaller: the thread that finds the loss may hold a lock that they take.
     void tell_loss(const term_ptr& lost) noexcept
     {
-        const bool to_observe = observed_store<Store> && engine_link<Clock>::watches && !lost->end_observed;
-        const bool to_signal = lost->stop && !lost->stop->stop_requested();
-        if (lost->loss_told || !(to_observe || to_signal)) return;
-        lost->loss_told = true;
-        lost->next_lost = std::move(lost_);
-        lost_ = lost;
-        engine_.signal(this->shared_from_this());
-    }
-
-    // The holder ended the term, but it had been lost before.
-    static bool is_loss(const term& ended, release_outcome outcome) noexcept
-    {
-        return outcome == release_outcome::lost || (outcome == release_outcome::unknown && ended.machine.phase() == term_phase::lost);
-    }
-
-    [[nodiscard]] lease_event loss_of(const term& lost, time_point now) const noexcept
-    {
-        const time_point until = std::min(now, lost.machine.deadline());
-        return {.kind = lease_event_kind::lost, .name = name_, .owner = owner_, .token = lost.token, .held = until - lost.machine.begun(),
-                .late = now - until, .error = lost.renewal_error(now)};
-    }
-
-    // Not under the mutex.
-    void observe_end(const term_ptr& ended, release_outcome outcome, std::error_code error) noexcept
-    {
-        if constexpr (observed_store<Store>) {
-            lease_event event;
-            {
-                const std::lock_guard lock{mutex_};
-                if (ended->loss_told || std::exchange(ended->end_observed, true)) return;
-                const time_point now = clock_.now();
-                if (is_loss(*ended, outcome))
-                    event = loss_of(*ended, now);
-                else
-                    event = {.kind = lease_event_kind::released, .name = name_, .owner = owner_, .token = ended->token,
-                             .held = now - ended->machine.begun(), .error = error};
-            }
-            store_.observe(event);
-        }
-    }
-
-    // On the signaller.
-    void observe_loss(std::unique_lock<std::mutex>& lock, term& lost) noexcept
-    {
-        if constexpr (observed_store<Store>) {
-            if (std::exchange(lost.end_observed, true)) return;
-            const lease_event event = loss_of(lost, clock_.now());
-            observing_ = true;
-            lock.unlock();
-            store_.observe(event);
-            lock.lock();
-            observing_ = false;
-            changed_.notify_all();
-        }
-    }
-
-    [[nodiscard]] term* first_unobserved() const noexcept
-    {
-        if (telling_ && !telling_->end_observed) return telling_.get();
-        term* each = lost_.get();
-        while (each && each->end_observed) each = each->next_lost.get();
-        return each;
-    }
-
-    // The store may be gone after this: what the signaller has not told it yet is told here.
-    void observe_last_losses() noexcept
-    {
-        if constexpr (observed_store<Store>) {
-            std::unique_lock lock{mutex_};
-            while (term* const lost = first_unobserved()) {
-                lost->end_observed = true;
-                const lease_event event = loss_of(*lost, clock_.now());
-                lock.unlock();
-                store_.observe(event);
-                lock.lock();
-            }
-            while (observing_) changed_.wait(lock);
-        }
+        if (lost_.add(lost)) engine_.signal(this->shared_from_this());
     }
 
     Store& store_;
@@ -679,12 +456,12 @@ private:
     typename runtime_traits<Clock>::condition_variable changed_;  // a renewal has ended, or a term was lost
     term_ptr newest_;  // the term that was granted last, until it has ended
     term_ptr spare_;   // for the next grant
-    term_ptr lost_;    // terms whose loss is to be signalled
-    term_ptr telling_;  // the one whose loss is being signalled
     bool attempting_ = false;
-    bool observing_ = false;  // the signaller is telling the store of a loss
     waiting::own_queue own_queue_;
     engine_link<Clock> engine_;
+    lost_terms<term_keeper> lost_{*this};
+    term_renewals<term_keeper> renewals_{*this};
+    handover_requests<term_keeper> requests_{*this};
 };
 
 /// The state that a lease and its guards share. The last of them ends what runs in the background for the lease.

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_HANDOVER_REQUESTS_HPP
+#define LEASEHOLD_RENEWAL_HANDOVER_REQUESTS_HPP
+
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/handover_priority.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/renewal/term.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::renewal {
+
+/// Learns from the store whether the holder of a term was asked to hand over, and tells the holder.
+///
+/// A request is a hint: where the store fails, the next renewal is early enough to ask again. The term keeps what was learned.
+/// It is a part of a term_keeper, whose mutex guards it.
+template <class Keeper>
+class handover_requests {
+public:
+    using term_ptr = std::shared_ptr<term>;
+
+    explicit handover_requests(Keeper& keeper) noexcept : keeper_{keeper} {}
+
+    /// The first call for a term asks the store; after that each renewal does. Without a thread, each call asks.
+    [[nodiscard]] bool received(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    {
+        if (!of->listens) {
+            std::error_code no_thread;
+            listen(of, no_thread);
+            ask_store(lock, of);
+        }
+        return of->asked && of->machine.phase() == term_phase::held && keeper_.clock_.now() < of->machine.deadline();
+    }
+
+    /// May throw std::bad_alloc or std::system_error.
+    [[nodiscard]] std::stop_token token(const term_ptr& of)
+    {
+        if (!of->handover) of->handover.emplace();
+        std::error_code ec;
+        if (!of->listens) listen(of, ec);
+        if (ec) detail::throw_exception(std::system_error{ec});
+        keeper_.engine_.look(keeper_.shared_from_this());
+        return of->handover->get_token();
+    }
+
+    /// The caller of renew() has a thread for it.
+    void term_renewed_by_holder(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    {
+        if (of->listens) ask_store(lock, of);
+    }
+
+    /// The engine looks in the background.
+    void term_renewed(const term_ptr& of) noexcept
+    {
+        if (of->listens && keeper_.newest_ == of && (!of->asked || of->handover)) keeper_.engine_.look(keeper_.shared_from_this());
+    }
+
+    /// On the engine's listener. Unlocks the mutex for the stop callbacks, which may use the guard.
+    void look(std::unique_lock<std::mutex>& lock) noexcept
+    {
+        const term_ptr of = keeper_.newest_;
+        if (!of || !of->listens) return;
+        ask_store(lock, of);
+        if (!of->asked || !of->handover || of->machine.phase() != term_phase::held) return;
+        std::stop_source source = *of->handover;
+        lock.unlock();
+        source.request_stop();
+    }
+
+private:
+    // From now on each renewal of the term is followed by a look.
+    void listen(const term_ptr& of, std::error_code& ec) noexcept
+    {
+        detail::catch_into(ec, [this] { keeper_.engine_.start_listener(); });
+        if (!ec) of->listens = true;
+    }
+
+    void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    {
+        if constexpr (handover_store<typename Keeper::store_type>) {
+            if (of->asked || of->machine.phase() != term_phase::held) return;
+            lock.unlock();
+            std::error_code ec;
+            std::optional<std::string> reason;
+            detail::catch_into(ec, [&] { reason = keeper_.store_.handover_requested(keeper_.name_, keeper_.owner_, of->token, ec); });
+            lock.lock();
+            if (ec || !reason || of->asked || detail::is_declined(*reason, of->priority)) return;
+            of->reason = std::move(*reason);
+            of->asked = true;
+            term_renewed(of);  // which tells those with the token
+        }
+    }
+
+    Keeper& keeper_;
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

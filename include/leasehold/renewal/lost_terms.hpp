@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RENEWAL_LOST_TERMS_HPP
+#define LEASEHOLD_RENEWAL_LOST_TERMS_HPP
+
+#include <leasehold/lease_event.hpp>
+#include <leasehold/release_outcome.hpp>
+#include <leasehold/renewal/term.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::renewal {
+
+/// How the terms of one lease have ended: tells the holders of lost terms, and an observed_store of every end.
+///
+/// It is a part of a term_keeper, whose mutex guards it. Each function says whether its caller has locked that mutex.
+template <class Keeper>
+class lost_terms {
+public:
+    using term_ptr = std::shared_ptr<term>;
+
+    explicit lost_terms(Keeper& keeper) noexcept : keeper_{keeper} {}
+
+    /// True: signal() is to be called, on the engine's signaller. Its callbacks can't run here, since the thread that finds the
+    /// loss may hold a lock that they take. Locked.
+    [[nodiscard]] bool add(const term_ptr& lost) noexcept
+    {
+        const bool to_observe = observes && Keeper::watches && !lost->end_observed;
+        const bool to_signal = lost->stop && !lost->stop->stop_requested();
+        if (lost->loss_told || !(to_observe || to_signal)) return false;
+        lost->loss_told = true;
+        lost->next_lost = std::move(first_);
+        first_ = lost;
+        return true;
+    }
+
+    /// Runs the stop callbacks of the terms that were added. Not locked.
+    void signal() noexcept
+    {
+        std::unique_lock lock{keeper_.mutex_};
+        while (term_ptr lost = std::exchange(first_, nullptr)) {
+            first_ = std::move(lost->next_lost);
+            signalled_ = lost;
+            std::stop_source source{std::nostopstate};
+            if (lost->stop) source = *lost->stop;
+            lock.unlock();  // its callbacks may use the guard
+            source.request_stop();
+            lock.lock();
+            observe_loss(lock, *lost);
+            signalled_.reset();
+        }
+    }
+
+    /// The holder has ended the term, though it may have been lost before.
+    [[nodiscard]] static bool is_loss(const term& ended, release_outcome outcome) noexcept
+    {
+        return outcome == release_outcome::lost || (outcome == release_outcome::unknown && ended.machine.phase() == term_phase::lost);
+    }
+
+    /// Tells the store how the holder's release has ended. `error`: why the outcome is unknown. Not locked.
+    void observe_release(term& ended, release_outcome outcome, std::error_code error) noexcept
+    {
+        if constexpr (observes) {
+            lease_event event;
+            {
+                const std::lock_guard lock{keeper_.mutex_};
+                if (ended.loss_told || std::exchange(ended.end_observed, true)) return;
+                const time_point now = keeper_.clock_.now();
+                if (is_loss(ended, outcome))
+                    event = loss_of(ended, now);
+                else
+                    event = {.kind = lease_event_kind::released, .name = keeper_.name_, .owner = keeper_.owner_, .token = ended.token,
+                             .held = now - ended.machine.begun(), .error = error};
+            }
+            keeper_.store_.observe(event);
+        }
+    }
+
+    /// Tells the store, which may be gone after this, what the signaller has not told it yet. Not locked.
+    void observe_rest() noexcept
+    {
+        if constexpr (observes) {
+            std::unique_lock lock{keeper_.mutex_};
+            while (term* const lost = first_unobserved()) {
+                lost->end_observed = true;
+                const lease_event event = loss_of(*lost, keeper_.clock_.now());
+                lock.unlock();
+                keeper_.store_.observe(event);
+                lock.lock();
+            }
+            while (observing_) keeper_.changed_.wait(lock);
+        }
+    }
+
+private:
+    static constexpr bool observes = observed_store<typename Keeper::store_type>;
+
+    [[nodiscard]] lease_event loss_of(const term& lost, time_point now) const noexcept
+    {
+        const time_point until = std::min(now, lost.machine.deadline());
+        return {.kind = lease_event_kind::lost, .name = keeper_.name_, .owner = keeper_.owner_, .token = lost.token, .held = until - lost.machine.begun(),
+                .late = now - until, .error = lost.renewal_error(now)};
+    }
+
+    void observe_loss(std::unique_lock<std::mutex>& lock, term& lost) noexcept
+    {
+        if constexpr (observes) {
+            if (std::exchange(lost.end_observed, true)) return;
+            const lease_event event = loss_of(lost, keeper_.clock_.now());
+            observing_ = true;
+            lock.unlock();
+            keeper_.store_.observe(event);
+            lock.lock();
+            observing_ = false;
+            keeper_.changed_.notify_all();
+        }
+    }
+
+    [[nodiscard]] term* first_unobserved() const noexcept
+    {
+        if (signalled_ && !signalled_->end_observed) return signalled_.get();
+        term* each = first_.get();
+        while (each && each->end_observed) each = each->next_lost.get();
+        return each;
+    }
+
+    Keeper& keeper_;
+    term_ptr first_;      // linked; their losses are to be signalled
+    term_ptr signalled_;  // whose loss is being signalled
+    bool observing_ = false;  // the signaller is telling the store of a loss
+};
+
+}  // namespace leasehold::inline v0::renewal
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_WAITING_OWN_PLACE_HPP
+#define LEASEHOLD_WAITING_OWN_PLACE_HPP
+
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/own_queue.hpp>
+
+#include <mutex>
+#include <optional>
+
+namespace leasehold::inline v0::waiting {
+
+/// A waiter's place in the queue of those that share a lease object. The queue is a part of a term_keeper, whose mutex guards it.
+///
+/// Thread safety: any thread may call any function. Lifetime: the keeper and the waker must outlive it.
+template <class Keeper>
+class own_place {
+public:
+    own_place(Keeper& of, waker& to_wake) noexcept : keeper_{of}, place_{to_wake}
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        keeper_.own_queue_.join(place_);
+    }
+    own_place(const own_place&) = delete;
+    own_place& operator=(const own_place&) = delete;
+    ~own_place()
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        keeper_.own_queue_.leave(place_);
+    }
+
+    /// When to check again, unless woken before. Nothing: it is this waiter's turn, and no guard of the lease holds.
+    [[nodiscard]] std::optional<time_point> closed_until() noexcept
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        const bool closed = keeper_.attempting_ || keeper_.holds();
+        if (keeper_.own_queue_.may_go(place_, closed)) return std::nullopt;
+        return keeper_.newest_ && !keeper_.attempting_ ? keeper_.newest_->machine.deadline() : time_point::max();
+    }
+
+private:
+    Keeper& keeper_;
+    own_queue::place place_;
+};
+
+}  // namespace leasehold::inline v0::waiting
+
+#endif

@@ -76,10 +76,12 @@ void take_turns(record& run, std::size_t index, Lease& lease, const way& how)
             std::this_thread::sleep_for(1ms);
         } else {
             std::this_thread::sleep_for(turn_lasts);
-            run.released = now();
+            const auto released = now();
+            run.released = released;
             guard.release();
-            // Not before somebody else has it: a poller that came back at once would nearly always win.
-            while (run.released != 0 && !run.stop) std::this_thread::sleep_for(100us);
+            // Not before somebody else has had it: a poller that came back at once would nearly always win. The other one may have
+            // released it, too, by the time that this thread looks.
+            while (run.released == released && !run.stop) std::this_thread::sleep_for(100us);
         }
     }
 }

@@ -68,7 +68,8 @@ struct redis_failure {
         for (const rule& r : rules)
             if (said.substr(0, said.find(' ')) == r.word || said.find(" -" + std::string{r.word} + " ") != said.npos)
                 return of(r.code, r.advice, said);
-        const bool may_not = said.find("user executing the script can't") != said.npos;
+        // Redis 7, and Redis 8.
+        const bool may_not = said.find("user executing the script can't") != said.npos || said.find("ACL failure in script") != said.npos;
         return of(lh::errc::store_failure, may_not ? missing_right : "", said);
     }
 };

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server
+// Somebody locks the whole table, or the server has limits of its own for statements: no statement of ours outlives its call, and
+// none that is to wait is ended.
+#include <contract/odbc_connection.hpp>
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/environment.hpp>
+#include <support/eventually.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+#include <support/printing.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <thread>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// An attempt, a renewal and a release meet the lock; `waiting`: how many statements wait for it on the server.
+void check_calls_end(const std::string& connection_string, const std::string& lock, const std::string& unlock, const std::string& waiting)
+{
+    lh::odbc_store store{connection_string, {.call_timeout = 3s, .lock_timeout = 500ms}};
+    store.create_schema();
+    std::error_code ec;
+    const auto ours = store.try_acquire("n", "we", 10min, ec);
+    BOOST_REQUIRE(ours.granted());
+    odbc_connection somebody{connection_string};
+    odbc_connection administrator{connection_string};
+    somebody.execute(lock);
+    BOOST_TEST(!store.try_acquire("m", "we", 10min, ec).granted());
+    BOOST_TEST(ec);
+    BOOST_TEST(!store.renew("n", "we", ours.token, 10min, ec));
+    BOOST_TEST(ec);
+    BOOST_TEST(!store.release("n", "we", ours.token, 0s, ec));
+    BOOST_TEST(ec);
+    BOOST_TEST(eventually([&] { return administrator.execute(waiting) == "0"; }));
+    BOOST_TEST(store.hanging_calls() == 0U);
+    somebody.execute(unlock);
+    BOOST_TEST(store.try_acquire("m", "we", 10min, ec).granted());
+    BOOST_TEST(!ec);
+    BOOST_TEST(store.renew("n", "we", ours.token, 10min, ec));
+    BOOST_TEST(store.release("n", "we", ours.token, 0s, ec));
+}
+
+// Words that a statement of ours has, or that mean something in one.
+void check_tables_named_like_words(const std::string& connection_string)
+{
+    for (const char* const table : {"old", "new", "excluded", "select", "row", "values", "l"}) {
+        BOOST_TEST_CONTEXT(table)
+        {
+            lh::odbc_store store{connection_string, {.table = table}};
+            store.create_schema();
+            std::error_code ec;
+            const auto ours = store.try_acquire("n", "we", 10min, ec);
+            BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
+            BOOST_REQUIRE(ours.granted());
+            BOOST_TEST(!store.try_acquire("n", "another", 10min, ec).granted());
+            BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
+            BOOST_TEST(store.renew("n", "we", ours.token, 10min, ec));
+            BOOST_TEST(store.release("n", "we", ours.token, 0s, ec));
+            BOOST_TEST(store.try_acquire("n", "another", 10min, ec).token > ours.token);
+            BOOST_TEST(store.list().size() == 1U);
+        }
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(locked_tables)
+
+BOOST_AUTO_TEST_CASE(a_table_locked_on_mariadb_keeps_no_statement_beyond_its_call)
+{
+    const mariadb_server server;
+    check_calls_end(server.connection_string(), "lock tables leasehold write", "unlock tables",
+                    "select count(*) from information_schema.processlist where state like '%lock%' and info like '%leasehold%'"
+                    " and id <> connection_id()");
+}
+
+BOOST_AUTO_TEST_CASE(a_table_locked_on_postgresql_keeps_no_statement_beyond_its_call)
+{
+    const postgresql_server server;
+    check_calls_end(server.connection_string(), "begin; lock table leasehold in access exclusive mode", "commit",
+                    "select count(*) from pg_stat_activity where wait_event_type = 'Lock'");
+}
+
+BOOST_AUTO_TEST_CASE(a_table_may_be_named_like_a_word_of_a_statement)
+{
+    check_tables_named_like_words(postgresql_server{}.connection_string());
+    check_tables_named_like_words(mariadb_server{}.connection_string());
+    const temporary_directory folder;
+    check_tables_named_like_words(sqlite_connection_string(folder.path() / "leases.db"));
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_waits_on_although_the_server_ends_long_statements)
+{
+    mariadb_server server{{"--max-statement-time=0.2"}};
+    lh::odbc_store store{server.connection_string()};
+    store.create_schema();
+    // Held by a waiter of another store, so that the term has its lock.
+    lh::odbc_store other{server.connection_string()};
+    lh::basic_lease held{other, "n", 10min};
+    auto guard = held.acquire();
+    lh::basic_lease lease{store, "n", 10min};
+    lh::basic_lease<lh::odbc_store>::guard_type next;
+    std::jthread waiter{[&] { next = lease.acquire(); }};
+    const auto waits = [&] {
+        return server.execute_sql("select count(*) from information_schema.processlist where state = 'User lock'").starts_with("1");
+    };
+    BOOST_TEST(eventually(waits));
+    BOOST_TEST(throughout(waits, 1s));
+    guard.release();
+    waiter.join();
+    BOOST_TEST(next.held());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -277,6 +277,24 @@ BOOST_AUTO_TEST_CASE(threads_that_share_an_object_exclude_each_other)
     BOOST_TEST(free());
 }
 
+// The store still has the term, and would take the attempt for its owner's.
+BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_release_is_under_way_is_busy_and_costs_the_release_nothing)
+{
+    auto l = lease();
+    auto guard = l.try_acquire();
+    std::optional<bool> granted;
+    store.before(operation::release, [&](std::string_view) {
+        if (granted) return;
+        granted = true;
+        granted = l.try_acquire(ec).held();
+    });
+    BOOST_TEST((guard.release() == lh::release_outcome::released));
+    BOOST_TEST(!granted.value());
+    BOOST_TEST(!ec);
+    BOOST_TEST(free());
+    BOOST_TEST(l.try_acquire().held());
+}
+
 BOOST_AUTO_TEST_CASE(token_grows_from_term_to_term)
 {
     auto l = lease();

@@ -82,13 +82,13 @@ public:
         return engine_.serving();
     }
 
-    /// Begins an attempt, which grant() or attempt_failed() ends. False: another attempt is under way, or a guard of this
-    /// object holds. Allocates everything that a grant needs, before the store is asked. May throw std::bad_alloc; then no
+    /// Begins an attempt, which grant() or attempt_failed() ends. False: another attempt or a release is under way, or a guard of
+    /// this object holds. Allocates everything that a grant needs, before the store is asked. May throw std::bad_alloc; then no
     /// attempt begins.
     [[nodiscard]] bool begin_attempt()
     {
         const std::lock_guard lock{mutex_};
-        if (attempting_ || holds()) return false;
+        if (closed()) return false;
         if (!spare_) spare_ = std::make_shared<term>();
         forget_lost();
         attempting_ = true;
@@ -384,7 +384,19 @@ private:
 
     // All functions below are called under the mutex.
 
-    [[nodiscard]] bool holds() const noexcept { return newest_ && newest_->remaining(clock_) > duration::zero(); }
+    // While a release is under way, the store may still have the term, and would take an attempt for one of its owner's.
+    [[nodiscard]] bool releasing() const noexcept { return newest_ && newest_->machine.phase() == term_phase::none; }
+
+    [[nodiscard]] bool closed() const noexcept
+    {
+        return attempting_ || releasing() || (newest_ && newest_->remaining(clock_) > duration::zero());
+    }
+
+    // Until when, unless it opens before.
+    [[nodiscard]] time_point closed_until() const noexcept
+    {
+        return attempting_ || releasing() || !newest_ ? time_point::max() : newest_->machine.deadline();
+    }
 
     [[nodiscard]] bool is_over(const term& of) const noexcept
     {

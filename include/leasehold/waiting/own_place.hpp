@@ -34,9 +34,8 @@ public:
     [[nodiscard]] std::optional<time_point> closed_until() noexcept
     {
         const std::lock_guard lock{keeper_.mutex_};
-        const bool closed = keeper_.attempting_ || keeper_.holds();
-        if (keeper_.own_queue_.may_go(place_, closed)) return std::nullopt;
-        return keeper_.newest_ && !keeper_.attempting_ ? keeper_.newest_->machine.deadline() : time_point::max();
+        if (keeper_.own_queue_.may_go(place_, keeper_.closed())) return std::nullopt;
+        return keeper_.closed_until();
     }
 
 private:

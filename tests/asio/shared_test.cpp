@@ -300,7 +300,9 @@ BOOST_FIXTURE_TEST_CASE(the_gate_is_left_before_attempts_that_wait_for_a_thread,
     BOOST_TEST(first.reached_by(1));
     BOOST_TEST(second.reached_by(1));
     lh::async_try_acquire(later, c.on(io.context));
+    BOOST_TEST(lh::waiting::process_queue().waiting() == 1u);
     stop.request_stop();
+    BOOST_TEST(lh::waiting::process_queue().waiting() == 0u, "it left the queue at once");
     BOOST_TEST(!writes.called(5ms), "both threads hang");
     first.open();
     BOOST_TEST(writes.get().ec == aborted);

@@ -19,6 +19,10 @@ using permit = permits::guard_type;
 using scripted_permits = lh::lease_semaphore<scripted_store, lh::manual_clock>;
 using scripted_permit = scripted_permits::guard_type;
 
+template <class Right>
+concept acquires = requires(Right&& right) { lh::async_acquire(std::forward<Right>(right), net::use_future); };
+static_assert(acquires<permits&> && !acquires<permits> && !acquires<const permits&>, "not on a temporary semaphore");
+
 struct fixture {
     lh::memory_store store;
     permits two{store, "p", 2};

@@ -62,6 +62,7 @@ struct start_acquire {
             }
             else {
                 auto operation = std::make_shared<wait_operation<Right>>(right, engine, deadline);
+                operation->join();
                 told->starts(operation);
                 started = true;
                 operation->start(*told, stop);

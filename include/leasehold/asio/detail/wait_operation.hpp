@@ -38,15 +38,17 @@ class wait_operation final : public renewal::watched_term,
 public:
     /// `right` may be the last to refer to what it keeps.
     wait_operation(Right right, const std::shared_ptr<engine_type>& engine, time_point deadline)
-        : call_job{renewal::call_order::second}, engine_{engine}, deadline_{deadline}, right_{std::move(right)}, to_wake_{&wake, this},
-          waits_{std::in_place, *right_, deadline, to_wake_, &engine_->tickets()}
+        : call_job{renewal::call_order::second}, engine_{engine}, deadline_{deadline}, right_{std::move(right)}, to_wake_{&wake, this}
     {
         engine_->start_caller();
         engine_->enroll();
     }
     ~wait_operation() override { engine_->withdraw(*this); }
 
-    /// From now on the handler is called.
+    /// Joins the queues, whose wakes need a shared_ptr to this object. May throw std::bad_alloc.
+    void join() { waits_.emplace(*right_, deadline_, to_wake_, &engine_->tickets()); }
+
+    /// After join(): from now on the handler is called.
     void start(completion<guard_type>& handler, const std::stop_token& stop)
     {
         if (stop.stop_possible()) stopped_.emplace(stop, cancel_it{*this});

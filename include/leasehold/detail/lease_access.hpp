@@ -62,17 +62,6 @@ struct lease_access {
         return lease.attempt(ticket, ec);
     }
 
-    template <class Lease>
-    static auto wait(Lease& lease, time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        typename Lease::attempt_result last;
-        catch_into(ec, [&] {
-            lease.attach_engine();
-            last = lease.wait(deadline, stop, ec, Lease::ignore_busy);
-        });
-        return last;
-    }
-
     // Another object of the same lease, which keeps what the lease refers to.
     template <class Lease>
     static std::shared_ptr<Lease> share(const Lease& lease)

@@ -34,6 +34,7 @@ public:
     using result_of_each = std::vector<lease_guard<Lease>>;
 
     template <class Leases>
+        requires(!std::same_as<std::remove_const_t<Leases>, kept_leases>)
     explicit kept_leases(Leases& of)
     {
         for (Lease& each : of) leases_.push_back(lease_access::share(each));

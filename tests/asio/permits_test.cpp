@@ -49,6 +49,12 @@ struct hanging {
     scripted_permits semaphore{store, "hangs", 1, clock};
 };
 
+// Where the end of a ticket waits.
+struct ticket_end {
+    std::atomic<std::thread::id> on;
+    gate may_end;
+};
+
 // A store whose tickets take a thread each, as those of a database's session locks do; here they only say so.
 class ticketed_store {
 public:
@@ -57,15 +63,21 @@ public:
 
         lh::memory_store::queue_ticket inner;
         std::atomic<int>& count;
+        ticket_end& end;
 
-        ~ticket() { --count; }
+        ~ticket()
+        {
+            end.on = std::this_thread::get_id();
+            end.may_end.pass();
+            --count;
+        }
         [[nodiscard]] std::string_view name() const { return inner.name(); }
     };
 
     ticket enqueue(std::string_view name, lh::waker& to_wake)
     {
         ++tickets;
-        return {inner.enqueue(name, to_wake), tickets};
+        return {inner.enqueue(name, to_wake), tickets, end};
     }
     lh::acquire_result try_acquire(ticket& t, std::string_view o, lh::duration d, std::error_code& ec) { return inner.try_acquire(t.inner, o, d, ec); }
     lh::acquire_result try_acquire(std::string_view n, std::string_view o, lh::duration d, std::error_code& ec) { return inner.try_acquire(n, o, d, ec); }
@@ -75,6 +87,7 @@ public:
 
     lh::memory_store inner;
     std::atomic<int> tickets = 0;
+    ticket_end end;
 };
 static_assert(lh::notifying_store<ticketed_store>);
 
@@ -156,6 +169,41 @@ BOOST_FIXTURE_TEST_CASE(a_wait_that_runs_out_of_time_ends_with_an_empty_guard_an
     BOOST_TEST(store.local_waiters().waiting() == 0u);
 }
 
+BOOST_FIXTURE_TEST_CASE(those_behind_others_end_with_their_time_or_when_they_are_cancelled, fixture)
+{
+    auto held = one.acquire();
+    std::stop_source stop;
+    recorder<permit> waits, in_time, cancelled, in_time_elsewhere, cancelled_elsewhere;
+    lh::async_acquire(one, waits.on(io.context));
+    BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 1; }));
+    lh::async_try_acquire_for(one, 10ms, in_time.on(io.context));
+    lh::async_acquire(one, stop.get_token(), cancelled.on(io.context));
+    lh::async_try_acquire_for(same_one, 10ms, in_time_elsewhere.on(io.context));
+    lh::async_acquire(same_one, stop.get_token(), cancelled_elsewhere.on(io.context));
+    stop.request_stop();
+    for (auto* each : {&cancelled, &cancelled_elsewhere}) BOOST_TEST(each->get().ec == aborted);
+    for (auto* each : {&in_time, &in_time_elsewhere}) {
+        const auto end = each->get();
+        BOOST_TEST((!end.ec && end.result.empty()));
+    }
+    held.release();
+    BOOST_TEST(waits.get().result.held());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_is_enough_for_a_waiter_and_no_time_has_to_pass)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    scripted_permits holder{store, "p", 1, clock}, semaphore{store, "p", 1, clock};
+    auto held = holder.acquire();
+    running_context io;
+    recorder<scripted_permit> waiter;
+    lh::async_acquire(semaphore, waiter.on(io.context));
+    BOOST_TEST(eventually([&] { return store.answered(operation::try_acquire) >= 4 && clock.sleepers() == 1; }));
+    held.release();
+    BOOST_TEST(waiter.get().result.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(processes_that_disagree_on_the_count_get_an_error, fixture)
 {
     const auto held = two.acquire();
@@ -221,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_wait_follows_the_clock_of_its_semaphore)
     running_context io;
     recorder<scripted_permit> waiter;
     lh::async_try_acquire_for(semaphore, 2h, waiter.on(io.context));
-    BOOST_TEST(eventually([&] { return store.answered(operation::try_acquire) >= 3 && clock.sleepers() == 1; }));
+    BOOST_TEST(eventually([&] { return store.answered(operation::try_acquire) >= 4 && clock.sleepers() == 1; }));
     clock.advance(2h - 1ns);
     BOOST_TEST(!waiter.called(5ms));
     clock.advance(1ns);
@@ -398,8 +446,13 @@ BOOST_AUTO_TEST_CASE(one_waiter_of_a_store_has_a_ticket_that_takes_a_thread)
     lh::async_acquire(b, stop_too.get_token(), second.on(io.context));
     BOOST_TEST(!second.called(50ms));
     BOOST_TEST(store.tickets == 1, "the other asks");
+    BOOST_TEST(lh::waiting::process_queue().waiting() == 2u);
     stop.request_stop();
+    BOOST_TEST(lh::waiting::process_queue().waiting() == 1u, "it does not wait for the end of its ticket");
+    BOOST_TEST(!first.called(5ms));
+    store.end.may_end.open();
     BOOST_TEST(first.get().ec == aborted);
+    BOOST_TEST((store.end.on.load() != std::this_thread::get_id()));
     BOOST_TEST(eventually([&] { return store.tickets == 1; }), "the other has it now");
     BOOST_TEST(throughout([&] { return store.tickets <= 1; }, 20ms));
     stop_too.request_stop();

@@ -332,7 +332,7 @@ BOOST_FIXTURE_TEST_CASE(a_writer_that_loses_the_gate_gives_up, still)
     BOOST_TEST(held() == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_writer_that_runs_out_of_time_between_the_gate_and_the_shares_asks_for_each_once, still)
+BOOST_FIXTURE_TEST_CASE(a_writer_whose_time_ends_between_the_gate_and_the_shares_still_asks_for_them, still)
 {
     { const auto first = one.try_acquire_shared(); }
     for (const bool with_reader : {true, false}) {

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ASIO_HPP
 
 #include <leasehold/asio/acquire.hpp>
+#include <leasehold/asio/acquire_all.hpp>
 #include <leasehold/asio/release.hpp>
 #include <leasehold/asio/renew.hpp>
 #include <leasehold/leasehold.hpp>

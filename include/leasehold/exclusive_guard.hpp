@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_EXCLUSIVE_GUARD_HPP
 #define LEASEHOLD_EXCLUSIVE_GUARD_HPP
 
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -119,12 +120,15 @@ public:
 
 private:
     friend SharedLease;
+    friend detail::lease_access;
     using pool_type = typename SharedLease::pool_type;
     using set_type = lease_set_guard<typename pool_type::lease_type>;
 
     exclusive_guard(std::shared_ptr<pool_type> pool, set_type set) noexcept : pool_{std::move(pool)}, set_{std::move(set)} {}
 
     [[nodiscard]] const auto& gate() const noexcept { return set_.guards().front(); }
+
+    [[nodiscard]] const auto& inner() const noexcept { return set_; }
 
     void require_terms() const
     {

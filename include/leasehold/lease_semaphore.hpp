@@ -159,6 +159,7 @@ public:
 private:
     template <class Semaphore>
     friend class permit_guard;
+    friend detail::lease_access;
     using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
 
     template <class... Options>
@@ -182,13 +183,13 @@ private:
 
     attempt_result attempt(std::error_code& ec)
     {
-        detail::permit_search search = pool_->new_search();
-        return pool_->try_any(search, ec);
+        detail::any_permit any;
+        return pool_->attempt_once(any, ec);
     }
 
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec)
     {
-        return pool_->wait(deadline, stop, ec, [](detail::permit_search& search, auto& asking, std::error_code& failed) { return asking.try_any(search, failed); });
+        return pool_->wait(deadline, stop, ec, detail::any_permit{});
     }
 
     guard_type granted_or_throw(attempt_result last, std::error_code ec, std::string_view operation)
@@ -211,6 +212,8 @@ private:
         detail::catch_into(ec, [&] { guard = guard_type{pool_, wait(deadline, stop, ec)}; });
         return guard;
     }
+
+    [[nodiscard]] const std::shared_ptr<pool_type>& parts() const noexcept { return pool_; }
 
     std::shared_ptr<pool_type> pool_;
 };

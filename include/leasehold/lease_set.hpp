@@ -218,6 +218,19 @@ typename Set::guard_type acquire_set(Set& set, std::error_code& ec)
     return {};
 }
 
+// Those that are free.
+template <class Lease>
+std::vector<lease_guard<Lease>> acquire_each(uniform_set<Lease>& set, std::error_code& ec)
+{
+    set.acquire(false, ec);
+    if (ec) {
+        back_out(set.guards(), set.order());
+        return {};
+    }
+    std::erase_if(set.guards(), [](const auto& guard) { return guard.empty(); });
+    return std::move(set.guards());
+}
+
 template <class Set>
 typename Set::guard_type acquire_set_or_throw(Set set)
 {
@@ -324,13 +337,9 @@ template <detail::range_of_leases Range>
 {
     auto set = detail::set_of_range(leases);
     std::error_code ec;
-    set.acquire(false, ec);
-    if (ec) {
-        detail::back_out(set.guards(), set.order());
-        set.raise(ec, "try_acquire_each");
-    }
-    std::erase_if(set.guards(), [](const auto& guard) { return guard.empty(); });
-    return std::move(set.guards());
+    auto guards = detail::acquire_each(set, ec);
+    if (ec) set.raise(ec, "try_acquire_each");
+    return guards;
 }
 
 /// The same, reported in `ec`: does not throw.
@@ -341,10 +350,7 @@ template <detail::range_of_leases Range>
     ec.clear();
     detail::catch_into(ec, [&] {
         auto set = detail::set_of_range(leases);
-        set.acquire(false, ec);
-        if (ec) return detail::back_out(set.guards(), set.order());
-        guards = std::move(set.guards());
-        std::erase_if(guards, [](const auto& guard) { return guard.empty(); });
+        guards = detail::acquire_each(set, ec);
     });
     return guards;
 }

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_PERMIT_GUARD_HPP
 #define LEASEHOLD_PERMIT_GUARD_HPP
 
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
@@ -131,12 +132,15 @@ public:
 
 private:
     friend Semaphore;
+    friend detail::lease_access;
     using pool_type = typename Semaphore::pool_type;
 
     permit_guard(std::shared_ptr<pool_type> pool, typename pool_type::attempt_result tried) noexcept
         : pool_{tried.guard.empty() ? nullptr : std::move(pool)}, guard_{std::move(tried.guard)}, index_{tried.index}
     {
     }
+
+    [[nodiscard]] const auto& inner() const noexcept { return guard_; }
 
     void require_term() const
     {

@@ -3,9 +3,10 @@
 #define LEASEHOLD_SHARED_LEASE_HPP
 
 #include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/clock/waker.hpp>
 #include <leasehold/concepts.hpp>
-#include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/exclusive_wait.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/permit_pool.hpp>
@@ -19,13 +20,12 @@
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/wait_on_thread.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -33,7 +33,6 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace leasehold::inline v0 {
 
@@ -330,6 +329,7 @@ public:
 private:
     friend guard_type;
     friend shared_guard_type;
+    friend detail::lease_access;
     using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
     using lease_type = typename pool_type::lease_type;
 
@@ -361,6 +361,7 @@ private:
         bool too_late = false;
     };
     using shared_attempt = typename pool_type::attempt_result;
+    using terms_type = detail::exclusive_terms<pool_type>;
 
     template <class... Options>
     static constexpr void check_options() noexcept
@@ -372,7 +373,7 @@ private:
 
     template <class... Options>
     shared_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
-        : rights_{std::make_unique<rights>(std::make_shared<pool_type>(
+        : rights_{std::make_shared<rights>(std::make_shared<pool_type>(
               store, detail::checked_permits(name, "/r", "/writer", detail::pick_readers(options...).readers, "readers"),
               detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), detail::checked_shared_terms(terms),
               detail::pick<detail::role_of_clock, Clock>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)))},
@@ -383,75 +384,42 @@ private:
     [[nodiscard]] pool_type& pool() const noexcept { return *rights_->pool; }
     [[nodiscard]] const std::shared_ptr<pool_type>& pool_ptr() const noexcept { return rights_->pool; }
 
-    // A writer. Takes the gate with `get_gate`, then all shares, waiting for each with `get_share`, or stopping at the first that
-    // is busy if `all_at_once`. Gives all of it back if it does not get everything.
-    template <class GetGate, class GetShare>
-    outcome write(std::error_code& ec, bool all_at_once, GetGate get_gate, GetShare get_share) noexcept
+    outcome outcome_of(typename terms_type::result taken) const noexcept
     {
-        std::vector<typename pool_type::guard_type> guards;
-        std::vector<std::size_t> order;
-        std::stop_source lost{std::nostopstate};
-        bool too_late = false;
-        bool complete = false;
-        detail::catch_into(ec, [&] {
-            guards.reserve(pool().count() + 1);
-            order.resize(pool().count() + 1);
-            std::iota(order.begin(), order.end(), std::size_t{0});
-            lost = std::stop_source{};
-            auto gate = get_gate();
-            too_late = gate.too_late;
-            if (gate.guard.empty() || ec) return;
-            guards.push_back(std::move(gate.guard));
-            guards.resize(pool().count() + 1);
-            pool().try_all(guards, 1, all_at_once, too_late, ec);
-            for (const auto& each : guards)
-                if (!each.empty()) detail::lease_access::share_stop(each, lost);
-            complete = complete_shares(guards, lost, too_late, ec, get_share);
-        });
-        if (complete) return {guard_type{pool_ptr(), detail::set_access::make<typename guard_type::set_type>(std::move(guards), std::move(order), std::move(lost))}};
-        if (!guards.empty()) detail::back_out(guards, order);
-        return {.guard = {}, .too_late = too_late};
+        if (taken.guard.empty()) return {.guard = {}, .too_late = taken.too_late};
+        return {guard_type{pool_ptr(), std::move(taken.guard)}};
     }
 
-    template <class GetShare>
-    bool complete_shares(std::vector<typename pool_type::guard_type>& guards, const std::stop_source& lost, bool& too_late,
-                         std::error_code& ec, GetShare get_share)
+    // A writer's single attempt. Stops at the first share that is busy.
+    static typename terms_type::result write(rights& of, std::error_code& ec)
     {
-        for (std::size_t i = 0; i < pool().count() && !ec; ++i) {
-            auto& guard = guards[i + 1];
-            if (!guard.empty()) continue;
-            auto got = get_share(pool().lease(i), lost);
-            too_late = too_late || got.too_late;
-            guard = std::move(got.guard);
-            if (lost.stop_requested() && !ec) ec = errc::lost;
-            if (guard.empty()) return false;
-            detail::lease_access::share_stop(guard, lost);
-        }
-        if (ec) return false;
-        if (std::ranges::all_of(guards, [](const auto& each) { return each.held(); })) return true;
-        ec = errc::store_timeout;
-        too_late = true;
-        return false;
+        terms_type taken{*of.pool};
+        if (!taken.take_gate(detail::lease_access::attempt(of.gate, ec), ec)) return taken.none();
+        taken.take_shares(true, ec);
+        if (!ec && !taken.missing()) return taken.complete(ec);
+        if (taken.lost() && !ec) ec = errc::lost;
+        return taken.none();
     }
 
     outcome attempt(std::error_code& ec) noexcept
     {
-        using result = decltype(detail::lease_access::attempt(rights_->gate, ec));
-        return write(ec, true, [&] { return detail::lease_access::attempt(rights_->gate, ec); }, [](auto&, const auto&) { return result{}; });
+        outcome done;
+        detail::catch_into(ec, [&] { done = outcome_of(write(*rights_, ec)); });
+        return done;
     }
 
     outcome wait(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
     {
-        if (deadline <= pool().clock().now() && !stop.stop_requested()) return attempt(ec);
-        const auto get_gate = [&] { return detail::lease_access::wait(rights_->gate, deadline, stop, ec); };
-        const auto get_share = [&](lease_type& share, const std::stop_source& lost) {
-            std::stop_source give_up;
-            const auto end = [&give_up] { give_up.request_stop(); };
-            const std::stop_callback cancelled{stop, end};
-            const std::stop_callback none_held{lost.get_token(), end};
-            return detail::lease_access::wait(share, deadline, give_up.get_token(), ec);
-        };
-        return write(ec, false, get_gate, get_share);
+        if (stop.stop_requested()) return {};
+        if (deadline <= pool().clock().now()) return attempt(ec);
+        outcome done;
+        detail::catch_into(ec, [&] {
+            detail::lease_access::keeper(rights_->gate).attach_engine();
+            waker to_wake;
+            detail::exclusive_wait<pool_type> waits{pool(), rights_->gate, deadline, to_wake};
+            done = outcome_of(waiting::wait_on_thread(waits, pool().clock(), to_wake, stop, ec));
+        });
+        return done;
     }
 
     guard_type granted_or_throw(outcome done, std::error_code ec, std::string_view operation)
@@ -475,23 +443,37 @@ private:
 
     // A reader looks at the gate, and takes a share if it is open. A writer that takes the gate in between waits for the share.
     template <class Asking>
-    shared_attempt read(detail::permit_search& search, Asking& asking, std::error_code& ec)
+    static shared_attempt read(const rights& of, detail::permit_search& search, Asking& asking, std::error_code& ec)
     {
-        const std::optional<lease_record> closed = pool().counted().inspect(rights_->gate.name(), ec);
+        const std::optional<lease_record> closed = of.pool->counted().inspect(of.gate.name(), ec);
         if (ec) return {};
         if (closed) return {.busy_for = closed->remaining};
         return asking.try_any(search, ec);
     }
 
+    // A reader's attempts; keeps what they need.
+    struct reading {
+        std::shared_ptr<rights> of;
+
+        template <class Asking>
+        shared_attempt operator()(detail::permit_search& search, Asking& asking, std::error_code& ec) const
+        {
+            return read(*of, search, asking, ec);
+        }
+    };
+
+    [[nodiscard]] reading reader() const noexcept { return {rights_}; }
+    [[nodiscard]] const std::shared_ptr<rights>& parts() const noexcept { return rights_; }
+
     shared_attempt attempt_shared(std::error_code& ec)
     {
-        detail::permit_search search = pool().new_search();
-        return read(search, pool(), ec);
+        auto attempt = reader();
+        return pool().attempt_once(attempt, ec);
     }
 
     shared_attempt wait_shared(time_point deadline, const std::stop_token& stop, std::error_code& ec)
     {
-        return pool().wait(deadline, stop, ec, [this](detail::permit_search& search, auto& asking, std::error_code& failed) { return this->read(search, asking, failed); });
+        return pool().wait(deadline, stop, ec, reader());
     }
 
     shared_guard_type shared_or_throw(shared_attempt last, std::error_code ec, std::string_view operation)
@@ -530,7 +512,7 @@ private:
                                         "leasehold: " + std::string{operation} + " '" + detail::printable(name()) + "': this thread has already locked the name"});
     }
 
-    std::unique_ptr<rights> rights_;
+    std::shared_ptr<rights> rights_;
     std::unique_ptr<locks> locks_;  // destroyed first: its guards are released while the lease still exists
 };
 

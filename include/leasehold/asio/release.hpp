@@ -4,9 +4,8 @@
 
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
-#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/lease_guard.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renewal/call_queue.hpp>
 
@@ -25,7 +24,7 @@ struct start_release {
     {
         auto* const told = handler_completion<std::decay_t<Handler>, Error, release_outcome>::make(std::forward<Handler>(handler));
         if (!told) return;
-        const auto engine = lease_access::engine(guard);
+        const auto engine = engine_of(guard);
         if (!engine) return told->complete(errc::not_held, release_outcome::lost);
         start_call<release_outcome>(engine, renewal::call_order::first,
                                     [guard = std::move(guard)](std::error_code& ec) mutable { return guard.release(ec); }, *told);
@@ -34,17 +33,18 @@ struct start_release {
 
 }  // namespace detail
 
-/// Ends the term, like lease_guard::release(): completes with void(std::error_code, release_outcome). The guard is empty as soon as
-/// the function returns. Can't be cancelled: the term is released also if the handler is never called.
-template <class Lease, class Token>
-auto async_release(lease_guard<Lease>&& guard, Token&& token)
+/// Ends the term, or all terms of a set or an exclusive right, like release() of the guard: completes with
+/// void(std::error_code, release_outcome). The guard is empty as soon as the function returns. Can't be cancelled: the term is
+/// released also if the handler is never called.
+template <detail::any_guard Guard, class Token>
+auto async_release(Guard&& guard, Token&& token)
 {
     using error = detail::error_code_for<Token, release_outcome>;
-    return detail::net::async_initiate<Token, void(error, release_outcome)>(detail::start_release<error>{}, token, lease_guard<Lease>{std::move(guard)});
+    return detail::net::async_initiate<Token, void(error, release_outcome)>(detail::start_release<error>{}, token, Guard{std::move(guard)});
 }
 /// The same.
-template <class Lease, class Token>
-auto async_release(lease_guard<Lease>& guard, Token&& token)
+template <detail::any_guard Guard, class Token>
+auto async_release(Guard& guard, Token&& token)
 {
     return async_release(std::move(guard), std::forward<Token>(token));
 }

@@ -4,10 +4,9 @@
 
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
-#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/lease_guard.hpp>
 #include <leasehold/renewal/call_queue.hpp>
 
 #include <optional>
@@ -27,31 +26,31 @@ struct start_renew {
         auto* const told = handler_completion<std::decay_t<Handler>, Error, bool>::make(std::forward<Handler>(handler));
         if (!told) return;
         if (!engine) return told->complete(errc::not_held, false);
-        start_call<bool>(engine, renewal::call_order::first, [extend = std::move(extend), ttl](std::error_code& ec) { return extend(ttl, ec); }, *told);
+        start_call<bool>(engine, renewal::call_order::first, [extend = std::move(extend), ttl](std::error_code& ec) mutable { return extend(ttl, ec); }, *told);
     }
 };
 
-template <class Lease, class Token>
-auto initiate_renew(const lease_guard<Lease>& guard, std::optional<duration> ttl, Token&& token)
+template <any_guard Guard, class Token>
+auto initiate_renew(const Guard& guard, std::optional<duration> ttl, Token&& token)
 {
     using error = error_code_for<Token, bool>;
-    return net::async_initiate<Token, void(error, bool)>(start_renew<error>{}, token, lease_access::engine(guard),
-                                                         lease_access::extension(guard), ttl);
+    return net::async_initiate<Token, void(error, bool)>(start_renew<error>{}, token, engine_of(guard), extension_of(guard), ttl);
 }
 
 }  // namespace detail
 
-/// Extends the term now, like lease_guard::renew(): completes with void(std::error_code, bool). The guard may be moved, released or
-/// destroyed meanwhile; then the answer is false. Can't be cancelled.
-template <class Lease, class Token>
-auto async_renew(const lease_guard<Lease>& guard, Token&& token)
+/// Extends the term now, or all terms of a set or an exclusive right, like renew() of the guard: completes with
+/// void(std::error_code, bool). The guard may be moved, released or destroyed meanwhile; after a release the answer is false. Can't be
+/// cancelled.
+template <detail::any_guard Guard, class Token>
+auto async_renew(const Guard& guard, Token&& token)
 {
     return detail::initiate_renew(guard, std::nullopt, std::forward<Token>(token));
 }
 
-/// Extends the term by a new ttl, which later renewals keep.
-template <class Lease, class Token>
-auto async_renew(const lease_guard<Lease>& guard, duration ttl, Token&& token)
+/// Extends the term by a new ttl, which later renewals keep. For the guards of a lease, a permit and a share.
+template <detail::single_guard Guard, class Token>
+auto async_renew(const Guard& guard, duration ttl, Token&& token)
 {
     return detail::initiate_renew(guard, ttl, std::forward<Token>(token));
 }

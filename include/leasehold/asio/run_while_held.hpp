@@ -2,12 +2,12 @@
 #ifndef LEASEHOLD_ASIO_RUN_WHILE_HELD_HPP
 #define LEASEHOLD_ASIO_RUN_WHILE_HELD_HPP
 
+#include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
 #include <leasehold/asio/release.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/lease_guard.hpp>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 
@@ -19,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -40,12 +39,12 @@ struct awaitable_result<net::awaitable<T, Executor>> {
     using type = T;
 };
 
-/// What runs while a lease is held: its guard, and what cancels it.
+/// What runs while a right is held: its guard, and what cancels it.
 template <class Guard, class Executor>
 class held_run final : public cancellable, public std::enable_shared_from_this<held_run<Guard, Executor>> {
 public:
     held_run(Guard guard, const Executor& executor)
-        : guard_{std::move(guard)}, lost_{guard_.stop_token()}, name_{guard_.name()}, work_{std::make_shared<cancellable_work<Executor>>(executor)}
+        : guard_{std::move(guard)}, lost_{guard_.stop_token()}, work_{std::make_shared<cancellable_work<Executor>>(executor)}
     {
     }
 
@@ -69,7 +68,7 @@ public:
         on_loss_.reset();
         if (guard_.held()) return thrown;
         const bool because_of_loss = !thrown || stop_.stop_requested();
-        return because_of_loss ? std::make_exception_ptr(lease_lost{name_}) : thrown;
+        return because_of_loss ? std::make_exception_ptr(lease_lost{name_of_loss(guard_)}) : thrown;
     }
 
     [[nodiscard]] Guard take_guard() noexcept { return std::move(guard_); }
@@ -82,7 +81,6 @@ private:
 
     Guard guard_;
     const std::stop_token lost_;
-    const std::string name_;
     const std::shared_ptr<cancellable_work<Executor>> work_;
     std::stop_source stop_;
     std::optional<std::stop_callback<cancel_it>> on_loss_;
@@ -166,7 +164,8 @@ struct run_signature<void> {
 
 }  // namespace detail
 
-/// Runs a coroutine while the lease is held: cancels it when the lease is lost, waits for it to end, and then releases the lease.
+/// Runs a coroutine while a lease is held, or a permit, a share, an exclusive right or a set: cancels it when that is lost, waits for
+/// it to end, and then releases the guard.
 ///
 /// `work` is a net::awaitable<T>, or a function of no argument, or of a std::stop_token, that returns one. It runs on a strand of the
 /// handler's associated executor, and is cancelled with cancellation_type::terminal, no later than the term's deadline plus what the
@@ -175,8 +174,8 @@ struct run_signature<void> {
 /// lease_lost; otherwise it is what the work threw. A release that fails is not reported. A cancellation of the operation cancels the
 /// work. Work that ignores its cancellation goes on without the lease.
 /// With a guard that isn't held the work isn't begun.
-template <class Lease, class Work, class Token>
-auto async_run_while_held(lease_guard<Lease> guard, Work work, Token&& token)
+template <detail::any_guard Guard, class Work, class Token>
+auto async_run_while_held(Guard guard, Work work, Token&& token)
 {
     using result = typename detail::awaitable_result<detail::work_coroutine<Work>>::type;
     return detail::net::async_initiate<Token, typename detail::run_signature<result>::type>(detail::start_run_while_held{}, token,

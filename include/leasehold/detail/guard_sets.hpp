@@ -4,11 +4,13 @@
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
 #include <leasehold/release_all.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renewal/batch_tier.hpp>
+#include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
@@ -17,6 +19,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -129,9 +132,31 @@ void back_out(Guards& guards, const std::vector<std::size_t>& order) noexcept
     static_cast<void>(release_set(guards, order));
 }
 
+// The term of a guard, which can be extended also after the guard has been moved, released or destroyed; after a release it is over.
+template <class Lease>
+class kept_term {
+public:
+    using store_type = typename lease_parts<Lease>::store;
+
+    explicit kept_term(const lease_guard<Lease>& of) noexcept : handle_{lease_access::keep_alive(of)}, term_{lease_access::term(of)} {}
+
+    [[nodiscard]] store_type* store() const noexcept { return std::addressof(keeper().store()); }
+    [[nodiscard]] std::string_view name() const noexcept { return keeper().name(); }
+    [[nodiscard]] bool held() const noexcept { return term_->remaining(keeper().clock()) > duration::zero(); }
+    bool renew(std::error_code& ec) noexcept { return keeper().extend(term_, std::nullopt, ec); }
+
+private:
+    friend lease_access;
+
+    [[nodiscard]] auto& keeper() const noexcept { return *handle_->keeper; }
+
+    std::shared_ptr<typename lease_parts<Lease>::handle> handle_;
+    std::shared_ptr<renewal::term> term_;
+};
+
 // False: one of them is lost. Stops at the first loss or failure, since the set is of no use then.
-template <class... Leases>
-bool renew_set(std::tuple<lease_guard<Leases>...>& guards, set_failure* failure) noexcept
+template <class... Guards>
+bool renew_set(std::tuple<Guards...>& guards, set_failure* failure) noexcept
 {
     const auto renew = [failure](auto& guard) {
         std::error_code ec;
@@ -143,8 +168,8 @@ bool renew_set(std::tuple<lease_guard<Leases>...>& guards, set_failure* failure)
 }
 
 // Renews guards of one store in one call.
-template <class Lease>
-bool renew_together(std::vector<lease_guard<Lease>>& guards, std::size_t first, std::size_t last, set_failure* failure)
+template <class Guard>
+bool renew_together(std::vector<Guard>& guards, std::size_t first, std::size_t last, set_failure* failure)
 {
     std::vector<term_renewal> renewals;
     std::vector<renewal::sent_renewal> sent;
@@ -175,10 +200,10 @@ bool renew_together(std::vector<lease_guard<Lease>>& guards, std::size_t first, 
     return extended;
 }
 
-template <class Lease>
-bool renew_set(std::vector<lease_guard<Lease>>& guards, set_failure* failure) noexcept
+template <class Guard>
+bool renew_set(std::vector<Guard>& guards, set_failure* failure) noexcept
 {
-    using store_type = typename Lease::store_type;
+    using store_type = typename Guard::store_type;
     for (std::size_t i = 0; i < guards.size();) {
         std::size_t end = i + 1;
         if constexpr (batching_store<store_type>) {

@@ -62,17 +62,6 @@ struct lease_access {
         return lease.attempt(ticket, ec);
     }
 
-    template <class Lease>
-    static auto wait(Lease& lease, time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        typename Lease::attempt_result last;
-        catch_into(ec, [&] {
-            lease.attach_engine();
-            last = lease.wait(deadline, stop, ec, Lease::ignore_busy);
-        });
-        return last;
-    }
-
     // Another object of the same lease, which keeps what the lease refers to.
     template <class Lease>
     static std::shared_ptr<Lease> share(const Lease& lease)
@@ -134,6 +123,46 @@ struct lease_access {
     static auto keep_alive(const Guard& guard) noexcept
     {
         return guard.handle_;
+    }
+
+    // The guard, or the set of guards, that a guard of several terms consists of.
+    template <class Guard>
+    static const auto& inner(const Guard& guard) noexcept
+    {
+        return guard.inner();
+    }
+
+    template <class Guard, class Pool, class Granted>
+    static Guard make_guard(std::shared_ptr<Pool> pool, Granted granted) noexcept
+    {
+        return Guard{std::move(pool), std::move(granted)};
+    }
+
+    // What a semaphore or a shared lease consists of, which outlives it.
+    template <class Right>
+    static auto parts(const Right& of) noexcept
+    {
+        return of.parts();
+    }
+
+    // The attempts of a shared lease's readers.
+    template <class SharedLease>
+    static auto reader(const SharedLease& of) noexcept
+    {
+        return of.reader();
+    }
+
+    // One attempt at the exclusive right.
+    template <class SharedLease, class Rights>
+    static auto write(Rights& of, std::error_code& ec)
+    {
+        return SharedLease::write(of, ec);
+    }
+
+    template <class Guard>
+    static const auto& term(const Guard& guard) noexcept
+    {
+        return guard.term_;
     }
 
     // Extends the guard's term, also after the guard has gone: a function of the ttl, or nothing, and an error code.

@@ -9,6 +9,7 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/permit_search.hpp>
+#include <leasehold/detail/permit_wait.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
 #include <leasehold/lease_terms.hpp>
@@ -21,7 +22,7 @@
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
-#include <leasehold/waiting/wait_machine.hpp>
+#include <leasehold/waiting/wait_on_thread.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -97,6 +98,15 @@ struct permit_names {
 
     [[nodiscard]] std::string of_permit(std::size_t i) const { return name + std::string{separator} + std::to_string(i); }
     [[nodiscard]] std::string count_in_words() const { return std::to_string(count) + " " + std::string{unit}; }
+};
+
+// An attempt at any of the permits, by a pool or a waiter.
+struct any_permit {
+    template <class Asking>
+    auto operator()(permit_search& search, Asking& asking, std::error_code& ec) const
+    {
+        return asking.try_any(search, ec);
+    }
 };
 
 // Permits: leases of names that differ in a number, so that at most `count` hold at once. Also keeps their leases, each made
@@ -183,81 +193,27 @@ public:
         }
     }
 
-    // A waiter's ticket for one permit.
-    struct place_in_queue {
-        place_in_queue(permit_pool& pool, std::size_t of, waker& to_wake)
-            : permit{of}, ticket{waiting::enqueue(*pool.counted_, pool.lease(of).name(), to_wake)}
-        {
-        }
-
-        const std::size_t permit;
-        decltype(waiting::enqueue(std::declval<counted_type&>(), std::string_view{}, std::declval<waker&>())) ticket;
-    };
-
-    // The same for a waiter. Where the store can wake it, it queues for one permit, the one that was to end first; for the others
-    // it asks.
-    class waiter {
-    public:
-        waiter(permit_pool& of, waker& to_wake) noexcept : pool_{of}, to_wake_{to_wake} {}
-
-        attempt_result try_any(permit_search& search, std::error_code& ec)
-        {
-            attempt_result tried = pool_.try_any(search, ec);
-            if constexpr (notifying_store<counted_type>) {
-                if (ec || !tried.guard.empty()) return tried;
-                if (!place_)
-                    if (const auto nearest = search.nearest()) place_.emplace(pool_, *nearest, to_wake_);
-                if (place_) return pool_.try_with(*place_, tried.busy_for, ec);
-            }
-            return tried;
-        }
-
-    private:
-        permit_pool& pool_;
-        waker& to_wake_;
-        std::optional<place_in_queue> place_;
-    };
-
     // A permit was released in this process, so it is probably free.
     void released_last(std::size_t permit) noexcept { recent_.store(permit); }
 
-    // Waits until attempt(search, ec) has a guard or an error, at most until the deadline. The threads that share this object
-    // queue here; the first of them queues with the first of other objects in the process, and the first of those asks the store.
-    // counted_store wakes that one.
-    // attempt(search, waiter, ec) makes an attempt.
+    // Waits until attempt(search, waiter, ec) has a guard or an error, at most until the deadline: what permit_wait decides, on this
+    // thread. `waiter` makes the attempts at any permit.
     template <class Attempt>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Attempt attempt)
     {
-        static_assert(waitable_clock<Clock>, "waiting needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
-        permit_search search = new_search();
+        if (deadline <= clock_.now()) return attempt_once(attempt, ec);
         waker to_wake;
-        waiter asking{*this, to_wake};
-        if (deadline <= clock_.now()) return attempt(search, *this, ec);
-        const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
-        const auto first_in = [&](const waiting::local_queue::place& line) {
-            while (!line.first()) {
-                if (stop.stop_requested() || clock_.now() >= deadline) return false;
-                clock_.wait_until(to_wake, deadline);
-            }
-            return true;
-        };
-        const waiting::local_queue::place in_object{line_, own_key(), to_wake};
-        if (!first_in(in_object)) return {};
-        const waiting::local_queue::place in_process{waiting::queue_of(store()), waiting::key_of(store(), name()), to_wake};
-        if (!first_in(in_process)) return {};
-        waiting::wait_machine machine{deadline, waiting::pauses_of(store()), random()};
-        for (;;) {
-            const waiting::wait_step step = machine.next(clock_.now(), stop.stop_requested());
-            if (step.action == waiting::wait_action::give_up) return {};
-            if (step.action == waiting::wait_action::sleep) {
-                if (clock_.wait_until(to_wake, step.at)) machine.woken(clock_.now());
-                continue;
-            }
-            attempt_result tried = attempt(search, asking, ec);
-            if (ec || !tried.guard.empty()) return tried;
-            machine.busy(clock_.now(), acquire_result{.remaining = tried.busy_for});
-        }
+        permit_wait<permit_pool, Attempt> waits{*this, std::move(attempt), deadline, to_wake};
+        return waiting::wait_on_thread(waits, clock_, to_wake, stop, ec);
+    }
+
+    // One attempt of such a kind.
+    template <class Attempt>
+    attempt_result attempt_once(Attempt& attempt, std::error_code& ec)
+    {
+        permit_search search = new_search();
+        return attempt(search, *this, ec);
     }
 
     [[nodiscard]] const char* broken_rule(duration ttl) const
@@ -273,13 +229,20 @@ public:
     }
 
 private:
-    attempt_result try_with(place_in_queue& place, duration busy_for, std::error_code& ec)
+    template <class Pool>
+    friend class permit_waiter;
+    template <class Pool, class Attempt>
+    friend class permit_wait;
+
+    // Another attempt of a waiter whose round found all permits taken, with its ticket for one.
+    template <class Ticket>
+    attempt_result try_with(Ticket& ticket, std::size_t permit, duration busy_for, std::error_code& ec)
     {
-        auto tried = lease_access::attempt(lease(place.permit), place.ticket, ec);
+        auto tried = lease_access::attempt(lease(permit), ticket, ec);
         // The others may come free without anybody being woken, so this is no reason to sleep longer.
         if (tried.answer.retry_after > duration::zero())
             busy_for = busy_for > duration::zero() ? std::min(busy_for, tried.answer.retry_after) : tried.answer.retry_after;
-        return {std::move(tried.guard), place.permit, tried.too_late, busy_for};
+        return {std::move(tried.guard), permit, tried.too_late, busy_for};
     }
 
     attempt_result one_round(permit_search& search, std::error_code& ec)
@@ -379,7 +342,7 @@ private:
     std::atomic<std::size_t> recent_ = none;  // the permit that was released last
     std::atomic<std::uint64_t> random_;
     turnstile<Clock> turnstile_;
-    waiting::local_queue line_;  // of the threads that wait through this object
+    waiting::local_queue line_;  // of those that wait through this object
 };
 
 // The names of `count` permits, once they are checked. Throws std::system_error.

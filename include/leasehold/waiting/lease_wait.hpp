@@ -83,6 +83,8 @@ public:
     /// The ticket for an attempt; null if there is none.
     [[nodiscard]] ticket_type* ticket() noexcept { return ticket_ ? std::addressof(ticket_->ticket) : nullptr; }
 
+    [[nodiscard]] bool has_ticket() const noexcept { return ticket_.has_value(); }
+
     /// Leaves the queues of this process at once; the ticket, whose end may take a while, stays.
     void leave_queues() noexcept
     {

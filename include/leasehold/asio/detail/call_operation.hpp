@@ -3,6 +3,8 @@
 #define LEASEHOLD_ASIO_DETAIL_CALL_OPERATION_HPP
 
 #include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/error_codes.hpp>
+#include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/renewal/call_queue.hpp>
@@ -54,7 +56,7 @@ private:
         completion<Result>* const told = std::exchange(handler_, nullptr);
         lock.unlock();
         call_.reset();  // it may keep a lease, whose store the handler may own
-        if (cancelled) result = Result{};
+        if (cancelled) drop(result);
         told->complete(cancelled ? aborted() : ec, std::move(result));
     }
 

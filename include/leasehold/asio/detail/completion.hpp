@@ -3,6 +3,7 @@
 #define LEASEHOLD_ASIO_DETAIL_COMPLETION_HPP
 
 #include <leasehold/asio/detail/error_codes.hpp>
+#include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
 #include <leasehold/detail/catch_into.hpp>
@@ -76,7 +77,7 @@ public:
             std::error_code without_memory;  // then the handler is destroyed, as with its context
             catch_into(without_memory, [&] { net::post(posted.to->work_.get_executor(), std::move(posted)); });
         };
-        pending_.ended(*this, post, [&] { [[maybe_unused]] const Result dropped{std::move(result)}; });
+        pending_.ended(*this, post, [&] { drop(result); });
     }
 
     void discard() noexcept override

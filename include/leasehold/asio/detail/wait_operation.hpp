@@ -2,20 +2,19 @@
 #ifndef LEASEHOLD_ASIO_DETAIL_WAIT_OPERATION_HPP
 #define LEASEHOLD_ASIO_DETAIL_WAIT_OPERATION_HPP
 
+#include <leasehold/asio/detail/acquirable.hpp>
 #include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/error_codes.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
-#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/renewal/call_queue.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
-#include <leasehold/waiting/lease_wait.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,29 +24,31 @@
 
 namespace leasehold::inline v0::detail {
 
-/// One wait for a lease, without a thread: does what lease_wait decides. The engine's watchdog wakes it at its time; callers make
-/// its attempts, and wake it when the lease may have become free.
-template <class Lease>
+/// One wait for a right, without a thread: does what its wait decides. The engine's watchdog wakes it at its time; callers make
+/// its attempts, and wake it when the right may have become free.
+template <acquirable Right>
 class wait_operation final : public renewal::watched_term,
                              public renewal::call_job,
                              public cancellable,
-                             public std::enable_shared_from_this<wait_operation<Lease>> {
-    using guard_type = typename Lease::guard_type;
-    using engine_type = typename decltype(std::declval<const keeper_of<Lease>&>().serving_engine())::element_type;
-    using wait_type = waiting::lease_wait<keeper_of<Lease>>;
+                             public std::enable_shared_from_this<wait_operation<Right>> {
+    using guard_type = typename Right::guard_type;
+    using engine_type = typename decltype(std::declval<const Right&>().engine())::element_type;
+    using wait_type = typename Right::wait;
 
 public:
-    /// `lease` may be the last to refer to the lease. Its engine is attached.
-    wait_operation(std::shared_ptr<Lease> lease, time_point deadline)
-        : call_job{renewal::call_order::second}, engine_{lease_access::keeper(*lease).serving_engine()}, deadline_{deadline},
-          lease_{std::move(lease)}, to_wake_{&wake, this}, waits_{std::in_place, lease_access::keeper(*lease_), deadline, to_wake_, &engine_->tickets()}
+    /// `right` may be the last to refer to what it keeps.
+    wait_operation(Right right, const std::shared_ptr<engine_type>& engine, time_point deadline)
+        : call_job{renewal::call_order::second}, engine_{engine}, deadline_{deadline}, right_{std::move(right)}, to_wake_{&wake, this}
     {
         engine_->start_caller();
         engine_->enroll();
     }
     ~wait_operation() override { engine_->withdraw(*this); }
 
-    /// From now on the handler is called.
+    /// Joins the queues, whose wakes need a shared_ptr to this object. May throw std::bad_alloc.
+    void join() { waits_.emplace(*right_, deadline_, to_wake_, &engine_->tickets()); }
+
+    /// After join(): from now on the handler is called.
     void start(completion<guard_type>& handler, const std::stop_token& stop)
     {
         if (stop.stop_possible()) stopped_.emplace(stop, cancel_it{*this});
@@ -80,6 +81,14 @@ private:
         void operator()() const noexcept { of.cancel(); }
     };
 
+    // The end of a wait that has to call the store: others wait for what it gives back, so it goes before attempts.
+    struct ending final : renewal::call_job {
+        explicit ending(wait_operation& operation) noexcept : call_job{renewal::call_order::first}, of{operation} {}
+        void run() noexcept override { of.run(); }
+
+        wait_operation& of;
+    };
+
     // It exists as long as it waits.
     static void wake(void* context) noexcept
     {
@@ -91,18 +100,18 @@ private:
     void go_on(std::unique_lock<std::mutex> lock, bool may_call) noexcept
     {
         if (!handler_ || calling_) return;
-        std::error_code ec;
-        while (waits_) {
-            if (ending_) return may_call ? finish(std::move(lock), {}, {}) : void();
-            const time_point decided = lease_access::clock(*lease_).now();
+        if (ends_) return may_call ? finish(std::move(lock), *ends_, {}) : void();
+        for (;;) {
+            std::error_code ec;
+            const time_point decided = right_->clock().now();
             waiting::wait_step step;
             catch_into(ec, [&] {
                 if (to_wake_.take()) waits_->woken(decided);
                 step = waits_->next(decided, cancelled_);
             });
-            if (ec) break;
+            if (ec) return end(std::move(lock), ec, may_call);
             switch (step.action) {
-            case waiting::wait_action::give_up: return give_up(std::move(lock), may_call);
+            case waiting::wait_action::give_up: return end(std::move(lock), waits_->error_of_end(), may_call);
             case waiting::wait_action::sleep: return wake_at(step.at, decided);
             default: break;
             }
@@ -112,13 +121,12 @@ private:
             }
             calling_ = true;
             lock.unlock();
-            auto tried = lease_access::attempt(*lease_, *waits_, step.action, ec);
+            guard_type granted;
+            catch_into(ec, [&] { granted = waits_->attempt(step.action, ec); });
             lock.lock();
             calling_ = false;
-            if (tried.ends_wait(ec)) return finish(std::move(lock), ec, std::move(tried.guard));
-            lease_access::go_on(*lease_, *waits_, tried);
+            if (ec || !granted.empty()) return finish(std::move(lock), ec, std::move(granted));
         }
-        finish(std::move(lock), ec, {});
     }
 
     // At a time that has passed, the watchdog would come back to this wait again and again, and to no other term.
@@ -127,13 +135,13 @@ private:
         engine_->schedule(this->shared_from_this(), at > decided ? at : decided + shortest_sleep);
     }
 
-    // The end of a costly ticket is left to a caller; those who wait behind it need not wait for that.
-    void give_up(std::unique_lock<std::mutex> lock, bool may_call) noexcept
+    // An end that takes time is left to a caller; those who wait behind it in this process need not wait for that.
+    void end(std::unique_lock<std::mutex> lock, std::error_code ec, bool may_call) noexcept
     {
-        if (may_call || !wait_type::costly_tickets || !waits_->ticket()) return finish(std::move(lock), {}, {});
-        ending_ = true;
+        if (may_call || !waits_->end_takes_time()) return finish(std::move(lock), ec, {});
+        ends_ = ec;
         waits_->leave_queues();
-        engine_->call(this->shared_from_this());
+        engine_->call(std::shared_ptr<renewal::call_job>{this->shared_from_this(), &ending_});
     }
 
     // A grant that comes too late for a cancellation is released here.
@@ -146,8 +154,8 @@ private:
         lock.unlock();
         stopped_.reset();  // not under the lock, for which its callback may wait
         waits_.reset();
-        if (cancelled) guard = {};
-        lease_.reset();  // after this, nothing refers to the store, which the handler may own
+        if (cancelled || ec) guard = {};
+        right_.reset();  // after this, nothing refers to the store, which the handler may own
         told->complete(cancelled ? aborted() : ec, std::move(guard));
     }
 
@@ -156,15 +164,16 @@ private:
     const std::shared_ptr<engine_type> engine_;
     const time_point deadline_;
     std::mutex mutex_;
-    std::shared_ptr<Lease> lease_;
+    std::optional<Right> right_;
     waker to_wake_;
     std::optional<wait_type> waits_;
     std::optional<std::stop_callback<cancel_it>> stopped_;
     completion<guard_type>* handler_ = nullptr;  // null before the start and after the end
     std::shared_ptr<wait_operation> self_;       // in between, since it may wait for nothing but a wake
+    ending ending_{*this};
+    std::optional<std::error_code> ends_;  // it has given up, for this reason, and a caller is to end it
     bool cancelled_ = false;
     bool calling_ = false;
-    bool ending_ = false;  // but for its ticket
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ASIO_DETAIL_ACQUIRABLE_HPP
+#define LEASEHOLD_ASIO_DETAIL_ACQUIRABLE_HPP
+
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/exclusive_wait.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/permit_pool.hpp>
+#include <leasehold/detail/permit_wait.hpp>
+#include <leasehold/lease_semaphore.hpp>
+#include <leasehold/shared_lease.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/lease_wait.hpp>
+#include <leasehold/waiting/ticket_limit.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
+
+#include <concepts>
+#include <memory>
+#include <stop_token>
+#include <system_error>
+#include <utility>
+
+// How each kind of right is acquired without a thread: the attempts and the decisions of its blocking form.
+namespace leasehold::inline v0::detail {
+
+/// A wait that says when to make which attempt. See waiting::lease_wait, permit_wait and exclusive_wait.
+template <class W, class Guard>
+concept steppable_wait = requires(W& wait, const W& looked_at, time_point now, std::error_code& ec) {
+    { wait.next(now, true) } -> std::same_as<waiting::wait_step>;        // may throw
+    { wait.woken(now) } noexcept;
+    { wait.attempt(waiting::wait_action::attempt, ec) } -> std::same_as<Guard>;  // does I/O; may throw; empty and no error: call next()
+    { looked_at.error_of_end() } noexcept -> std::same_as<std::error_code>;     // when next() has given up
+    { looked_at.end_takes_time() } noexcept -> std::same_as<bool>;              // whether the destructor may wait for the store
+    { wait.leave_queues() } noexcept;                                           // only the destructor may follow
+};
+
+/// A right that can be attempted and waited for. Copies keep what it refers to, but for the store.
+template <class A>
+concept acquirable = std::copy_constructible<A> && steppable_wait<typename A::wait, typename A::guard_type> &&
+                     std::constructible_from<typename A::wait, const A&, time_point, waker&, waiting::ticket_limit*> &&
+                     requires(const A& right, std::error_code& ec) {
+                         right.clock();
+                         right.engine();  // attaches to the threads of its leases; may throw
+                         { right.attempt(ec) } -> std::same_as<typename A::guard_type>;  // does I/O; may throw
+                     };
+
+/// A basic_lease.
+template <class Lease>
+class acquirable_lease {
+    using wait_type = waiting::lease_wait<keeper_of<Lease>>;
+
+public:
+    using guard_type = typename Lease::guard_type;
+
+    explicit acquirable_lease(const Lease& of) : lease_{lease_access::share(of)} {}
+
+    [[nodiscard]] const auto& clock() const noexcept { return lease_access::clock(*lease_); }
+    [[nodiscard]] auto engine() const
+    {
+        lease_access::keeper(*lease_).attach_engine();
+        return lease_access::keeper(*lease_).serving_engine();
+    }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return lease_access::attempt(*lease_, ec).guard; }
+
+    class wait {
+    public:
+        wait(const acquirable_lease& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : lease_{*of.lease_}, waits_{lease_access::keeper(lease_), deadline, to_wake, limit}
+        {
+        }
+
+        [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled) { return waits_.next(now, cancelled); }
+        void woken(time_point now) noexcept { waits_.woken(now); }
+        [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
+        {
+            auto tried = lease_access::attempt(lease_, waits_, how, ec);
+            if (!tried.ends_wait(ec)) lease_access::go_on(lease_, waits_, tried);
+            return std::move(tried.guard);
+        }
+        [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
+        [[nodiscard]] bool end_takes_time() const noexcept { return wait_type::costly_tickets && waits_.has_ticket(); }
+        void leave_queues() noexcept { waits_.leave_queues(); }
+
+    private:
+        Lease& lease_;
+        wait_type waits_;
+    };
+
+private:
+    std::shared_ptr<Lease> lease_;
+};
+
+/// Any of a pool of permits: a semaphore's, or a reader's share. `Attempt` is what permit_wait calls.
+template <class Guard, class Pool, class Attempt>
+class acquirable_permit {
+public:
+    using guard_type = Guard;
+
+    acquirable_permit(std::shared_ptr<Pool> pool, Attempt attempt) noexcept : pool_{std::move(pool)}, attempt_{std::move(attempt)} {}
+
+    [[nodiscard]] const auto& clock() const noexcept { return pool_->clock(); }
+    [[nodiscard]] auto engine() const
+    {
+        auto& keeper = lease_access::keeper(pool_->lease(0));  // any of them: all have the same
+        keeper.attach_engine();
+        return keeper.serving_engine();
+    }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const
+    {
+        Attempt once = attempt_;
+        return lease_access::make_guard<Guard>(pool_, pool_->attempt_once(once, ec));
+    }
+
+    class wait : public permit_wait<Pool, Attempt> {
+    public:
+        wait(const acquirable_permit& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : permit_wait<Pool, Attempt>{*of.pool_, of.attempt_, deadline, to_wake, limit}, pool_{of.pool_}
+        {
+        }
+
+        [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
+        {
+            return lease_access::make_guard<Guard>(pool_, permit_wait<Pool, Attempt>::attempt(how, ec));
+        }
+
+    private:
+        std::shared_ptr<Pool> pool_;
+    };
+
+private:
+    std::shared_ptr<Pool> pool_;
+    Attempt attempt_;
+};
+
+/// The exclusive right to a shared_lease. `Rights` is what the lease consists of.
+template <class SharedLease, class Rights>
+class acquirable_exclusively {
+    using wait_type = exclusive_wait<std::remove_cvref_t<decltype(*std::declval<Rights&>().pool)>>;
+
+public:
+    using guard_type = typename SharedLease::guard_type;
+
+    explicit acquirable_exclusively(std::shared_ptr<Rights> rights) noexcept : rights_{std::move(rights)} {}
+
+    [[nodiscard]] const auto& clock() const noexcept { return rights_->pool->clock(); }
+    [[nodiscard]] auto engine() const
+    {
+        auto& keeper = lease_access::keeper(rights_->gate);
+        keeper.attach_engine();
+        return keeper.serving_engine();
+    }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return guard_of(*rights_, lease_access::write<SharedLease>(*rights_, ec).guard); }
+
+    class wait : public wait_type {
+    public:
+        wait(const acquirable_exclusively& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : wait_type{*of.rights_->pool, of.rights_->gate, deadline, to_wake, limit}, rights_{*of.rights_}
+        {
+        }
+
+        [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
+        {
+            return guard_of(rights_, wait_type::attempt(how, ec).guard);
+        }
+
+    private:
+        Rights& rights_;
+    };
+
+private:
+    template <class Set>
+    static guard_type guard_of(const Rights& rights, Set taken) noexcept
+    {
+        return taken.empty() ? guard_type{} : lease_access::make_guard<guard_type>(rights.pool, std::move(taken));
+    }
+
+    std::shared_ptr<Rights> rights_;
+};
+
+template <class S, class C, class O, class R>
+auto acquirable_of(basic_lease<S, C, O, R>& lease)
+{
+    return acquirable_lease<basic_lease<S, C, O, R>>{lease};
+}
+template <class S, class C, class O, class R>
+auto acquirable_of(lease_semaphore<S, C, O, R>& semaphore)
+{
+    auto pool = lease_access::parts(semaphore);
+    using pool_type = typename decltype(pool)::element_type;
+    return acquirable_permit<typename lease_semaphore<S, C, O, R>::guard_type, pool_type, any_permit>{std::move(pool), any_permit{}};
+}
+template <class S, class C, class O, class R>
+auto acquirable_of(shared_lease<S, C, O, R>& lease)
+{
+    auto rights = lease_access::parts(lease);
+    using rights_type = typename decltype(rights)::element_type;
+    return acquirable_exclusively<shared_lease<S, C, O, R>, rights_type>{std::move(rights)};
+}
+template <class S, class C, class O, class R>
+auto acquirable_shared_of(shared_lease<S, C, O, R>& lease)
+{
+    auto pool = lease_access::parts(lease)->pool;
+    auto reader = lease_access::reader(lease);
+    using pool_type = typename decltype(pool)::element_type;
+    return acquirable_permit<typename shared_lease<S, C, O, R>::shared_guard_type, pool_type, decltype(reader)>{std::move(pool), std::move(reader)};
+}
+
+/// What has the plain operations: a lease, a semaphore, and a shared lease, for its exclusive right.
+template <class Right>
+concept waitable_right = requires(Right& right) {
+    { acquirable_of(right) } -> acquirable;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_WAITING_WAIT_ON_THREAD_HPP
+#define LEASEHOLD_WAITING_WAIT_ON_THREAD_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
+
+#include <stop_token>
+#include <system_error>
+
+namespace leasehold::inline v0::waiting {
+
+/// Does what a wait decides, on this thread, until an attempt grants something or fails, or the wait gives up. `to_wake` is what wakes
+/// the wait. May throw what its attempts throw.
+template <class Wait, lease_clock Clock>
+auto wait_on_thread(Wait& waits, const Clock& clock, waker& to_wake, const std::stop_token& stop, std::error_code& ec)
+    -> decltype(waits.attempt(wait_action::attempt, ec))
+{
+    static_assert(waitable_clock<Clock>, "waiting needs a clock with wait_until (waitable_clock)");
+    const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
+    for (;;) {
+        const wait_step step = waits.next(clock.now(), stop.stop_requested());
+        if (step.action == wait_action::give_up) {
+            ec = waits.error_of_end();
+            return {};
+        }
+        if (step.action == wait_action::sleep) {
+            if (clock.wait_until(to_wake, step.at)) waits.woken(clock.now());
+            continue;
+        }
+        auto tried = waits.attempt(step.action, ec);
+        if (ec || !tried.guard.empty()) return tried;
+    }
+}
+
+}  // namespace leasehold::inline v0::waiting
+
+#endif

@@ -349,6 +349,19 @@ BOOST_AUTO_TEST_CASE(renewals_wait_for_a_fence_in_a_serializable_transaction_of_
     BOOST_TEST(guard.renew());
 }
 
+// Which `begin immediate` would have locked without it.
+BOOST_AUTO_TEST_CASE(first_in_a_plain_transaction_of_sqlite_it_locks_the_file)
+{
+    native_scene<over_sqlite> s{"plain begin", 300ms};
+    const auto guard = s.lease.try_acquire();
+    s.app.execute("begin");
+    BOOST_TEST_REQUIRE(s.app.fence(guard));
+    BOOST_TEST(s.has_run_out());
+    BOOST_TEST(s.others_are_kept_out());
+    s.app.commit();
+    BOOST_TEST(s.others.try_acquire().held());
+}
+
 BOOST_AUTO_TEST_CASE(sqlite_refuses_a_fence_in_a_transaction_with_an_old_snapshot)
 {
     native_scene<over_sqlite> s{"old snapshot"};

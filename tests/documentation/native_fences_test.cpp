@@ -246,21 +246,21 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(makes_the_holders_renewals_wait_without_ending_the
 BOOST_AUTO_TEST_CASE_TEMPLATE(first_in_its_transaction_it_is_right_at_each_level, Interface, passable)
 {
     for (const std::string level : Interface::database_type::levels) BOOST_TEST_CONTEXT(level) {
-            native_scene<Interface> s{"level, " + level};
+            native_scene<Interface> s{"level, " + level, 500ms};
             s.app.execute(Interface::database_type::set_level(level));
             auto guard = s.lease.try_acquire();
-            BOOST_TEST(s.passes(guard));
             s.app.begin();
+            BOOST_TEST_REQUIRE(s.app.fence(guard));
             std::string in_force = s.app.execute(Interface::database_type::show_level);
             for (char& c : in_force) c = c == '-' ? ' ' : c;
             BOOST_TEST(in_force == level);
-            s.app.roll_back();
-
-            s.app.begin();
-            BOOST_TEST_REQUIRE(s.app.fence(guard));
+            BOOST_TEST(s.has_run_out());
             BOOST_TEST(s.others_are_kept_out());
             s.app.commit();
-            BOOST_TEST(guard.renew());
+            BOOST_TEST(!s.passes(guard));
+            guard.release();
+            guard = s.lease.try_acquire();
+            BOOST_TEST(guard.renew(60s));
             BOOST_TEST(s.passes(guard));
             BOOST_TEST(s.others_store.force_release(s.name));
             BOOST_TEST(!s.passes(guard));

@@ -108,4 +108,13 @@ BOOST_AUTO_TEST_CASE(take_over_on_the_same_node_is_busy_until_the_transaction_en
     BOOST_TEST(neighbour.try_acquire().held());
 }
 
+BOOST_AUTO_TEST_CASE(the_statement_for_a_single_server_confirms_no_term_here)
+{
+    cluster_scene s{"single server"};
+    const auto guard = s.lease.try_acquire();
+    over_libmariadb misled{cluster().node(0), lh::fence_sql("mariadb")};
+    misled.begin();
+    BOOST_TEST(!misled.fence(guard));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

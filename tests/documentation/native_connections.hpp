@@ -29,7 +29,9 @@ inline std::string postgresql_address(const database_server& server)
 class over_libpq {
 public:
     using database_type = postgresql_database;
+    static constexpr const char* dialect = "postgresql";
     static constexpr const char* label = "over libpq";
+    std::string statement = leasehold::fence_sql(dialect);  ///< the fence
 
     explicit over_libpq(const postgresql_database& on) : connection_{PQconnectdb(postgresql_address(on.server).c_str()), &PQfinish}
     {
@@ -46,7 +48,7 @@ public:
     void begin() { execute("begin"); }
     void commit() { execute("commit"); }
     void roll_back() { execute("rollback"); }
-    bool fence(const auto& guard) { return ::fence(connection_.get(), guard); }
+    bool fence(const auto& guard) { return ::fence(connection_.get(), guard, statement); }
 
 private:
     std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
@@ -55,7 +57,9 @@ private:
 class over_libpqxx {
 public:
     using database_type = postgresql_database;
+    static constexpr const char* dialect = "postgresql";
     static constexpr const char* label = "over libpqxx";
+    std::string statement = leasehold::fence_sql(dialect);  ///< the fence
 
     explicit over_libpqxx(const postgresql_database& on) : connection_{std::make_unique<pqxx::connection>(postgresql_address(on.server))} {}
 
@@ -72,7 +76,7 @@ public:
     bool fence(const auto& guard)
     {
         if (!transaction_) throw std::logic_error{"there is no transaction object to call it with"};
-        return ::fence(*transaction_, guard);
+        return ::fence(*transaction_, guard, statement);
     }
 
 private:
@@ -83,10 +87,12 @@ private:
 class over_libmariadb {
 public:
     using database_type = mariadb_database;
+    static constexpr const char* dialect = "mariadb";
     static constexpr const char* label = "over libmariadb";
+    std::string statement;  ///< the fence
 
-    explicit over_libmariadb(const database_server& server, std::string fence = leasehold::fence_sql("mariadb"))
-        : connection_{mysql_init(nullptr), &mysql_close}, fence_{std::move(fence)}
+    explicit over_libmariadb(const database_server& server, const char* fence_for = dialect)
+        : statement{leasehold::fence_sql(fence_for)}, connection_{mysql_init(nullptr), &mysql_close}
     {
         mysql_options(connection_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
         if (!mysql_real_connect(connection_.get(), "127.0.0.1", server.user, server.password, server.database,
@@ -105,25 +111,27 @@ public:
     void begin() { execute("start transaction"); }
     void commit() { execute("commit"); }
     void roll_back() { execute("rollback"); }
-    bool fence(const auto& guard) { return ::fence(connection_.get(), guard, fence_); }
+    bool fence(const auto& guard) { return ::fence(connection_.get(), guard, statement); }
 
 private:
     std::unique_ptr<MYSQL, decltype(&mysql_close)> connection_;
-    std::string fence_;
 };
 
 /// With the statement for clusters, on one server.
 class over_libmariadb_as_on_a_cluster : public over_libmariadb {
 public:
+    static constexpr const char* dialect = "galera";
     static constexpr const char* label = "over libmariadb, as on a cluster";
 
-    explicit over_libmariadb_as_on_a_cluster(const mariadb_database& on) : over_libmariadb{on.server, leasehold::fence_sql("galera")} {}
+    explicit over_libmariadb_as_on_a_cluster(const mariadb_database& on) : over_libmariadb{on.server, dialect} {}
 };
 
 class over_sqlite {
 public:
     using database_type = sqlite_database;
+    static constexpr const char* dialect = "sqlite";
     static constexpr const char* label = "over sqlite3";
+    std::string statement = leasehold::fence_sql(dialect);  ///< the fence
 
     explicit over_sqlite(const sqlite_database& on) : connection_{nullptr, &sqlite3_close}
     {
@@ -148,7 +156,7 @@ public:
     void begin() { execute("begin immediate"); }
     void commit() { execute("commit"); }
     void roll_back() { execute("rollback"); }
-    bool fence(const auto& guard) { return ::fence(connection_.get(), guard); }
+    bool fence(const auto& guard) { return ::fence(connection_.get(), guard, statement); }
 
 private:
     std::unique_ptr<sqlite3, decltype(&sqlite3_close)> connection_;

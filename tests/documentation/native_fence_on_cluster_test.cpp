@@ -39,7 +39,7 @@ struct cluster_scene {
     lh::odbc_store others_store{cluster().node(1).connection_string(), mariadb_database::options()};
     lh::basic_lease<lh::odbc_store, lh::manual_clock, lh::random_owner_id, lh::no_renewal> lease;
     lh::basic_lease<lh::odbc_store> others{others_store, name, lh::lease_terms{.ttl = 60s}};
-    over_libmariadb app{cluster().node(0), lh::fence_sql("galera")};
+    over_libmariadb app{cluster().node(0), "galera"};
 
     explicit cluster_scene(std::string of)
         : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 500ms}, lh::manual_clock{}}
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(the_statement_for_a_single_server_confirms_no_term_here)
 {
     cluster_scene s{"single server"};
     const auto guard = s.lease.try_acquire();
-    over_libmariadb misled{cluster().node(0), lh::fence_sql("mariadb")};
+    over_libmariadb misled{cluster().node(0), "mariadb"};
     misled.begin();
     BOOST_TEST(!misled.fence(guard));
 }

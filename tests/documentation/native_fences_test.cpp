@@ -335,6 +335,56 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(late_in_a_transaction_with_one_snapshot_it_still_k
     }
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(works_on_a_table_and_columns_of_other_names, Interface, interfaces)
+{
+    native_scene<Interface> s{"other names"};
+    lh::odbc_options options = s.database.options();
+    options.table = "Own_Leases";
+    options.columns = {.name = "Key", .owner = "Holder", .token = "Number", .expires_at = "Until"};
+    lh::odbc_store store{s.database.connection_string(), options};
+    store.create_schema();
+    lh::basic_lease lease{store, s.name, lh::lease_terms{.ttl = 300ms}, lh::manual_clock{}, lh::no_renewal{}};
+    lh::basic_lease others{store, s.name, lh::lease_terms{.ttl = 60s}, lh::no_renewal{}};
+    const auto guard = lease.try_acquire();
+    BOOST_TEST(!s.passes(guard));
+    s.app.statement = lh::fence_sql(Interface::dialect, options);
+    s.app.begin();
+    BOOST_TEST_REQUIRE(s.app.fence(guard));
+    BOOST_TEST(eventually([&] { return !lease.inspect(); }, 20s));
+    std::error_code ec;
+    BOOST_TEST(!others.try_acquire(ec));
+    BOOST_TEST(!ec, ec.message());
+    s.app.commit();
+    BOOST_TEST(others.try_acquire().held());
+    BOOST_TEST(!s.passes(guard));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(confirms_no_term_on_a_table_on_which_it_could_not_keep_anybody_out, Interface, passable)
+{
+    native_scene<Interface> s{"no index"};
+    lh::odbc_options options = s.database.options();
+    options.table = "without_index";
+    s.app.execute("create table if not exists without_index (name varchar(190) primary key, owner varchar(190) not null,"
+                  " token bigint not null, expires_at timestamp not null)");
+    lh::odbc_store store{s.database.connection_string(), options};
+    lh::basic_lease lease{store, s.name, lh::lease_terms{.ttl = 60s}, lh::no_renewal{}};
+    const auto guard = lease.try_acquire();
+    s.app.statement = lh::fence_sql(Interface::dialect, options);
+    bool passed = false;
+    try {
+        passed = s.passes(guard);
+    }
+    catch (const std::runtime_error& refused) {
+        BOOST_TEST(std::string{refused.what()}.find("leasehold_fence") != std::string::npos, refused.what());
+        s.app.roll_back();
+    }
+    BOOST_TEST(!passed);
+    s.app.execute(Interface::dialect == std::string{"postgresql"} ? "set time zone 'UTC'" : "set time_zone = '+00:00'");
+    s.app.execute("create unique index leasehold_fence on without_index (name, token)");
+    BOOST_TEST(s.passes(guard));
+    s.app.execute("drop table without_index");
+}
+
 BOOST_AUTO_TEST_CASE(renewals_wait_for_a_fence_in_a_serializable_transaction_of_mariadb)
 {
     native_scene<over_libmariadb> s{"serializable"};

@@ -77,7 +77,8 @@ inline std::string write_fence_sql(const dialect::spec& of, const std::string& t
 /// nobody else has been granted the name since, or is until the transaction ends. Roll back after any error of the statement.
 ///
 /// The holder's own renewals go through meanwhile on PostgreSQL, and on MariaDB below serializable; elsewhere they wait.
-/// PostgreSQL needs the unique index on name and token that create_schema() makes; MariaDB refuses to run without it.
+/// PostgreSQL and MariaDB need the unique index on name and token that create_schema() makes: without it the one confirms no term, and
+/// the other reports an error.
 ///
 /// `options` are those of the store; only the names of table and columns are read. Dialects whose terms the database can't judge
 /// (generic, and stores that expire by observation) have no such statement.

@@ -201,7 +201,7 @@ private:
                                       " where {name} = :name and {owner} = :owner and {token} = :token for key share)";
         f.lock = held_term + " select case when current_setting('transaction_isolation') in ('repeatable read', 'serializable')"
                              " then 2 when {live} then 1 else 0 end from \"held term\"";
-        f.by_itself = held_term + " select 1 from \"held term\" where {live}";
+        f.by_itself = held_term + " select 1 from \"held term\" where {live} and exists (" + f.possible + ")";
         f.numbers_parameters = true;
         return f;
     }

@@ -16,10 +16,8 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 using namespace leasehold_test;
@@ -30,52 +28,6 @@ using interfaces = boost::mpl::list<over_libpq, over_libpqxx, over_libmariadb, o
 // Where the fence is a lock that renewals pass.
 using passable = boost::mpl::list<over_libpq, over_libpqxx, over_libmariadb>;
 using impassable = boost::mpl::list<over_libmariadb_as_on_a_cluster, over_sqlite>;
-
-/// What a fence has to know of a guard, kept when the guard is gone.
-class kept_term {
-public:
-    explicit kept_term(const auto& guard) : kept_term{guard.name(), guard.owner(), guard.token()} {}
-    kept_term(std::string_view name, std::string_view owner, lh::fencing_token token) : name_{name}, owner_{owner}, token_{token} {}
-    const std::string& name() const { return name_; }
-    const std::string& owner() const { return owner_; }
-    lh::fencing_token token() const { return token_; }
-
-private:
-    std::string name_;
-    std::string owner_;
-    lh::fencing_token token_;
-};
-
-/// The scene of the fence's own tests, and the application's connection over an interface of its own.
-template <class Interface>
-struct native_scene : scene<typename Interface::database_type> {
-    Interface app{this->database};
-
-    explicit native_scene(const std::string& of, lh::duration ttl = 60s)
-        : scene<typename Interface::database_type>{of + ", " + Interface::label, ttl}
-    {
-    }
-
-    /// In a transaction that is begun for it, and rolled back.
-    bool passes(const auto& term)
-    {
-        app.begin();
-        const bool passed = app.fence(term);
-        app.roll_back();
-        return passed;
-    }
-    bool others_are_kept_out()
-    {
-        std::error_code ec;
-        const bool granted = this->others.try_acquire(ec).held();
-        BOOST_TEST(!ec, ec.message());
-        return !granted;
-    }
-    void write(lh::fencing_token token)
-    {
-        app.execute("update written set token = " + std::to_string(token.value()) + " where name = '" + this->name + "'");
-    }
-};
 
 }  // namespace
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The SQL of docs/: dialects.md shows the DDL that the library runs, to the letter; what operators are told to run by hand
-// (blocks of SQL whose first line names databases in a comment) runs.
+// The SQL of docs/: dialects.md shows the DDL that the library runs, and fencing.md the fence, to the letter; what operators are
+// told to run by hand (blocks of SQL whose first line names databases in a comment) runs.
 #include <contract/odbc_connection.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
+#include <leasehold/odbc/fence_sql.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
@@ -136,6 +137,19 @@ BOOST_AUTO_TEST_CASE(observation)
     check_schema<lh::dialect::postgresql, lh::expiry_by_observation>();
     check_schema<lh::dialect::mariadb, lh::expiry_by_observation>();
     check_schema<lh::dialect::sqlite, lh::expiry_by_observation>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(fencing_page)
+
+BOOST_AUTO_TEST_CASE(shows_the_fence_that_the_library_writes)
+{
+    const std::string text = page("fencing.md");
+    for (const char* database : {"postgresql", "mariadb", "mysql", "galera", "sqlite"}) {
+        const std::string block = "\n```sql\n" + lh::fence_sql(database) + ";\n```\n";
+        BOOST_TEST(text.find(block) != std::string::npos, "docs/fencing.md lacks for " << database << ": " << lh::fence_sql(database));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

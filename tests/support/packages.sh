@@ -140,4 +140,6 @@ leasehold_server_packages=(
     rsync=command:rsync
     redis-server=command:redis-server,command:redis-cli
     libhiredis-dev=header:hiredis/hiredis.h
+    libpq-dev=header:postgresql/libpq-fe.h,library:pq libpqxx-dev=header:pqxx/pqxx,library:pqxx
+    libmariadb-dev=header:mariadb/mysql.h,library:mariadb libsqlite3-dev=header:sqlite3.h,library:sqlite3
 )

@@ -6,6 +6,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/odbc/detail/fence/fence_term.hpp>
 #include <leasehold/odbc/detail/store_impl.hpp>
+#include <leasehold/odbc/fence_sql.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
@@ -86,7 +87,7 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
 ///
 /// The holder's own renewals and releases go through meanwhile on PostgreSQL and MariaDB. On SQLite, Galera and the generic
 /// dialect they wait, like everybody else who writes to that file or row: keep such a transaction much shorter than the
-/// ttl and the store's call_timeout. See docs/dialects.md.
+/// ttl and the store's call_timeout. See docs/dialects.md. For connections that are not ODBC's: fence_sql().
 ///
 /// The connection must not be in autocommit mode, must find the table under the same name, and needs the right to update it.
 /// Nothing is committed or rolled back, no attribute is changed, and the statement is gone when fence() returns. It waits as

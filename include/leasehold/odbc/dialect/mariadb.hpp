@@ -134,6 +134,16 @@ private:
                  " where {name} = :name and {token} = :token lock in share mode";
         f.write = "update {table} set {token} = {token} + 1 where {this live term}";
         f.write_back = "update {table} set {token} = {token} - 1 where {name} = :name and {token} = :token + 1";
+        // Without another connection to look at the row: the inner SELECT does, which locks nothing here either. Where nodes don't see
+        // that lock, there is no row. MySQL takes that condition for a comment.
+        f.by_itself = "select 1 from {table} as fenced force index (leasehold_fence) where fenced.{name} = :name"
+                      " and (select {ours} and {live} from {table} as seen"
+                      " where seen.{name} = fenced.{name} and seen.{token} = fenced.{token})"
+                      " and fenced.{token} = :token"
+                      " /*M!100100 and not exists (select 1 from information_schema.session_variables"
+                      " where variable_name = 'wsrep_on' and variable_value = 'ON') */ lock in share mode";
+        f.by_itself_on_cluster = "update {table} set {expires_at} = {expires_at} + interval 1 microsecond"
+                                 " where {name} = :name and {ours} and {token} = :token and {live}";
         return f;
     }
 

@@ -197,10 +197,12 @@ private:
                      "[1:coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts)])"
                      " where i.indrelid = cast('{table}' as regclass) and i.indisunique and i.indisvalid"
                      " and i.indpred is null and i.indexprs is null and '\"' || a.attname || '\"' = '{token}'";
-        f.lock = "with \"held term\" as (select {expiry} from {table}"
-                 " where {name} = :name and {owner} = :owner and {token} = :token for key share)"
-                 " select case when current_setting('transaction_isolation') in ('repeatable read', 'serializable') then 2"
-                 " when {live} then 1 else 0 end from \"held term\"";
+        const std::string held_term = "with \"held term\" as (select {expiry} from {table}"
+                                      " where {name} = :name and {owner} = :owner and {token} = :token for key share)";
+        f.lock = held_term + " select case when current_setting('transaction_isolation') in ('repeatable read', 'serializable')"
+                             " then 2 when {live} then 1 else 0 end from \"held term\"";
+        f.by_itself = held_term + " select 1 from \"held term\" where {live} and exists (" + f.possible + ")";
+        f.numbers_parameters = true;
         return f;
     }
 

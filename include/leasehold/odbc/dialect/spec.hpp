@@ -78,6 +78,13 @@ struct fence_sql {
     std::string written{};
     /// Undoes what `write` has done to the row; may be empty.
     std::string write_back{};
+    /// The whole fence in one statement, for odbc::fence_sql: :name, :owner and :token once each, in this order. A SELECT: one row if
+    /// that term is live; an UPDATE: counts its row then. Empty: a term can't be judged by one statement.
+    std::string by_itself{};
+    /// The same for a cluster whose nodes don't see each other's locks: an UPDATE that changes the row. Empty: there are none.
+    std::string by_itself_on_cluster{};
+    /// The database's own interfaces mark parameters by $1, $2, $3, and not by question marks.
+    bool numbers_parameters = false;
 };
 
 /// The statements that remove the rows of names nobody uses any longer.

@@ -79,6 +79,7 @@ struct sqlite {
         d.many_attempts = many_attempts();
         // The write lock of the whole database.
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
+        d.fence.by_itself = d.fence.lock;
         d.handover = handover_with(columns_one_by_one("text", "integer"), d.inspect, d.list);
         d.purge = purge_with(d.schema.back());
         return d;

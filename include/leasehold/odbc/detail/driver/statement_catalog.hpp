@@ -115,6 +115,25 @@ public:
         compile_batches(options);
     }
 
+    // Reads no more of the dialect than its fragments and its quote.
+    static compiled_statement compile(std::string text, const dialect::spec& of, const odbc_options& options)
+    {
+        const char quote = of.quote;
+        for (const auto& [marker, fragment] : of.fragments) replace_all(text, marker, fragment);
+        replace_all(text, "{table}", quoted_identifier(options.table, quote));
+        replace_all(text, "{name}", quoted_identifier(options.columns.name, quote));
+        replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
+        replace_all(text, "{token}", quoted_identifier(options.columns.token, quote));
+        replace_all(text, "{version}", quoted_identifier(options.columns.version, quote));
+        replace_all(text, "{data}", quoted_identifier(options.columns.data, quote));
+        replace_all(text, "{data_token}", quoted_identifier(options.columns.data_token, quote));
+        replace_all(text, "{request}", quoted_identifier(options.columns.request, quote));
+        replace_all(text, "{request_token}", quoted_identifier(options.columns.request_token, quote));
+        replace_all(text, "{ttl}", quoted_identifier(options.columns.ttl, quote));
+        replace_all(text, "{expires_at}", quoted_identifier(options.columns.expires_at, quote));
+        return with_question_marks(text);
+    }
+
     [[nodiscard]] const dialect::spec& spec() const noexcept { return spec_; }
     [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept
     {
@@ -163,23 +182,7 @@ private:
         return text;
     }
 
-    compiled_statement compile(std::string text, const odbc_options& options) const
-    {
-        const char quote = spec_.quote;
-        for (const auto& [marker, fragment] : spec_.fragments) replace_all(text, marker, fragment);
-        replace_all(text, "{table}", quoted_identifier(options.table, quote));
-        replace_all(text, "{name}", quoted_identifier(options.columns.name, quote));
-        replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
-        replace_all(text, "{token}", quoted_identifier(options.columns.token, quote));
-        replace_all(text, "{version}", quoted_identifier(options.columns.version, quote));
-        replace_all(text, "{data}", quoted_identifier(options.columns.data, quote));
-        replace_all(text, "{data_token}", quoted_identifier(options.columns.data_token, quote));
-        replace_all(text, "{request}", quoted_identifier(options.columns.request, quote));
-        replace_all(text, "{request_token}", quoted_identifier(options.columns.request_token, quote));
-        replace_all(text, "{ttl}", quoted_identifier(options.columns.ttl, quote));
-        replace_all(text, "{expires_at}", quoted_identifier(options.columns.expires_at, quote));
-        return with_question_marks(text);
-    }
+    compiled_statement compile(const std::string& text, const odbc_options& options) const { return compile(text, spec_, options); }
 
     static compiled_statement with_question_marks(std::string_view text)
     {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// The fence without ODBC on a Galera cluster, whose nodes don't see each other's locks.
+#include "native_connections.hpp"
+
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/eventually.hpp>
+#include <support/galera_cluster.hpp>
+#include <support/printing.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+using namespace leasehold_test;
+
+namespace {
+
+galera_cluster& cluster()
+{
+    static galera_cluster the_cluster;
+    static const bool prepared = [] {
+        const std::string connection_string = the_cluster.node(0).connection_string();
+        lh::odbc_store{connection_string}.create_schema();
+        odbc_connection{connection_string}.execute(application::table);
+        return true;
+    }();
+    static_cast<void>(prepared);
+    return the_cluster;
+}
+
+/// A holder on the first node, whose clock is stopped, and somebody else on the second. The application writes rows that nobody
+/// else writes: nothing but the fence can refuse them.
+struct cluster_scene {
+    std::string name;
+    lh::odbc_store store{cluster().node(0).connection_string(), mariadb_database::options()};
+    lh::odbc_store others_store{cluster().node(1).connection_string(), mariadb_database::options()};
+    lh::basic_lease<lh::odbc_store, lh::manual_clock, lh::random_owner_id, lh::no_renewal> lease;
+    lh::basic_lease<lh::odbc_store> others{others_store, name, lh::lease_terms{.ttl = 60s}};
+    over_libmariadb app{cluster().node(0), "galera"};
+
+    explicit cluster_scene(std::string of)
+        : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 500ms}, lh::manual_clock{}}
+    {
+        application::prepare(cluster().node(0).connection_string(), name);
+    }
+
+    // As the first node sees it: the second may not have heard of the term yet.
+    bool has_run_out()
+    {
+        return eventually([&] { return !lease.inspect(); }, 20s);
+    }
+    void write(lh::fencing_token token)
+    {
+        app.execute("update written set token = " + std::to_string(token.value()) + " where name = '" + name + "'");
+    }
+    std::string written() { return app.execute("select token from written where name = '" + name + "'"); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(native_fence_on_cluster)
+
+BOOST_AUTO_TEST_CASE(write_after_a_take_over_on_another_node_is_refused)
+{
+    cluster_scene s{"overtaken"};
+    const auto guard = s.lease.try_acquire();
+    s.app.begin();
+    BOOST_TEST_REQUIRE(s.app.fence(guard));
+    BOOST_TEST(s.has_run_out());
+    const auto others = s.others.try_acquire_for(10s);
+    BOOST_TEST(others.token() > guard.token());
+    BOOST_CHECK_THROW((s.write(guard.token()), s.app.commit()), std::runtime_error);
+    s.app.roll_back();
+    BOOST_TEST(s.written() == "0");
+    s.app.begin();
+    BOOST_TEST(!s.app.fence(guard));
+    s.app.roll_back();
+}
+
+BOOST_AUTO_TEST_CASE(write_before_a_take_over_on_another_node_lands)
+{
+    cluster_scene s{"in time"};
+    const auto guard = s.lease.try_acquire();
+    s.app.begin();
+    BOOST_TEST_REQUIRE(s.app.fence(guard));
+    s.write(guard.token());
+    s.app.commit();
+    BOOST_TEST(s.written() == std::to_string(guard.token().value()));
+    BOOST_TEST(s.has_run_out());
+    BOOST_TEST(s.others.try_acquire_for(10s).token() > guard.token());
+}
+
+BOOST_AUTO_TEST_CASE(take_over_on_the_same_node_is_busy_until_the_transaction_ends)
+{
+    cluster_scene s{"same node"};
+    const auto guard = s.lease.try_acquire();
+    s.app.begin();
+    BOOST_TEST_REQUIRE(s.app.fence(guard));
+    BOOST_TEST(s.has_run_out());
+    lh::basic_lease neighbour{s.store, s.name, lh::lease_terms{.ttl = 60s}};
+    std::error_code ec;
+    BOOST_TEST(!neighbour.try_acquire(ec));
+    BOOST_TEST(!ec, ec.message());
+    s.app.commit();
+    BOOST_TEST(neighbour.try_acquire().held());
+}
+
+BOOST_AUTO_TEST_CASE(the_statement_for_a_single_server_confirms_no_term_here)
+{
+    cluster_scene s{"single server"};
+    const auto guard = s.lease.try_acquire();
+    over_libmariadb misled{cluster().node(0), "mariadb"};
+    misled.begin();
+    BOOST_TEST(!misled.fence(guard));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -236,8 +236,9 @@ std::string connection_string_in(std::string_view file_text)
         const std::size_t end = std::min(file_text.find('\n'), file_text.size());
         std::string line = trimmed(file_text.substr(0, end));
         if (line.find('\0') != line.npos)
-            throw failure{exit_code::usage, "line " + std::to_string(number) +
-                                                " has a NUL in it, where ODBC would cut the connection string: write the file as UTF-8"};
+            throw failure{exit_code::usage,
+                          "line " + std::to_string(number) +
+                              " has a NUL in it, where ODBC would cut the connection string: write the file as UTF-8"};
         if (!line.empty() && line.front() != '#') return line;
         file_text.remove_prefix(std::min(end + 1, file_text.size()));
     }

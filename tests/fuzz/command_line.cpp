@@ -28,14 +28,15 @@ constexpr std::string_view password = "Hunter2*Secret";
 constexpr lh::duration longest = 87600h;
 constexpr int performed = 1000;  // no exit status
 
-// What the subcommands below are asked for is judged by them; the command of run and elect, by whoever asked.
+// The command that run and elect were asked for; fuzz::command_line compares it.
 arguments started;
 
 void is_right(const tool::command_options& options)
 {
     started = options.command;
     fuzz::require(!options.command.empty(), "there is a command");
-    fuzz::require(options.terms.ttl >= 0ns && options.terms.ttl <= longest && options.terms.min_hold >= 0ns && options.terms.min_hold <= longest,
+    fuzz::require(options.terms.ttl >= 0ns && options.terms.ttl <= longest && options.terms.min_hold >= 0ns &&
+                      options.terms.min_hold <= longest,
                   "durations are from nothing to ten years");
 }
 
@@ -83,7 +84,8 @@ namespace tool {
 int run(const run_options& options, const asked_store&)
 {
     is_right(options);
-    fuzz::require((options.of == right::permit) == (options.permits != 0) && options.permits <= lh::max_permits, "permits are 1 to 1024");
+    fuzz::require((options.of == right::permit) == (options.permits != 0) && options.permits <= lh::max_permits,
+                  "permits are 1 to 1024");
     fuzz::require((options.of == right::all_leases) == !options.names.empty(), "--all has names, and nothing else has");
     std::string list;
     for (const std::string& each : options.names) {
@@ -93,7 +95,8 @@ int run(const run_options& options, const asked_store&)
     fuzz::require(options.names.empty() || list == options.name, "no name is lost", list, options.name);
     fuzz::require(!options.name.empty(), "there is a name");
     fuzz::require(options.busy_status >= 0 && options.busy_status <= 255, "a status is a byte");
-    fuzz::require(!options.wait || (*options.wait >= 0ns && *options.wait <= longest), "a wait is from nothing to ten years");
+    fuzz::require(!options.wait || (*options.wait >= 0ns && *options.wait <= longest),
+                  "a wait is from nothing to ten years");
     return performed;
 }
 int elect(const elect_options& options, const asked_store&)
@@ -133,13 +136,16 @@ void fuzz::command_line(std::string_view input)
             const without_output quiet;
             status = asked();
         }
-        require(status == performed || status == tool::exit_code::success || (status == tool::exit_code::usage && given.empty()),
+        require(status == performed || status == tool::exit_code::success ||
+                    (status == tool::exit_code::usage && given.empty()),
                 "what is understood can be done");
         const auto mark = std::find(given.begin(), given.end(), "--");
-        require(started.empty() || std::equal(started.begin(), started.end(), mark + 1, given.end()), "the command is what follows --");
+        require(started.empty() || std::equal(started.begin(), started.end(), mark + 1, given.end()),
+                "the command is what follows --");
     } catch (const tool::failure& refused) {
         const std::string_view why = refused.what();
         require(refused.status() == tool::exit_code::usage && !why.empty(), "a refusal is one of usage, and says why", why);
-        if (std::all_of(given.begin(), given.end(), is_marked)) require(!contains(why, password), "a refusal shows no password", why);
+        if (std::all_of(given.begin(), given.end(), is_marked))
+            require(!contains(why, password), "a refusal shows no password", why);
     }
 }

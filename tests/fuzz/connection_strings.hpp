@@ -61,7 +61,8 @@ inline std::optional<connection_string> spell(spelling how, std::string_view key
     return std::nullopt;
 }
 
-inline constexpr std::array<std::string_view, 6> password_keywords{"PWD", "Password", "pwd", "TLSPASS", "sslpassword", "client_secret"};
+inline constexpr std::array<std::string_view, 6> password_keywords{"PWD",     "Password",    "pwd",
+                                                                   "TLSPASS", "sslpassword", "client_secret"};
 
 /// Reads two choices and the password, which is a line.
 inline std::optional<connection_string> read_connection_string(reader& in)

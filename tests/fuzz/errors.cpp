@@ -16,7 +16,10 @@ namespace {
 using namespace leasehold::odbc::detail;
 namespace lh = leasehold;
 
-bool operator==(const verdict& a, const verdict& b) { return a.kind == b.kind && a.known == b.known && std::string_view{a.advice} == b.advice; }
+bool operator==(const verdict& a, const verdict& b)
+{
+    return a.kind == b.kind && a.known == b.known && std::string_view{a.advice} == b.advice;
+}
 
 bool is_of_a_store(lh::errc code)
 {
@@ -31,7 +34,8 @@ void is_classified(std::string_view state, int native, std::string_view message)
     fuzz::require(found.kind != fault::none, "a failure is a failure", state, message);
     fuzz::require(is_of_a_store(errc_of(found.kind)), "a failure has an error code of a store", state, message);
     fuzz::require(found.advice != nullptr && fuzz::is_harmless(found.advice), "advice is a line of text", state, message);
-    fuzz::require(found.known || (found.kind == fault::failure && *found.advice == '\0'), "what is not known is a plain failure", state, message);
+    fuzz::require(found.known || (found.kind == fault::failure && *found.advice == '\0'),
+                  "what is not known is a plain failure", state, message);
 }
 
 // A lease or a table can be called anything.
@@ -42,13 +46,17 @@ void names_do_not_decide(std::string_view state, int native, std::string_view na
         fuzz::require(classify(state, native, said) == classify(state, native, "[some driver] relation \"job\" is odd"),
                       "the name in a message does not decide", state, name);
 
-    const auto of_sqlite = [](std::string_view words) { return classify("HY000", 1, std::string{sqlite_speaks} + std::string{words}).kind; };
+    const auto of_sqlite = [](std::string_view words) {
+        return classify("HY000", 1, std::string{sqlite_speaks} + std::string{words}).kind;
+    };
     fuzz::require(of_sqlite("no such table: " + std::string{name}) == fault::schema_missing, "a missing table", name);
     fuzz::require(of_sqlite("no such column: " + std::string{name}) == fault::schema_missing, "a missing column", name);
-    fuzz::require(of_sqlite("UNIQUE constraint failed: " + std::string{name}) == fault::duplicate_key, "a duplicate key", name);
+    fuzz::require(of_sqlite("UNIQUE constraint failed: " + std::string{name}) == fault::duplicate_key, "a duplicate key",
+                  name);
     fuzz::require(of_sqlite("NOT NULL constraint failed: " + std::string{name}) == fault::failure, "another column", name);
     if (is_identifier(name))
-        fuzz::require(of_sqlite("table " + std::string{name} + " has no column named token") == fault::schema_missing, "a table without a column", name);
+        fuzz::require(of_sqlite("table " + std::string{name} + " has no column named token") == fault::schema_missing,
+                      "a table without a column", name);
 }
 
 void is_shown_without_harm(std::string_view state, int native, std::string_view connection_string, std::string_view message)
@@ -56,7 +64,9 @@ void is_shown_without_harm(std::string_view state, int native, std::string_view 
     const std::string one_line = shown(std::string{message}, passwords_in(connection_string));
     fuzz::require(fuzz::is_harmless(one_line), "a message is one line without controls", message, one_line);
 
-    const lh::store_error error{make_error_code(lh::errc::store_failure), message, {std::string{state}, native, std::string{message}, std::string{message}}};
+    const lh::store_error error{make_error_code(lh::errc::store_failure),
+                                message,
+                                {std::string{state}, native, std::string{message}, std::string{message}}};
     for (const std::string_view text : {std::string_view{error.what()}, error.sqlstate(), error.server_message()})
         fuzz::require(fuzz::is_harmless(text), "an exception's texts have no controls", message, text);
     fuzz::require(std::string_view{error.what()}.starts_with("leasehold: "), "an exception says whose it is", error.what());
@@ -68,7 +78,8 @@ void is_shown_without_harm(std::string_view state, int native, std::string_view 
 void driver_is_advised_about(std::string_view message)
 {
     const std::string said = "Can't open lib '/there-is-no-such-folder/" + std::string{message.substr(0, 200)};
-    fuzz::require(driver_advice(said).starts_with("there is no such file"), "a path that leads to nothing is told as such", message);
+    fuzz::require(driver_advice(said).starts_with("there is no such file"), "a path that leads to nothing is told as such",
+                  message);
     if (!fuzz::contains(message, "Can't open lib"))
         fuzz::require(driver_advice(message) == advice::driver, "without a name the advice is the general one", message);
 }
@@ -86,6 +97,7 @@ void fuzz::errors(std::string_view input)
     names_do_not_decide(state, native, message);
     is_shown_without_harm(state, native, connection_string, message);
     driver_is_advised_about(message);
-    require(message.starts_with('[') != is_unmarked_sqlite_text(std::string{message} + " (" + std::to_string(native) + ")", native),
+    require(message.starts_with('[') !=
+                is_unmarked_sqlite_text(std::string{message} + " (" + std::to_string(native) + ")", native),
             "SQLite's words are known by the code behind them", message);
 }

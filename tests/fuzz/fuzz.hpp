@@ -74,7 +74,11 @@ inline std::u32string code_points(std::string_view text)
     std::u32string result;
     while (!text.empty()) {
         const auto first = static_cast<unsigned char>(text.front());
-        const std::size_t length = first < 0x80 ? 1 : first >> 5U == 6 ? 2 : first >> 4U == 14 ? 3 : first >> 3U == 30 ? 4 : 0;
+        const std::size_t length = first < 0x80        ? 1
+                                   : first >> 5U == 6  ? 2
+                                   : first >> 4U == 14 ? 3
+                                   : first >> 3U == 30 ? 4
+                                                       : 0;
         char32_t value = length < 2 ? first : first & (0x7FU >> length);
         bool right = length != 0 && length <= text.size();
         for (std::size_t i = 1; right && i < length; ++i) {
@@ -97,7 +101,8 @@ inline bool is_harmless(std::string_view text)
 {
     for (const char32_t c : code_points(text)) {
         const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
-        const bool order = c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x61C;
+        const bool order =
+            c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x61C;
         const bool invisible = c == 0x200B || c == 0xFEFF || (c >= 0xE0000 && c < 0xE1000) || c == 0xFFFFFFFF;
         if (control || order || invisible) return false;
     }

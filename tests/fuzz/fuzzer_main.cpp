@@ -8,6 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    fuzz::LEASEHOLD_FUZZ_TARGET(size == 0 ? std::string_view{} : std::string_view{reinterpret_cast<const char*>(data), size});
+    fuzz::LEASEHOLD_FUZZ_TARGET(size == 0 ? std::string_view{}
+                                          : std::string_view{reinterpret_cast<const char*>(data), size});
     return 0;
 }

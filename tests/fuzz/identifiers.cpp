@@ -73,15 +73,16 @@ std::vector<std::string> statements_of(const statement_catalog& catalog)
     all.insert(all.end(), catalog.added_columns().begin(), catalog.added_columns().end());
     for (std::size_t i = 0; i < statement_count; ++i) all.push_back(catalog[static_cast<statement>(i)].sql);
     for (const auto& each : catalog.batches().statements) all.push_back(each.sql);
-    for (const auto* each : {&catalog.fence().possible, &catalog.fence().lock, &catalog.fence().write, &catalog.fence().written})
+    for (const auto* each :
+         {&catalog.fence().possible, &catalog.fence().lock, &catalog.fence().write, &catalog.fence().written})
         all.push_back(each->sql);
     return all;
 }
 
 std::array<std::string*, 10> columns_of(lh::odbc_columns& columns)
 {
-    return {&columns.name,  &columns.owner, &columns.token,      &columns.expires_at, &columns.version,
-            &columns.ttl,   &columns.data,  &columns.data_token, &columns.request,    &columns.request_token};
+    return {&columns.name, &columns.owner, &columns.token,      &columns.expires_at, &columns.version,
+            &columns.ttl,  &columns.data,  &columns.data_token, &columns.request,    &columns.request_token};
 }
 
 // The name that the one has where the other has its own.
@@ -110,8 +111,10 @@ void statements_differ_in_names_only(lh::dialect::spec of, lh::odbc_options opti
         fuzz::require(got.around == expected.around, "what is around the names does not depend on them", here[i], there[i]);
         fuzz::require(got.names.size() == expected.names.size(), "no name is two", here[i], there[i]);
         for (std::size_t n = 0; n < got.names.size(); ++n) {
-            if (fuzz::contains(options.table, ".") && (expected.names[n] == "public" || expected.names[n] == "leasehold")) continue;
-            fuzz::require(got.names[n] == renamed(expected.names[n], usual, options), "each name is the one that was asked for", here[i], there[i]);
+            if (fuzz::contains(options.table, ".") && (expected.names[n] == "public" || expected.names[n] == "leasehold"))
+                continue;
+            fuzz::require(got.names[n] == renamed(expected.names[n], usual, options),
+                          "each name is the one that was asked for", here[i], there[i]);
         }
     }
 }
@@ -147,13 +150,14 @@ void fuzz::identifiers(std::string_view input)
 
     if (is_qualified_identifier(options.table)) is_quoted_whole(options.table);
     if (const char* rule = options.broken_rule()) {
-        require(contains(rule, is_qualified_identifier(options.table) ? "column" : "table"), "the rule says what is wrong", rule, options.table);
+        require(contains(rule, is_qualified_identifier(options.table) ? "column" : "table"), "the rule says what is wrong",
+                rule, options.table);
         return;
     }
     require(options.table.find_first_of("\"'`;\\ \t\r") == std::string::npos, "no quote gets through", options.table);
     using namespace std::chrono_literals;
     const lh::dialect::server_info at{.dbms_name = "", .dbms_version = "15", .lock_timeout = 1s, .call_timeout = 5s};
-    constexpr std::array dialects{lh::dialect::postgresql::describe, lh::dialect::mariadb::describe, lh::dialect::sqlite::describe,
-                                  lh::dialect::generic::describe};
+    constexpr std::array dialects{lh::dialect::postgresql::describe, lh::dialect::mariadb::describe,
+                                  lh::dialect::sqlite::describe, lh::dialect::generic::describe};
     statements_differ_in_names_only(dialects[dialect](at), options);
 }

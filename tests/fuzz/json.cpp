@@ -42,14 +42,19 @@ nlohmann::json parsed(std::string_view text)
 void is_the_same(const nlohmann::json& read, const lh::lease_record& written)
 {
     fuzz::require(read.at("name") == repaired(written.name), "the name is read back", written.name);
-    fuzz::require(written.owner.empty() ? read.at("owner").is_null() : read.at("owner") == repaired(written.owner), "the owner is read back", written.owner);
+    fuzz::require(written.owner.empty() ? read.at("owner").is_null() : read.at("owner") == repaired(written.owner),
+                  "the owner is read back", written.owner);
     fuzz::require(read.at("token").get<std::int64_t>() == written.token.value(), "the token is read back", read.dump());
-    fuzz::require(read.at("remaining_ms").get<std::int64_t>() == std::chrono::duration_cast<std::chrono::milliseconds>(written.remaining).count(),
+    fuzz::require(read.at("remaining_ms").get<std::int64_t>() ==
+                      std::chrono::duration_cast<std::chrono::milliseconds>(written.remaining).count(),
                   "the time is read back", read.dump());
-    fuzz::require(written.data.empty() ? !read.contains("data") : read.at("data") == repaired(written.data), "the data is read back", written.data);
-    fuzz::require(written.handover_request ? read.at("asked") == repaired(*written.handover_request) : !read.contains("asked"),
+    fuzz::require(written.data.empty() ? !read.contains("data") : read.at("data") == repaired(written.data),
+                  "the data is read back", written.data);
+    fuzz::require(written.handover_request ? read.at("asked") == repaired(*written.handover_request)
+                                           : !read.contains("asked"),
                   "the request is read back", read.dump());
-    fuzz::require(read.size() == 4U + (written.data.empty() ? 0 : 1) + (written.handover_request ? 1 : 0), "nothing else is there", read.dump());
+    fuzz::require(read.size() == 4U + (written.data.empty() ? 0 : 1) + (written.handover_request ? 1 : 0),
+                  "nothing else is there", read.dump());
 }
 
 }  // namespace

@@ -79,14 +79,17 @@ sample parsed(std::string_view line)
     }
     fuzz::require(take(' '), "a value follows", whole);
     result.value = line;
-    fuzz::require(!result.value.empty() && result.value.find_first_not_of("-0123456789.") == std::string::npos, "a value is a number", whole);
+    fuzz::require(!result.value.empty() && result.value.find_first_not_of("-0123456789.") == std::string::npos,
+                  "a value is a number", whole);
     return result;
 }
 
 void count(lh::metrics& m, std::string_view name)
 {
-    m(lh::store_call{.operation = lh::store_operation::try_acquire, .name = name}, {.error = {}, .succeeded = true, .elapsed = 1ms});
-    m(lh::store_call{.operation = lh::store_operation::renew, .name = name}, {.error = make_error_code(lh::errc::store_timeout), .succeeded = false, .elapsed = 1s});
+    m(lh::store_call{.operation = lh::store_operation::try_acquire, .name = name},
+      {.error = {}, .succeeded = true, .elapsed = 1ms});
+    m(lh::store_call{.operation = lh::store_operation::renew, .name = name},
+      {.error = make_error_code(lh::errc::store_timeout), .succeeded = false, .elapsed = 1s});
     m(lh::lease_event{.kind = lh::lease_event_kind::acquired, .name = name, .token = lh::fencing_token{7}, .waited = 1ms});
 }
 
@@ -119,8 +122,10 @@ void fuzz::metrics(std::string_view input)
         // One bucket of a histogram has the labels of all, and there are many.
         if (contains(line.substr(0, line.find('{')), "_bucket") && !contains(line, "le=\"+Inf\"")) continue;
         const sample one = parsed(line);
-        require(seen.emplace(one.name, one.with).second, "Prometheus refuses a file with a sample that is there twice", line);
-        if (file_fits && !file.empty()) require(one.with.count("file") == 1 && one.with.at("file") == file, "the file's name is read back", line, file);
+        require(seen.emplace(one.name, one.with).second, "Prometheus refuses a file with a sample that is there twice",
+                line);
+        if (file_fits && !file.empty())
+            require(one.with.count("file") == 1 && one.with.at("file") == file, "the file's name is read back", line, file);
         if (!one.with.contains("lease")) continue;
         names.insert(one.with.at("lease"));
         if (one.name == "leasehold_attempts_total") attempts += std::stoul(one.value);
@@ -128,5 +133,6 @@ void fuzz::metrics(std::string_view input)
     require(attempts == given.size(), "each call is counted once", text);
     require(names.size() <= most + 1, "only so many names have numbers of their own", text);
     for (const std::string& name : names)
-        require(name == "(others)" || std::find(given.begin(), given.end(), name) != given.end(), "a name is read back", name);
+        require(name == "(others)" || std::find(given.begin(), given.end(), name) != given.end(), "a name is read back",
+                name);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A store's file is read, and its connection string shown, without its password. Input: what may be wrong with the connection string, how
-// its password is written (two choices), the password; then the text of a file.
+// A store file is read, and its connection string is shown without its password. Input: a mistake (choice), how the password is
+// written (two choices), the password; then the text of a file.
 #include "connection_strings.hpp"
 #include "targets.hpp"
 
@@ -47,7 +47,8 @@ void is_read(std::string_view text)
         fuzz::require(got == line, "the first line that says something is the connection string", got, line);
     } catch (const tool::failure& refused) {
         fuzz::require(has_nul(line), "a line without a NUL is a connection string", line);
-        fuzz::require(refused.status() == tool::exit_code::usage && fuzz::contains(refused.what(), "line " + std::to_string(number) + " "),
+        fuzz::require(refused.status() == tool::exit_code::usage &&
+                          fuzz::contains(refused.what(), "line " + std::to_string(number) + " "),
                       "a refusal names the line", refused.what());
     }
 }
@@ -62,19 +63,23 @@ void password_is_not_shown(fuzz::reader& in)
     if (mistake == 0) {
         const std::string shown = tool::shown(known->text());
         const bool within_pqopt = fuzz::contains(known->before, "pqopt");
-        const std::string expected = within_pqopt ? "Driver=x;UID=lease;pqopt=***;Server=h" : known->before + "***" + known->after;
+        const std::string expected =
+            within_pqopt ? "Driver=x;UID=lease;pqopt=***;Server=h" : known->before + "***" + known->after;
         fuzz::require(shown == expected, "all is shown but the password", known->text(), shown);
         return;
     }
-    const bool can_be_told = password.size() >= 4 && password.find_first_of(";{}=* ") == password.npos && fuzz::is_harmless(password) &&
+    const bool can_be_told = password.size() >= 4 && password.find_first_of(";{}=* ") == password.npos &&
+                             fuzz::is_harmless(password) &&
                              !fuzz::contains("Driver=x;UID=lease;Server=h;PWD=***;DSN=;trailing;", password);
     if (!can_be_told) return;
     const std::array<std::string, 5> mistakes{"", "Driver={x;PWD=" + password + ";Server=h",  // a brace is forgotten
-                                              "Driver=x;UID=lease PWD=" + password + ";Server=h",  // a semicolon is forgotten
+                                              "Driver=x;UID=lease PWD=" + password +
+                                                  ";Server=h",                                    // a semicolon is forgotten
                                               "Driver=x;PWD=trailing;" + password + ";Server=h",  // braces are forgotten
                                               "DSN={x}PWD=" + password};
     const std::string shown = tool::shown(mistakes[mistake]);
-    fuzz::require(!fuzz::contains(shown, password), "a password is not shown, whatever was forgotten", mistakes[mistake], shown);
+    fuzz::require(!fuzz::contains(shown, password), "a password is not shown, whatever was forgotten", mistakes[mistake],
+                  shown);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ bool throws_invalid(void (*validate)(std::string_view), std::string_view text, l
         validate(text);
         return false;
     } catch (const std::system_error& refused) {
-        fuzz::require(refused.code() == code && refused.code() == std::errc::invalid_argument, "a refusal has its code", text);
+        fuzz::require(refused.code() == code && refused.code() == std::errc::invalid_argument, "a refusal has its code",
+                      text);
         return true;
     }
 }
@@ -37,15 +38,21 @@ void is_accepted_or_refused(std::string_view text)
     const bool right = fuzz::is_utf8(text) && !fuzz::contains(text, std::string_view{"\0", 1});
     const bool is_name = right && !text.empty() && text.size() <= 190;
     const bool is_data = right && text.size() <= 1024;
-    fuzz::require(throws_invalid(lh::validate_name, text, lh::errc::invalid_name) == !is_name, "a name is 1 to 190 bytes of UTF-8", text);
-    fuzz::require(throws_invalid(lh::validate_owner, text, lh::errc::invalid_owner) == !is_name, "an owner is 1 to 190 bytes of UTF-8", text);
-    fuzz::require(throws_invalid(lh::validate_data, text, lh::errc::invalid_data) == !is_data, "data is at most 1024 bytes of UTF-8", text);
-    fuzz::require(lh::detail::refusal_of(text) == (is_name ? std::error_code{} : make_error_code(lh::errc::invalid_name)), "a store refuses what a lease refuses", text);
-    fuzz::require(!lh::detail::refusal_of(text, "owner") == is_name && !lh::detail::refusal_of("name", text) == is_name, "both texts are looked at", text);
+    fuzz::require(throws_invalid(lh::validate_name, text, lh::errc::invalid_name) == !is_name,
+                  "a name is 1 to 190 bytes of UTF-8", text);
+    fuzz::require(throws_invalid(lh::validate_owner, text, lh::errc::invalid_owner) == !is_name,
+                  "an owner is 1 to 190 bytes of UTF-8", text);
+    fuzz::require(throws_invalid(lh::validate_data, text, lh::errc::invalid_data) == !is_data,
+                  "data is at most 1024 bytes of UTF-8", text);
+    fuzz::require(lh::detail::refusal_of(text) == (is_name ? std::error_code{} : make_error_code(lh::errc::invalid_name)),
+                  "a store refuses what a lease refuses", text);
+    fuzz::require(!lh::detail::refusal_of(text, "owner") == is_name && !lh::detail::refusal_of("name", text) == is_name,
+                  "both texts are looked at", text);
     fuzz::require(!lh::detail::refusal_of_data(text) == is_data, "a store refuses the data that a lease refuses", text);
 
     lh::bounded_text<190> kept;
-    fuzz::require(kept.assign(text) == (text.size() <= 190) && (text.size() > 190 || kept == text), "a bounded text keeps what fits", text);
+    fuzz::require(kept.assign(text) == (text.size() <= 190) && (text.size() > 190 || kept == text),
+                  "a bounded text keeps what fits", text);
 }
 
 // A number in hexadecimal digits, up to `end`; moves behind it.
@@ -53,7 +60,8 @@ char32_t take_hexadecimal(std::string_view& text, char end)
 {
     char32_t value = 0;
     const std::size_t length = std::min(text.find(end), text.size());
-    for (const char c : text.substr(0, length)) value = value * 16 + static_cast<char32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+    for (const char c : text.substr(0, length))
+        value = value * 16 + static_cast<char32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
     text.remove_prefix(std::min(length + 1, text.size()));
     return value;
 }
@@ -99,7 +107,8 @@ void is_shown_without_harm(std::string_view text)
     fuzz::require(fuzz::is_harmless(shown), "what is shown is one line without controls", text, shown);
     fuzz::require(lh::detail::printable(shown) == shown, "what can be shown is not changed", text, shown);
     // A backslash is left as it is, so only a text without one can be read back.
-    if (!fuzz::contains(text, "\\")) fuzz::require(unescaped(shown) == text, "what is escaped can be read back", text, shown);
+    if (!fuzz::contains(text, "\\"))
+        fuzz::require(unescaped(shown) == text, "what is escaped can be read back", text, shown);
 }
 
 void fits_in_columns(std::string_view text, std::size_t width)
@@ -117,8 +126,9 @@ void fits_in_columns(std::string_view text, std::size_t width)
 void is_a_line_of_a_table(std::string_view text, std::string_view other)
 {
     using namespace std::chrono_literals;
-    std::vector<lh::lease_record> records{{std::string{text}, std::string{other}, lh::fencing_token{1}, 1s, std::string{other}},
-                                          {"job", std::string{text}, lh::fencing_token{2}, 2s}};
+    std::vector<lh::lease_record> records{
+        {std::string{text}, std::string{other}, lh::fencing_token{1}, 1s, std::string{other}},
+        {"job", std::string{text}, lh::fencing_token{2}, 2s}};
     records.back().handover_request = std::string{other};
     const std::string table = tool::to_table(records);
     fuzz::require(std::count(table.begin(), table.end(), '\n') == 3, "each record is one line", table);
@@ -136,7 +146,8 @@ void something_near_is_suggested(std::string_view text)
 {
     const std::vector<std::string> words{"run", "elect", "release", "--store-file"};
     const std::string found = tool::nearest(text, words);
-    fuzz::require(found.empty() || std::find(words.begin(), words.end(), found) != words.end(), "a suggestion is one of the words", text, found);
+    fuzz::require(found.empty() || std::find(words.begin(), words.end(), found) != words.end(),
+                  "a suggestion is one of the words", text, found);
     for (const std::string& word : words) fuzz::require(tool::nearest(word, words) == word, "a word is nearest to itself");
 }
 

@@ -9,6 +9,7 @@
 #include "nearest.hpp"
 
 #include <leasehold/limits.hpp>
+#include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -433,9 +434,7 @@ void check_combination(const settings& into, const std::string& subcommand)
     if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);
 }
 
-}  // namespace
-
-std::function<int()> understand(const std::vector<std::string>& given)
+std::function<int()> understand_as_it_is(const std::vector<std::string>& given)
 {
     const auto into = std::make_shared<settings>();
     CLI::App app{help::about, "leasehold"};
@@ -463,6 +462,23 @@ std::function<int()> understand(const std::vector<std::string>& given)
     return [into, subcommand] { return perform(subcommand, *into); };
 }
 
+}  // namespace
+
+std::function<int()> understand(const std::vector<std::string>& given)
+{
+    try {
+        return understand_as_it_is(given);
+    } catch (const failure&) {
+        // A message repeats arguments, and a connection string can be any of them. So the message is about what may be shown.
+        namespace od = leasehold::odbc::detail;
+        std::vector<std::string> without_passwords;
+        for (const std::string& each : given) without_passwords.push_back(od::redacted(each, od::passwords_in(each)));
+        if (without_passwords == given) throw;
+        static_cast<void>(understand_as_it_is(without_passwords));
+        throw failure{exit_code::usage, "one of the arguments is a connection string in the wrong place; see leasehold --help"};
+    }
+}
+
 void hide_passwords(int argc, char** argv) noexcept
 {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -470,7 +486,7 @@ void hide_passwords(int argc, char** argv) noexcept
     for (int i = 1; i < argc && std::string_view{argv[i]} != "--"; ++i) {
         char* const begin = argv[i];
         char* const end = begin + std::string_view{begin}.size();
-        for (const std::string_view keyword : {"pwd", "pass"})
+        for (const std::string_view keyword : {"pwd", "pass", "secret"})
             if (std::find(std::search(begin, end, keyword.begin(), keyword.end(), same), end, '=') != end)
                 std::fill(begin, end, '*');
     }

@@ -6,6 +6,8 @@
 #include "message.hpp"
 #include "odbc_connection.hpp"
 
+#include <leasehold/odbc/detail/driver/secrets.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -94,20 +96,19 @@ private:
     struct stat status_ {};
 };
 
-bool has_password(const std::string& connection_string)
-{
-    const std::string lower = lower_case(connection_string);
-    return lower.find("pwd") != lower.npos || lower.find("password") != lower.npos;
-}
-
 std::string read_store(readable_file& file, const std::string& path)
 {
     const std::string all = file.error() == 0 ? file.text() : "";
     if (file.error() != 0)
         throw failure{exit_code::usage, "can't read the store's file " + path + ": " + std::strerror(file.error())};
-    std::string text = connection_string_in(all);
+    std::string text;
+    try {
+        text = connection_string_in(all);
+    } catch (const failure& refused) {
+        throw failure{refused.status(), "the store's file " + path + " can't be used: " + refused.what()};
+    }
     if (text.empty()) throw failure{exit_code::usage, "there is no connection string in " + path};
-    if (file.allows(S_IROTH) && has_password(text))
+    if (file.allows(S_IROTH) && !leasehold::odbc::detail::passwords_in(text).empty())
         complain("everybody on this host can read " + path +
                  ", which contains a password: chmod it to 600, or to 640 for a group");
     return text;
@@ -208,19 +209,36 @@ bool is_no_secret(const std::string& keyword)
     return std::find(known.begin(), known.end(), lower_case(trimmed(keyword))) != known.end();
 }
 
-// A forgotten semicolon, as in "UID=me PWD=secret", makes a password part of another's value.
+// A forgotten semicolon or brace, as in "UID=me PWD=secret" and "Driver={x;PWD=secret", makes a password part of another's value.
 bool may_be_shown(const std::string& keyword, std::string_view value)
 {
-    return is_no_secret(keyword) && (value.starts_with('{') || value.find('=') == value.npos);
+    return is_no_secret(keyword) && value.find('=') == value.npos;
+}
+
+// Takes the value at the front off `text`, and the semicolon behind it. In braces it may have semicolons in it, and braces twice.
+std::string_view take_value(std::string_view& text)
+{
+    std::size_t end = 0;
+    for (bool braces = text.starts_with('{'); end < text.size() && (braces || text[end] != ';'); ++end)
+        if (braces && text[end] == '}') braces = text.substr(end).starts_with("}}") && ++end > 0;
+    const std::string_view value = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return value;
 }
 
 }  // namespace
 
 std::string connection_string_in(std::string_view file_text)
 {
-    while (!file_text.empty()) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors begin UTF-8 with it
+    if (file_text.starts_with(byte_order_mark)) file_text.remove_prefix(byte_order_mark.size());
+    for (std::size_t number = 1; !file_text.empty(); ++number) {
         const std::size_t end = std::min(file_text.find('\n'), file_text.size());
         std::string line = trimmed(file_text.substr(0, end));
+        if (line.find('\0') != line.npos)
+            throw failure{exit_code::usage,
+                          "line " + std::to_string(number) +
+                              " has a NUL in it, where ODBC would cut the connection string: write the file as UTF-8"};
         if (!line.empty() && line.front() != '#') return line;
         file_text.remove_prefix(std::min(end + 1, file_text.size()));
     }
@@ -249,19 +267,16 @@ std::string shown(std::string_view text)
 {
     std::string result;
     while (!text.empty()) {
-        const std::size_t equals = std::min(text.find('='), text.size());
-        const std::string keyword = trimmed(text.substr(0, equals));
-        text.remove_prefix(std::min(equals + 1, text.size()));
-        // A value in braces may have semicolons in it, and braces twice.
-        std::size_t end = 0;
-        for (bool braces = text.starts_with('{'); end < text.size() && (braces || text[end] != ';'); ++end)
-            if (braces && text[end] == '}') braces = text.substr(end).starts_with("}}") && ++end > 0;
-        if (!keyword.empty())
-            result.append(result.empty() ? "" : ";")
-                .append(printable(keyword))
-                .append("=")
-                .append(may_be_shown(keyword, text.substr(0, end)) ? printable(text.substr(0, end)) : "***");
-        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::size_t mark = std::min(text.find_first_of("=;"), text.size());
+        const bool is_pair = text.substr(mark).starts_with('=');
+        const std::string keyword = trimmed(text.substr(0, mark));
+        text.remove_prefix(std::min(mark + 1, text.size()));
+        const std::string_view value = is_pair ? take_value(text) : std::string_view{};
+        if (keyword.empty()) continue;
+        if (!result.empty()) result += ';';
+        // What is no pair may be the rest of a password with a semicolon in it.
+        if (is_pair) result.append(printable(keyword)).append("=");
+        result.append(is_pair && may_be_shown(keyword, value) ? printable(value) : "***");
     }
     return result;
 }

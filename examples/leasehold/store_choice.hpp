@@ -36,7 +36,8 @@ struct chosen_store {
 /// What may be shown of a connection string: the values of keywords that are known to be no secret.
 [[nodiscard]] std::string shown(std::string_view connection_string);
 
-/// The connection string in a file's text: its first line that is neither empty nor begins with a #.
+/// The connection string in a file's text: its first line that is neither empty nor begins with a #; empty where there is none.
+/// Throws failure (exit_code::usage), naming the line, for a line with a NUL.
 [[nodiscard]] std::string connection_string_in(std::string_view file_text);
 
 }  // namespace tool

@@ -27,7 +27,7 @@ namespace leasehold::inline v0 {
 ///     metrics.write_prometheus(out);   // when asked for /metrics
 ///
 /// Counting takes no lock and allocates nothing, but for the first event of a name. Each name has numbers of its own, up to
-/// max_names; those that come later share the label lease="(others)". Names are never forgotten.
+/// max_names; those that come later, and names that no store takes, share the label lease="(others)". Names are never forgotten.
 ///
 /// Neither copyable nor movable. Thread safety: any thread may call any function. Lifetime: must outlive the stores that
 /// report to it, and their leases.

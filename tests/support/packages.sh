@@ -112,7 +112,7 @@ packages_not_in_release()
 leasehold_build_packages=(cmake=command:cmake,command:ctest ninja-build=command:ninja)
 leasehold_gcc_packages=(g++=command:g++)
 leasehold_clang_packages=(clang=command:clang++)
-leasehold_sanitizer_packages=(libclang-rt-dev=file:/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.asan*
+leasehold_sanitizer_packages=(libclang-rt-dev=file:/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.asan*,file:/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.fuzzer*
     llvm=command:llvm-symbolizer)
 leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
 leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
@@ -120,7 +120,7 @@ leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:S
 leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp,library:boost_unit_test_framework
     libboost-dev=header:boost/asio.hpp libasio-dev=header:asio.hpp
     libboost-context-dev=header:boost/context/fiber.hpp,library:boost_context
-    libcli11-dev=header:CLI/CLI.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
+    libcli11-dev=header:CLI/CLI.hpp nlohmann-json3-dev=header:nlohmann/json.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
     systemd=command:systemd-analyze
     bash-completion=file:/usr/share/bash-completion/bash_completion
     git=command:git pkg-config=command:pkg-config python3=command:python3

@@ -46,6 +46,16 @@ lh::store_call_report failed(std::error_code error) { return {.error = error}; }
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(name_that_prometheus_would_refuse_is_counted_with_the_others)
+{
+    lh::metrics m{1};
+    for (const char* name : {"(others)", "\xff", "", "leader", "one too many"})
+        m(lh::store_call{.operation = lh::store_operation::try_acquire, .name = name}, answered(true));
+    BOOST_TEST(value_of(m, "leasehold_attempts_total{lease=\"(others)\",outcome=\"granted\"}") == "4");
+    BOOST_TEST(value_of(m, "leasehold_attempts_total{lease=\"leader\",outcome=\"granted\"}") == "1");
+    BOOST_TEST(text_of(m).find('\xff') == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_life_of_a_lease_is_counted)
 {
     lh::manual_clock clock;

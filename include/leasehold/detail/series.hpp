@@ -5,6 +5,7 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/limits.hpp>
 
 #include <algorithm>
 #include <array>
@@ -110,7 +111,7 @@ public:
         for (std::size_t i = 0; i <= mask_; ++i) delete slots_[i].load(std::memory_order_relaxed);
     }
 
-    // Those of all others where there is no room or no memory for the name.
+    // Those of all others where there is no room or no memory for the name, or no store would take it.
     [[nodiscard]] name_series& of(std::string_view name) noexcept
     {
         const std::size_t hash = std::hash<std::string_view>{}(name);
@@ -126,10 +127,12 @@ public:
     {
         for (std::size_t i = 0; i <= mask_; ++i)
             if (const entry* const each = slots_[i].load(std::memory_order_acquire)) visit(each->name, each->series);
-        if (others_used_.load(std::memory_order_relaxed)) visit(std::string_view{"(others)"}, others_);
+        if (others_used_.load(std::memory_order_relaxed)) visit(name_of_others, others_);
     }
 
 private:
+    static constexpr std::string_view name_of_others = "(others)";
+
     struct entry {
         entry(std::string_view of, std::size_t its_hash) : name{of}, hash{its_hash} {}
 
@@ -143,7 +146,9 @@ private:
     {
         std::unique_ptr<entry> added;
         std::error_code failed;
-        if (count_.load(std::memory_order_relaxed) < most_) catch_into(failed, [&] { added = std::make_unique<entry>(name, hash); });
+        // Prometheus refuses all of a file in which a text is not UTF-8, or a sample is there twice.
+        const bool fits = name != name_of_others && broken_text_rule(name, max_name_bytes) == nullptr;
+        if (fits && count_.load(std::memory_order_relaxed) < most_) catch_into(failed, [&] { added = std::make_unique<entry>(name, hash); });
         if (added && count_.fetch_add(1, std::memory_order_relaxed) < most_) {
             entry* there = nullptr;
             if (slots_[slot].compare_exchange_strong(there, added.get(), std::memory_order_acq_rel)) return added.release();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <checkup.hpp>
+#include <failure.hpp>
 #include <json.hpp>
 #include <nearest.hpp>
 #include <records.hpp>
@@ -117,6 +118,8 @@ BOOST_AUTO_TEST_CASE(only_what_is_known_to_be_no_secret_is_shown_of_a_connection
     BOOST_TEST(shown("PWD={unclosed;Server=x") == "PWD=***");
     BOOST_TEST(shown("DSN=ops") == "DSN=ops");
     BOOST_TEST(shown("Server=db;Uid=lease Pwd=secret") == "Server=db;Uid=***");  // a semicolon was forgotten
+    BOOST_TEST(shown("Driver={x;PWD=secret;Server=db") == "Driver=***");                // a brace was
+    BOOST_TEST(shown("PWD=se;cret;UID=me") == "PWD=***;***;UID=me");                    // braces were
 }
 
 BOOST_AUTO_TEST_CASE(a_file_with_a_connection_string_may_have_comments)
@@ -124,6 +127,9 @@ BOOST_AUTO_TEST_CASE(a_file_with_a_connection_string_may_have_comments)
     BOOST_TEST(connection_string_in("# ops\n\n  DSN=ops;PWD=x \n# end\n") == "DSN=ops;PWD=x");
     BOOST_TEST(connection_string_in("DSN=ops") == "DSN=ops");
     BOOST_TEST(connection_string_in("# nothing\n") == "");
+    BOOST_TEST(connection_string_in("\xEF\xBB\xBF# from an editor\r\nDSN=ops\r\n") == "DSN=ops");
+    const auto names_line = [](const failure& e) { return e.status() == 64 && std::string{e.what()}.starts_with("line 2 has a NUL"); };
+    BOOST_CHECK_EXCEPTION(static_cast<void>(connection_string_in({"# ops\nDSN=ops\0;PWD=x", 21})), failure, names_line);
 }
 
 BOOST_AUTO_TEST_CASE(a_good_database_has_nothing_to_mend)

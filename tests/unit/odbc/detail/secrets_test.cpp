@@ -61,10 +61,19 @@ BOOST_AUTO_TEST_CASE(password_is_found_where_a_semicolon_or_brace_was_forgotten)
 BOOST_AUTO_TEST_CASE(password_is_found_inside_another_value)
 {
     BOOST_TEST((passwords_in("pqopt={sslmode=require password=hunter2};UID=u") == texts{"hunter2}", "hunter2"}));
-    BOOST_TEST((passwords_in("pqopt={password='it\\'s me' sslmode=require}") == texts{"'it\\'s me'", "it\\'s me"}));
+    BOOST_TEST((passwords_in("pqopt={password='it\\'s me' sslmode=require}") == texts{"'it\\'s me'", "it\\'s me", "it's me"}));
     BOOST_TEST((passwords_in("pqopt={password=hunter2 sslpassword=hunter3}") ==
                 texts{"hunter2 sslpassword=hunter3}", "hunter2 sslpassword=hunter3", "hunter3}", "hunter2", "hunter3"}));
     BOOST_TEST(shown("pqopt={password=hunter2 sslpassword=hunter3}", "hunter2 and hunter3") == "*** and ***");
+}
+
+BOOST_AUTO_TEST_CASE(quote_or_brace_with_more_behind_it_is_no_end)
+{
+    BOOST_TEST(shown("PWD='it's me'", "PWD='it's me';UID=u") == "PWD=***;UID=u");
+    BOOST_TEST(shown("PWD='a b' c;UID=u", "PWD='a b' c;UID=u") == "PWD=***;UID=u");
+    BOOST_TEST(shown("", "PWD='it's;UID=u") == "PWD=***;UID=u");
+    BOOST_TEST(shown("", "PWD={a}b;UID=u") == "PWD=***;UID=u");
+    BOOST_TEST(shown("", "PWD=\"a\"b;UID=u") == "PWD=***;UID=u");
 }
 
 BOOST_AUTO_TEST_CASE(value_of_a_password_is_hidden_whatever_it_is)

@@ -44,9 +44,14 @@ struct secret_place {
     std::size_t begin, end;
 };
 
-// The end of a value that begins there: in braces ("}}" is one that belongs to it; never closed: to the end of the text), in
-// quotes (a backslash takes the next character along), or up to what can't be in it.
-constexpr std::size_t end_of_value(std::string_view text, std::size_t begin) noexcept
+// What ends a value that has neither braces nor quotes, in a connection string or in a message.
+inline constexpr std::string_view ends_of_value = ";}\"'`\n";
+
+constexpr bool is_quote(char c) noexcept { return c == '\'' || c == '"'; }
+
+// The end of a value in braces ("}}" is one that belongs to it; never closed: to the end of the text) or in quotes (a backslash
+// takes the next character along) that begins there; `begin` if it has neither, or its quotes are never closed.
+constexpr std::size_t end_of_enclosed(std::string_view text, std::size_t begin) noexcept
 {
     const char first = begin < text.size() ? text[begin] : '\0';
     if (first == '{') {
@@ -57,12 +62,26 @@ constexpr std::size_t end_of_value(std::string_view text, std::size_t begin) noe
             }
         return text.size();
     }
-    if (first == '\'' || first == '"')
+    if (is_quote(first))
         for (std::size_t at = begin + 1; at < text.size(); ++at) {
             if (text[at] == first) return at + 1;
             if (text[at] == '\\') ++at;
         }
-    return std::min(text.find_first_of(";}\"'`\n", begin + (first == '\'' || first == '"')), text.size());
+    return begin;
+}
+
+constexpr bool ends_value(std::string_view rest) noexcept
+{
+    return rest.empty() || rest.front() == ' ' || ends_of_value.find(rest.front()) != std::string_view::npos;
+}
+
+// The end of a value that begins there. A brace or quote with more of a word behind it is no end: to ODBC 'it's' is a password.
+constexpr std::size_t end_of_value(std::string_view text, std::size_t begin) noexcept
+{
+    const std::size_t enclosed = end_of_enclosed(text, begin);
+    if (enclosed > begin && ends_value(text.substr(enclosed))) return enclosed;
+    const bool quote = begin < text.size() && is_quote(text[begin]);
+    return std::min(text.find_first_of(ends_of_value, std::max(enclosed, begin + quote)), text.size());
 }
 
 // The next value of a secret's keyword, wherever in the text: in a value in braces, and behind a value whose end was forgotten.
@@ -80,6 +99,25 @@ inline bool find_secret(std::string_view text, std::size_t from, secret_place& f
     return false;
 }
 
+inline std::string with_single_braces(std::string text)
+{
+    for (std::size_t twice = text.find("}}"); twice != std::string::npos; twice = text.find("}}", twice + 1)) text.erase(twice, 1);
+    return text;
+}
+
+inline std::string without_backslashes(std::string text)
+{
+    for (std::size_t at = text.find('\\'); at != std::string::npos; at = text.find('\\', at + 1)) text.erase(at, 1);
+    return text;
+}
+
+// Whether a place in a connection string is inside another value: one in braces.
+inline bool is_in_braces(std::string_view before) noexcept
+{
+    const std::size_t open = before.rfind('{'), closed = before.rfind('}');
+    return open != std::string_view::npos && (closed == std::string_view::npos || closed < open);
+}
+
 // Every form in which the passwords of a connection string may come up in a message: as written, without braces or quotes,
 // and only up to where somebody may have seen its end. Better one too many.
 inline std::vector<std::string> passwords_in(std::string_view connection_string)
@@ -92,15 +130,18 @@ inline std::vector<std::string> passwords_in(std::string_view connection_string)
     secret_place place{};
     for (std::size_t at = 0; find_secret(connection_string, at, place); at = place.begin) {
         const std::string_view value = connection_string.substr(place.begin, place.end - place.begin);
+        const bool quotes = !value.empty() && is_quote(value.front());
         add(value);
-        if (value.starts_with('{') || value.starts_with('\'') || value.starts_with('"')) {
+        if (quotes || value.starts_with('{')) {
             std::string inside{value.substr(1)};
-            if (value.starts_with('{') ? inside.ends_with('}') : inside.ends_with(value.front())) inside.pop_back();
-            add(inside);
-            for (std::size_t twice = inside.find("}}"); twice != std::string::npos; twice = inside.find("}}", twice + 1))
-                inside.erase(twice, 1);
-            add(inside);
-            continue;
+            if (inside.ends_with(quotes ? value.front() : '}')) inside.pop_back();
+            for (const std::string& form : {inside, with_single_braces(inside)}) {
+                add(form);
+                if (quotes) add(without_backslashes(form));  // as libpq reads it
+            }
+            // Quotes are a part of a value to ODBC, but not to libpq, whose keywords stand inside another value.
+            const bool ends_there = end_of_enclosed(connection_string, place.begin) == place.end;
+            if (ends_there && (!quotes || is_in_braces(connection_string.substr(0, place.begin)))) continue;
         }
         add(value.substr(0, value.find(' ')));
         // A ; in a password that has no braces: what follows is no pair.
@@ -133,29 +174,44 @@ inline bool is_telling(std::string_view secret) noexcept
 
 inline constexpr std::string_view instead_of_a_secret = "***";
 
-// Hides what stands as the value of a secret's keyword, whatever it is, and elsewhere each of the `secrets` that stands by
-// itself, not as a part of a longer word, and is telling.
-inline std::string redacted(std::string text, const std::vector<std::string>& secrets)
+inline void hide_values(std::string& text, const std::vector<std::string>& secrets)
 {
     secret_place place{};
     for (std::size_t at = 0; find_secret(text, at, place); at = place.begin + instead_of_a_secret.size()) {
+        const std::string_view value = std::string_view{text}.substr(place.begin);
+        if (value.starts_with(instead_of_a_secret) && ends_value(value.substr(instead_of_a_secret.size())))
+            place.end = place.begin + instead_of_a_secret.size();  // hidden before
         for (const std::string& secret : secrets)
-            if (std::string_view{text}.substr(place.begin).starts_with(secret)) place.end = std::max(place.end, place.begin + secret.size());
+            if (value.starts_with(secret)) place.end = std::max(place.end, place.begin + secret.size());
         text.replace(place.begin, place.end - place.begin, instead_of_a_secret);
     }
-    for (const std::string& secret : secrets) {
-        if (!is_telling(secret)) continue;
-        for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-            const std::size_t end = at + secret.size();
-            const bool goes_on = (at > 0 && is_word_character(text[at - 1]) && is_word_character(secret.front())) ||
-                                 (end < text.size() && is_word_character(text[end]) && is_word_character(secret.back()));
-            if (goes_on) {
-                ++at;
-                continue;
-            }
-            text.replace(at, secret.size(), instead_of_a_secret);
-            at += instead_of_a_secret.size();
+}
+
+inline void hide_secret(std::string& text, const std::string& secret)
+{
+    for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
+        const std::size_t end = at + secret.size();
+        const bool goes_on = (at > 0 && is_word_character(text[at - 1]) && is_word_character(secret.front())) ||
+                             (end < text.size() && is_word_character(text[end]) && is_word_character(secret.back()));
+        if (goes_on) {
+            ++at;
+            continue;
         }
+        text.replace(at, secret.size(), instead_of_a_secret);
+        at += instead_of_a_secret.size();
+    }
+}
+
+// Hides what stands as the value of a secret's keyword, whatever it is, and elsewhere each of the `secrets` that stands by
+// itself, not as a part of a longer word, and is telling. What is hidden stays as it is if that is done again.
+inline std::string redacted(std::string text, const std::vector<std::string>& secrets)
+{
+    // Until nothing is left: what takes a secret's place can be a part of another.
+    for (std::string before; before != text;) {
+        before = text;
+        hide_values(text, secrets);
+        for (const std::string& secret : secrets)
+            if (is_telling(secret)) hide_secret(text, secret);
     }
     return text;
 }

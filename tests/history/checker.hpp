@@ -203,12 +203,15 @@ private:
     [[nodiscard]] std::string explain(std::size_t stuck) const
     {
         constexpr std::size_t most_shown = 8;
+        constexpr std::size_t most_looks_shown = 2;
         const instant first = events_.front().at;
         const possibility& best = reached_.front();
         std::string text = "not linearizable: '" + calls_[stuck].name + "', " + std::to_string(calls_.size()) +
                            " calls; times since the first of them\n  the last that could be placed, in this order:\n";
         std::vector<std::size_t> last;
-        for (std::size_t i = best.last_step; i != 0 && last.size() < most_shown; i = steps_[i - 1].before) last.push_back(steps_[i - 1].number);
+        // Of those that only look, the last: what has changed the lease explains more.
+        for (std::size_t i = best.last_step; i != 0 && last.size() < most_shown; i = steps_[i - 1].before)
+            if (last.size() < most_looks_shown || !only_reads(calls_[steps_[i - 1].number])) last.push_back(steps_[i - 1].number);
         for (; !last.empty(); last.pop_back()) text += line(calls_[last.back()], first);
         text += "  then the store may know:\n";
         for (std::size_t i = 0; i < std::min(reached_.size(), most_shown); ++i) text += "    " + reached_[i].text(first) + '\n';

@@ -380,8 +380,10 @@ void judge_history(const std::vector<record>& records, figures& found)
     found.history = history_in(records);
     const instant begin = now();
     const history::verdict decided = history::check(found.history.calls, found.history.clock_error);
+    const history::verdict of_crowd = history::check(found.history.grants_to_the_crowd, no_clock);
     found.seconds_to_decide = static_cast<double>(now() - begin) / static_cast<double>(second);
     if (!decided.linearizable()) found.objections.push_back(decided.explanation);
+    if (!of_crowd.linearizable()) found.objections.push_back(of_crowd.explanation);
 }
 
 }  // namespace

@@ -96,6 +96,10 @@ recorded_history history_in(const std::vector<record>& records)
     recorded_history found;
     surroundings around = surroundings_in(records, found);
     for (const record& r : records) {
+        if (r.what == event::call && r.lease != 0 && r.detail == "acquire:granted") {
+            found.grants_to_the_crowd.push_back(call_of(r, "acquire", "granted"));
+            found.grants_to_the_crowd.back().name = "lease " + std::to_string(r.lease) + " of the crowd";
+        }
         if (r.what != event::call || r.lease != 0) continue;
         const std::string_view detail = r.detail;
         const std::string_view what = detail.substr(0, detail.find(':'));

@@ -127,7 +127,9 @@ public:
         const instant begin = calling("acquire", ticket.name(), 0, ttl);
         const lh::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
         const bool queued = result.status == lh::acquire_status::queued;
-        note("acquire", ticket.name(), result.token.value(), begin, ec, queued ? "queued" : result.granted() ? "granted" : "busy");
+        // Without a remaining time it is not told that somebody holds the lease: the store prefers one who has waited longer.
+        const bool told = result.granted() || result.remaining > lh::duration::zero();
+        note("acquire", ticket.name(), told ? result.token.value() : 0, begin, ec, queued ? "queued" : result.granted() ? "granted" : "busy");
         return result;
     }
     [[nodiscard]] lh::store_diagnostics diagnostics() const { return store_.diagnostics(); }

@@ -32,7 +32,7 @@ class LeaseholdConan(ConanFile):
     def export_sources(self):
         top = os.path.join(self.recipe_folder, "..")
         copy(self, "LICENSE", top, self.export_sources_folder)
-        for headers in ("include", "tests/contract", "tests/support"):
+        for headers in ("include", "tests/contract", "tests/history", "tests/support"):
             copy(self, "*.hpp", os.path.join(top, headers), os.path.join(self.export_sources_folder, headers))
 
     def layout(self):

@@ -292,7 +292,8 @@ void add_contention(case_list<Fixture> cases)
                 if (kind == 0) {
                     inspect(store, name);
                 } else if (held[which] == fencing_token{} || kind == 1) {
-                    if (const acquire_result result = acquire(store, name, contender(i)); result.granted()) held[which] = result.token;
+                    const acquire_result result = acquire(store, name, contender(i));
+                    if (result.granted()) held[which] = result.token;
                 } else if (kind < 4) {
                     renew(store, name, contender(i), held[which]);
                 } else {

@@ -40,7 +40,7 @@ struct call {
     friend bool operator==(const call&, const call&) = default;
 };
 
-/// A call that waits for nobody else's word: whether the history says that `token` was the current term, and unexpired, during it.
+/// Whether the answer says that `token` was the current term, and unexpired, during the call. A grant begins a term instead.
 [[nodiscard]] inline bool shows_live_term(const call& c)
 {
     if (c.token == 0 || c.said == answer::unknown) return false;
@@ -68,7 +68,8 @@ struct call {
     if (c.said == answer::unknown) return text + ": unknown";
     if (c.what == operation::acquire)
         return text + (c.said == answer::yes ? ": granted " + token : ": busy, " + (c.token ? token : std::string{"no token"}));
-    if (c.what == operation::inspect) return text + (c.said == answer::yes ? ": " + token + " of " + c.owner : std::string{": free"});
+    if (c.what == operation::inspect)
+        return text + (c.said == answer::yes ? ": " + token + " of " + c.owner : std::string{": free"});
     return text + (c.said == answer::yes ? ": yes" : ": no");
 }
 

@@ -155,14 +155,15 @@ private:
     {
         const call& c = calls_[number];
         note(p, number);
-        const bool ends_a_term = grants(c) || (c.said == answer::yes && (c.what == operation::release || c.what == operation::force_release));
+        const bool releases = c.said == answer::yes && (c.what == operation::release || c.what == operation::force_release);
+        const bool ends_a_term = grants(c) || releases;
         if (ends_a_term && !shut(p, grants(c) ? c.token - 1 : p.token, at)) return std::nullopt;
         if (!p.apply(c, at, error_)) return std::nullopt;
         return p;
     }
 
-    // The tokens that an attempt of unknown outcome may have got: the next that the history shows, if no call was granted it, and one
-    // that the history doesn't show, if there is room before that.
+    // The tokens that an attempt of unknown outcome may have got: the next that the history shows, if no call was granted it, and
+    // one that the history doesn't show, if there is room before that.
     [[nodiscard]] std::vector<std::int64_t> unknown_tokens_after(std::int64_t token) const
     {
         std::vector<std::int64_t> tokens;
@@ -215,7 +216,8 @@ private:
         for (; !last.empty(); last.pop_back()) text += line(calls_[last.back()], first);
         text += "  then the store may know:\n";
         for (std::size_t i = 0; i < std::min(reached_.size(), most_shown); ++i) text += "    " + reached_[i].text(first) + '\n';
-        text += "  no place for:\n" + line(calls_[stuck], first) + "      because " + best.why_not(calls_[stuck], error_, first) + '\n';
+        text += "  no place for:\n" + line(calls_[stuck], first);
+        text += "      because " + best.why_not(calls_[stuck], error_, first) + '\n';
         std::string others;
         std::size_t shown = 0;
         for (const std::size_t number : under_way_)
@@ -225,7 +227,8 @@ private:
 
     static std::string line(const call& c, instant first)
     {
-        return "    " + seconds_text(c.begin - first) + " to " + (c.end >= never ? "?" : seconds_text(c.end - first)) + "  " + text_of(c) + '\n';
+        const std::string end = c.end >= never ? "?" : seconds_text(c.end - first);
+        return "    " + seconds_text(c.begin - first) + " to " + end + "  " + text_of(c) + '\n';
     }
 
     std::vector<call> calls_;

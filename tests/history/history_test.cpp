@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -213,7 +214,8 @@ BOOST_AUTO_TEST_CASE(names_are_independent)
 BOOST_AUTO_TEST_CASE(explanation_has_the_name_what_came_before_and_what_found_no_place)
 {
     const instant ms = 1'000'000;
-    std::vector<call> calls{granted("a", 1, 0, ms), busy("c", 1, 2 * ms, 3 * ms), granted("b", 2, 4 * ms, 5 * ms), busy("d", 2, 4 * ms, 6 * ms)};
+    std::vector<call> calls{granted("a", 1, 0, ms), busy("c", 1, 2 * ms, 3 * ms), granted("b", 2, 4 * ms, 5 * ms),
+                            busy("d", 2, 4 * ms, 6 * ms)};
     for (call& c : calls) c.ttl = 10 * ms;
     BOOST_TEST(check(calls, 0).explanation ==
                "not linearizable: 'job', 4 calls; times since the first of them\n"
@@ -236,8 +238,13 @@ BOOST_AUTO_TEST_CASE(what_a_right_store_answers_is_accepted)
     for (std::uint64_t i = 0; i < 300; ++i) {
         std::mt19937_64 shapes{seed + i};
         const auto up_to = [&](int most) { return static_cast<int>(shapes() % static_cast<unsigned>(most)); };
-        const random_shape shape{.calls = 300, .owners = 2 + up_to(6), .ttl = 1 + up_to(30), .pause = 1 + up_to(8), .overlap = up_to(12),
-                                 .unknown_of_100 = up_to(30), .forced_of_100 = up_to(20)};
+        const random_shape shape{.calls = 300,
+                                 .owners = 2 + up_to(6),
+                                 .ttl = 1 + up_to(30),
+                                 .pause = 1 + up_to(8),
+                                 .overlap = up_to(12),
+                                 .unknown_of_100 = up_to(30),
+                                 .forced_of_100 = up_to(20)};
         const verdict found = check(random_history{shape, seed + i}.make(), 0);
         BOOST_TEST_INFO("LEASEHOLD_TEST_SEED=" << seed + i);
         BOOST_REQUIRE(found.explanation == "");
@@ -255,9 +262,14 @@ BOOST_AUTO_TEST_CASE(agrees_with_trying_everything)
         std::mt19937_64 random{seed + i};
         const auto up_to = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
         const instant error = up_to(3);
-        std::vector<call> calls = random_history{{.calls = 3U + static_cast<unsigned>(up_to(5)), .owners = 2 + up_to(2), .ttl = 1 + up_to(5),
-                                                  .pause = 1 + up_to(3), .overlap = up_to(4), .unknown_of_100 = up_to(35), .forced_of_100 = 15},
-                                                 seed + i}.make();
+        const random_shape shape{.calls = 3U + static_cast<unsigned>(up_to(5)),
+                                 .owners = 2 + up_to(2),
+                                 .ttl = 1 + up_to(5),
+                                 .pause = 1 + up_to(3),
+                                 .overlap = up_to(4),
+                                 .unknown_of_100 = up_to(35),
+                                 .forced_of_100 = 15};
+        std::vector<call> calls = random_history{shape, seed + i}.make();
         for (int changes = up_to(4); changes > 0; --changes) {
             call& c = calls[random() % calls.size()];
             switch (up_to(7)) {
@@ -266,7 +278,9 @@ BOOST_AUTO_TEST_CASE(agrees_with_trying_everything)
             case 2: c.owner = std::string(1, static_cast<char>('a' + up_to(3))); break;
             case 3: c.begin -= up_to(static_cast<int>(c.begin) + 1); break;
             case 4: c.end = c.end >= never ? never : c.end + up_to(4); break;
-            case 5: c.begin = c.end = (c.end >= never ? c.begin : c.begin + up_to(static_cast<int>(c.end - c.begin) + 1)); break;
+            case 5:
+                if (c.end < never) c.begin = c.end = c.begin + up_to(static_cast<int>(c.end - c.begin) + 1);
+                break;
             default: c.ttl = 1 + up_to(6); break;
             }
             if (c.said != answer::unknown && c.end >= never) c.end = c.begin + 3;
@@ -276,7 +290,8 @@ BOOST_AUTO_TEST_CASE(agrees_with_trying_everything)
         const bool truth = exhaustive_check{calls, error}.linearizable();
         rejected += truth ? 0 : 1;
         const verdict found = check(calls, error);
-        BOOST_TEST_INFO("LEASEHOLD_TEST_SEED=" << seed + i << ", clock error " << error << ", history:\n" << text_of(calls) << found.explanation);
+        BOOST_TEST_INFO("LEASEHOLD_TEST_SEED=" << seed + i << ", clock error " << error << ", history:\n"
+                                               << text_of(calls) << found.explanation);
         BOOST_REQUIRE(found.linearizable() == truth);
     }
     BOOST_TEST_MESSAGE(rejected << " of " << count << " are not linearizable");
@@ -286,7 +301,8 @@ BOOST_AUTO_TEST_CASE(agrees_with_trying_everything)
 
 BOOST_AUTO_TEST_CASE(hundred_thousand_calls_are_decided_in_time)
 {
-    const random_shape shape{.calls = 100'000, .owners = 12, .ttl = 1500, .pause = 20, .overlap = 100, .unknown_of_100 = 5, .forced_of_100 = 1};
+    const random_shape shape{
+        .calls = 100'000, .owners = 12, .ttl = 1500, .pause = 20, .overlap = 100, .unknown_of_100 = 5, .forced_of_100 = 1};
     const std::vector<call> calls = random_history{shape, first_seed()}.make();
     const auto begin = std::chrono::steady_clock::now();
     const verdict found = check(calls, 0);

@@ -42,8 +42,8 @@ struct possibility {
 
     [[nodiscard]] bool covers(const possibility& other) const
     {
-        return token == other.token && earliest <= other.earliest && latest >= other.latest && (may_have_ended || !other.may_have_ended) &&
-               unclaimed == other.unclaimed && owner == other.owner && placed == other.placed;
+        return token == other.token && unclaimed == other.unclaimed && owner == other.owner && placed == other.placed &&
+               earliest <= other.earliest && latest >= other.latest && (may_have_ended || !other.may_have_ended);
     }
 
     [[nodiscard]] bool expires_like(const possibility& other) const
@@ -54,15 +54,16 @@ struct possibility {
     // The lease after a call that is carried out by `at`. False: it can't have that answer.
     bool apply(const call& c, instant at, instant error)
     {
-        const instant seen = std::min(c.end, at);  // what it writes is written by then
+        const instant written = std::min(c.end, at);
+        const bool yes = c.said == answer::yes;
         switch (c.what) {
-        case operation::acquire: return c.said == answer::yes ? grant(c, c.token, seen, error) : was_live(c.begin, error) && token == c.token && owner != c.owner;
-        case operation::renew: return c.said == answer::yes ? is_of(c) && was_live(c.begin, error) && extend(c, seen, error) : refused(c, error);
-        case operation::release: return c.said == answer::yes ? is_of(c) && was_live(c.begin, error) && end_term() : refused(c, error);
-        case operation::publish: return c.said == answer::yes ? is_of(c) && was_live(c.begin, error) : refused(c, error);
-        case operation::force_release:
-            return c.said == answer::yes ? token != 0 && was_live(c.begin, error) && end_term() : was_over(c.end, error);
-        case operation::inspect: return c.said == answer::yes ? is_of(c) && was_live(c.begin, error) : was_over(c.end, error);
+        case operation::acquire:
+            return yes ? grant(c, c.token, written, error) : token == c.token && owner != c.owner && was_live(c.begin, error);
+        case operation::renew: return yes ? is_of(c) && was_live(c.begin, error) && extend(c, written, error) : refused(c, error);
+        case operation::release: return yes ? is_of(c) && was_live(c.begin, error) && end_term() : refused(c, error);
+        case operation::publish: return yes ? is_of(c) && was_live(c.begin, error) : refused(c, error);
+        case operation::force_release: return yes ? token != 0 && was_live(c.begin, error) && end_term() : was_over(c.end, error);
+        case operation::inspect: return yes ? is_of(c) && was_live(c.begin, error) : was_over(c.end, error);
         }
         return false;
     }
@@ -91,7 +92,8 @@ struct possibility {
         if (grants(c)) {
             if (c.token <= token) return current + " already";
             if (owner != c.owner && earliest > c.end + error && !may_have_ended)
-                return "the term of token " + std::to_string(token) + ", of " + owner + ", is not over before " + seconds_text(earliest - first);
+                return "the term of token " + std::to_string(token) + ", of " + owner + ", is not over before " +
+                       seconds_text(earliest - first);
             return "a call that shows an earlier term is left";
         }
         if (shows_live_term(c)) {
@@ -181,7 +183,8 @@ public:
             for (const call& c : found->second) {
                 may_end = may_end || c.what == operation::release;
                 // Each time it is carried out the term may end a little later, unless the ttl is one instant.
-                if (c.what == operation::renew && p.latest > c.begin - error && c.ttl + error > 1) p.latest = std::max(p.latest, std::min(c.end, at) + c.ttl);
+                if (c.what == operation::renew && p.latest > c.begin - error && c.ttl + error > 1)
+                    p.latest = std::max(p.latest, std::min(c.end, at) + c.ttl);
             }
         p.may_have_ended = p.may_have_ended || may_end;
     }

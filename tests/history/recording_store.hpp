@@ -24,7 +24,8 @@ public:
     /// `by`: who calls, for people to read.
     recording_store(Store& store, std::string by) : store_{store}, by_{std::move(by)} {}
 
-    leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
+    leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl,
+                                          std::error_code& ec)
     {
         call c = begun(operation::acquire, name, owner, {}, ttl);
         const leasehold::acquire_result result = store_.try_acquire(name, owner, ttl, ec);
@@ -32,7 +33,8 @@ public:
         ended(std::move(c), ec, result.granted());
         return result;
     }
-    bool renew(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl, std::error_code& ec)
+    bool renew(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl,
+               std::error_code& ec)
     {
         call c = begun(operation::renew, name, owner, token, ttl);
         const bool yes = store_.renew(name, owner, token, ttl, ec);
@@ -64,9 +66,15 @@ public:
 private:
     static instant now() { return std::chrono::nanoseconds{std::chrono::steady_clock::now().time_since_epoch()}.count(); }
 
-    [[nodiscard]] call begun(operation what, std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl) const
+    [[nodiscard]] call begun(operation what, std::string_view name, std::string_view owner, leasehold::fencing_token token,
+                             leasehold::duration ttl) const
     {
-        return {.what = what, .name = std::string{name}, .owner = std::string{owner}, .token = token.value(), .ttl = ttl.count(), .begin = now(),
+        return {.what = what,
+                .name = std::string{name},
+                .owner = std::string{owner},
+                .token = token.value(),
+                .ttl = ttl.count(),
+                .begin = now(),
                 .by = by_};
     }
     void ended(call c, std::error_code ec, bool yes)

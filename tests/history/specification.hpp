@@ -73,8 +73,9 @@ struct lease {
     return if_so(l.token > c.token || (l.token == c.token && (l.owner != c.owner || over)));
 }
 
-/// The lease after a call of unknown outcome has been carried out; empty: it can't be now. `next_token`: that of an attempt's term.
-[[nodiscard]] inline std::optional<lease> after_unknown(lease l, const call& c, instant clock, instant error, std::int64_t next_token)
+/// The lease after a call of unknown outcome has been carried out; empty: it can't be now. `next_token`: of an attempt's term.
+[[nodiscard]] inline std::optional<lease> after_unknown(lease l, const call& c, instant clock, instant error,
+                                                        std::int64_t next_token)
 {
     const bool live = may_be_live(l, clock, error);
     switch (c.what) {

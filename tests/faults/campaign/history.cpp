@@ -44,7 +44,8 @@ surroundings surroundings_in(const std::vector<record>& records, recorded_histor
 // Empty name: it is no call of a history.
 history::call call_of(const record& r, std::string_view what, std::string_view said)
 {
-    history::call c{.name = "the contenders' lease", .owner = r.process, .token = r.token, .begin = r.at, .end = r.until, .by = r.process};
+    history::call c{
+        .name = "the contenders' lease", .owner = r.process, .token = r.token, .begin = r.at, .end = r.until, .by = r.process};
     if (what == "acquire")
         c.what = operation::acquire;
     else if (what == "renew")

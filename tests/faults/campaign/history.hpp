@@ -16,11 +16,12 @@ struct recorded_history {
     std::vector<history::call> calls{};
     std::size_t answered = 0;
     std::size_t without_answer = 0;  ///< an error, or the process was killed: carried out or not
-    std::size_t repeated = 0;        ///< answered in a fault: the store may have sent it more than once, so there is one of unknown outcome besides
-    std::size_t not_judged = 0;      ///< busy without a token; on a cluster each busy and no, for which a node may look at its past
+    /// Answered in a fault: the store may have sent it more than once, so there is one of unknown outcome besides.
+    std::size_t repeated = 0;
+    std::size_t not_judged = 0;  ///< busy without a token; on a cluster each busy and no, for which a node may look at its past
     /// The crowd's grants. Its renewals are written down by batches, so of its terms only the tokens can be judged.
     std::vector<history::call> grants_to_the_crowd{};
-    instant clock_error = 0;         ///< of the store's clock, as it was measured
+    instant clock_error = 0;  ///< of the store's clock, as it was measured
 };
 
 [[nodiscard]] recorded_history history_in(const std::vector<record>& records);

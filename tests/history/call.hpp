@@ -29,7 +29,7 @@ enum class answer : std::uint8_t {
 struct call {
     operation what{};
     answer said{};
-    std::string name;        ///< of the lease
+    std::string name{};      ///< of the lease
     std::string owner{};     ///< acquire, renew, release, publish: who asks; inspect: who is shown
     std::int64_t token = 0;  ///< of the term that is granted, asked about or shown; busy: the holder's, 0: it wasn't told
     instant ttl = 0;         ///< acquire, renew

@@ -32,7 +32,7 @@ class LeaseholdConan(ConanFile):
     def export_sources(self):
         top = os.path.join(self.recipe_folder, "..")
         copy(self, "LICENSE", top, self.export_sources_folder)
-        for headers in ("include", "tests/contract", "tests/support"):
+        for headers in ("include", "tests/contract", "tests/history", "tests/support"):
             copy(self, "*.hpp", os.path.join(top, headers), os.path.join(self.export_sources_folder, headers))
 
     def layout(self):
@@ -73,6 +73,7 @@ class LeaseholdConan(ConanFile):
         # The tests for stores of users' own. Not in include/: they need Boost.Test.
         tests, installed = os.path.join(self.source_folder, "tests"), os.path.join(self.package_folder, "res")
         copy(self, "contract/*.hpp", tests, installed, excludes=("*/odbc_*", "*/broken_store*"))
+        copy(self, "history/*.hpp", tests, installed, excludes=("*/exhaustive*", "*/random_history*"))
         for header in ("eventually.hpp", "printing.hpp"):
             copy(self, f"support/{header}", tests, installed)
 

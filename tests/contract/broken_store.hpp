@@ -161,11 +161,15 @@ public:
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
     {
         if (failing(ec)) return {};
-        const std::lock_guard lock{mutex_};
+        std::unique_lock lock{mutex_};
         const row* r = find(name);
+        const std::string owner_before = r ? r->owner : "";
+        if (is(defect::inspect_not_atomic)) pause(lock);
         const lh::time_point now = clock_.now();
         if (!r || (!live(*r, now) && !(is(defect::inspect_shows_what_expired) && !r->released))) return std::nullopt;
-        return record(*r, now);
+        lh::lease_record shown = record(*r, now);
+        if (is(defect::inspect_not_atomic)) shown.owner = owner_before;
+        return shown;
     }
 
     std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)

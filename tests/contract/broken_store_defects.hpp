@@ -41,6 +41,7 @@ enum class defect {
     owners_ignore_case,
     owners_ignore_trailing_spaces,
     inspect_shows_what_expired,
+    inspect_not_atomic,
     error_code_not_cleared,
     failure_reported_as_busy,
     list_not_sorted,

@@ -87,6 +87,7 @@ constexpr std::array catches{
     caught_by{defect::owners_ignore_case, "owners_ignore_case", "owners_that_collations_take_for_equal_are_distinct"},
     caught_by{defect::owners_ignore_trailing_spaces, "owners_ignore_trailing_spaces", "lookalike_owners_are_distinct"},
     caught_by{defect::inspect_shows_what_expired, "inspect_shows_what_expired", "expired_lease_is_free_to_others"},
+    caught_by{defect::inspect_not_atomic, "inspect_not_atomic", "all_answers_to_contenders_have_an_order_that_explains_them"},
     caught_by{defect::error_code_not_cleared, "error_code_not_cleared", "success_clears_the_error_code"},
     caught_by{defect::failure_reported_as_busy, "failure_reported_as_busy", "different_names_at_once_are_all_granted"},
     caught_by{defect::list_not_sorted, "list_not_sorted",

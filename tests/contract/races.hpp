@@ -5,9 +5,14 @@
 #include <contract/scene.hpp>
 #include <contract/tenure.hpp>
 
+#include <history/checker.hpp>
+#include <history/recording_store.hpp>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <system_error>
@@ -268,6 +273,44 @@ void add_contention(case_list<Fixture> cases)
         BOOST_TEST(seen_inside == 0);
         BOOST_TEST(lost == 0);
         BOOST_TEST(overlaps_in(all) == "");
+    });
+
+    // Unlike the detectors, this looks at every answer: also at busy, at refusals and at what inspect() shows.
+    cases.add("all_answers_to_contenders_have_an_order_that_explains_them", [](auto& s) {
+        constexpr int calls_of_each = 150;
+        const std::uint64_t seed = random_seed();
+        BOOST_TEST_INFO_SCOPE("replay with LEASEHOLD_TEST_SEED=" << seed);
+        std::vector<std::vector<history::call>> calls(contenders);
+        at_once(contenders, [&](std::size_t i) {
+            history::recording_store store{store_of_contender(s, i), contender(i)};
+            std::mt19937_64 random{seed + i};
+            std::array<fencing_token, 3> held{};
+            for (int n = 0; n < calls_of_each; ++n) {
+                const std::size_t which = random() % held.size();
+                const std::string name = s.name(std::to_string(which));
+                const auto kind = random() % 8;
+                if (kind == 0) {
+                    inspect(store, name);
+                } else if (held[which] == fencing_token{} || kind == 1) {
+                    const acquire_result result = acquire(store, name, contender(i));
+                    if (result.granted()) held[which] = result.token;
+                } else if (kind < 4) {
+                    renew(store, name, contender(i), held[which]);
+                } else {
+                    release(store, name, contender(i), held[which]);
+                    // Sometimes it is asked about again, though it is over.
+                    if (kind != 4) held[which] = {};
+                }
+            }
+            calls[i] = store.calls();
+        });
+        std::vector<history::call> all;
+        for (const auto& some : calls) all.insert(all.end(), some.begin(), some.end());
+        // No term expires here by any clock.
+        const history::verdict found = history::check(all, duration{long_ttl}.count() / 2);
+        BOOST_TEST_MESSAGE("    " << found.calls << " calls");
+        BOOST_TEST(found.calls == contenders * calls_of_each);
+        BOOST_TEST(found.explanation == "");
     });
 
     cases.add("holders_that_let_their_terms_run_out_never_believe_at_once", [](auto& s) {

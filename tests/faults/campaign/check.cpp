@@ -3,6 +3,8 @@
 
 #include "spans.hpp"
 
+#include <history/checker.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -53,7 +55,6 @@ public:
         sort_terms();
         judge_overlaps();
         judge_tokens();
-        judge_grants();
         judge_calls();
         count_errors();
         judge_refusals();
@@ -71,7 +72,6 @@ private:
     void sort_terms();
     void judge_overlaps();
     void judge_tokens();
-    void judge_grants();
     void judge_calls();
     void judge_answer(const record& r, bool frozen);
     void count_errors();
@@ -210,32 +210,6 @@ void judge_of::judge_tokens()
     }
 }
 
-// What the store granted, whether or not a guard came of it.
-void judge_of::judge_grants()
-{
-    std::vector<const record*> by_end;
-    for (const record& r : records_)
-        if (r.what == event::call && r.detail == "acquire:granted") by_end.push_back(&r);
-    const std::vector<const record*> by_begin = by_end;
-    std::ranges::stable_sort(by_end, {}, [](const record* r) { return r->until; });
-    std::map<std::int64_t, std::string> owners;
-    const record* greatest = nullptr;
-    auto done = by_end.begin();
-    for (const record* r : by_begin) {
-        for (; done != by_end.end() && (*done)->until <= r->at; ++done)
-            if (!greatest || (*done)->token > greatest->token) greatest = *done;
-        const auto [owner, is_new] = owners.emplace(r->token, r->process);
-        const bool shared = !is_new && owner->second != r->process;
-        const bool late =
-            greatest && (r->token < greatest->token || (r->token == greatest->token && r->process != greatest->process));
-        if (!shared && !late) continue;
-        ++found_.tokens_out_of_order;
-        object("the store granted " + r->process + " token " + std::to_string(r->token) + " at " +
-               at_second(r->until, began_) +
-               (shared ? ", which " + owner->second + " had" : ", after " + std::to_string(greatest->token)));
-    }
-}
-
 bool judge_of::within(const std::map<std::string, spans>& which, const record& r)
 {
     const auto of = [&](const std::string& who) {
@@ -258,7 +232,7 @@ void judge_of::judge_calls()
                 object(r.process + " was told " + (r.what == event::empty ? "nothing, without an error," : r.detail) +
                        " while there was no database, from " + at_second(r.at, began_) + " to " +
                        at_second(r.until, began_));
-            } else {
+            } else if (r.detail != "acquire:queued") {
                 ++found_.calls_in_outage;
             }
         }
@@ -400,6 +374,18 @@ void add(figures& sum, const figures& one)
     sum.objections.insert(sum.objections.end(), one.objections.begin(), one.objections.end());
 }
 
+// Whether all calls of the contenders' lease are what a store that is right could have answered.
+void judge_history(const std::vector<record>& records, figures& found)
+{
+    found.history = history_in(records);
+    const instant begin = now();
+    const history::verdict decided = history::check(found.history.calls, found.history.clock_error);
+    const history::verdict of_crowd = history::check(found.history.grants_to_the_crowd, no_clock);
+    found.seconds_to_decide = static_cast<double>(now() - begin) / static_cast<double>(second);
+    if (!decided.linearizable()) found.objections.push_back(decided.explanation);
+    if (!of_crowd.linearizable()) found.objections.push_back(of_crowd.explanation);
+}
+
 }  // namespace
 
 figures judge(const std::vector<record>& records)
@@ -420,6 +406,7 @@ figures judge(const std::vector<record>& records)
         return judge_of{own}.judge();
     };
     figures all = judged(0);
+    judge_history(records, all);
     for (const auto& [lease, own] : leases)
         if (lease != 0) add(all, judged(lease));
     if (const auto crowd = std::ranges::find(records, "leases_of_the_crowd", &record::detail); crowd != records.end()) {

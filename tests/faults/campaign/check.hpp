@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_CAMPAIGN_CHECK_HPP
 #define LEASEHOLD_TESTS_CAMPAIGN_CHECK_HPP
 
+#include "history.hpp"
 #include "records.hpp"
 
 #include <cstdint>
@@ -46,6 +47,8 @@ struct figures {
     instant held = 0;  ///< all the time somebody was seen to hold
     std::map<std::string, kind_figures> faults{};
     std::map<std::string, call_figures> calls{};
+    recorded_history history{};     ///< of the contenders' lease
+    double seconds_to_decide = 0;   ///< whether it is linearizable
     int leases = 0;  ///< beside the one of the contenders
     instant longest_gap_of_those = 0;
     std::map<std::string, std::int64_t> circumstances{};

@@ -4,11 +4,15 @@
 #include "contenders.hpp"
 #include "contention.hpp"
 #include "faults.hpp"
+#include "history.hpp"
 #include "records.hpp"
 #include "site.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <random>
 #include <thread>
@@ -72,6 +76,30 @@ private:
     std::thread thread_;
 };
 
+// How far the servers' clock, which is this host's, moves against the monotonic one of the records.
+class clock_watch {
+public:
+    void look()
+    {
+        const instant before = now();
+        const instant wall =
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+        const instant after = now();
+        if (after - before > precision) return;  // this process was held up
+        const instant ahead = wall - after;
+        least_ = std::min(least_, ahead);
+        most_ = std::max(most_, ahead);
+    }
+    // Databases round to microseconds.
+    [[nodiscard]] instant error() const { return (least_ < most_ ? most_ - least_ : 0) + 2 * precision; }
+
+private:
+    static constexpr instant precision = millisecond / 20;
+
+    instant least_ = std::numeric_limits<instant>::max();
+    instant most_ = std::numeric_limits<instant>::min();
+};
+
 // Throws where the world is not as it was to be.
 void note_circumstances(const record_file& notes, site& at, const circumstances& around)
 {
@@ -102,14 +130,18 @@ void conduct(const std::string& database, const circumstances& around, std::chro
     notes.write({event::began, "conductor", 0, now(), 0, database});
     fault_lane surroundings{fault_lane::sort::surroundings, on, static_cast<std::uint32_t>(seeds())};
     contenders_thread contending{on, static_cast<std::uint32_t>(seeds())};
+    clock_watch clocks;
     const auto end = std::chrono::steady_clock::now() + length - calm;
     while (std::chrono::steady_clock::now() < end && !contending.failure()) {
         surroundings.go_on();
+        clocks.look();
         std::this_thread::sleep_for(beat);
     }
     contending.no_more_faults();
     surroundings.stop();
     std::this_thread::sleep_for(calm);
+    clocks.look();
+    notes.write({event::circumstance, "*", clocks.error(), now(), 0, clock_error_detail});
     note_circumstances(notes, at, around);
     notes.write({event::ended, "conductor", 0, now(), 0});
     if (beside) beside->finish();

@@ -174,6 +174,7 @@ std::optional<std::size_t> contenders::holder() const
         if (!last || last->at < now() - recent) continue;
         if (last->what == event::won || last->what == event::held) return i;
         if (last->what == event::call && last->detail == "renew:yes") return i;
+        if (last->what == event::calling && last->detail == "renew") return i;
     }
     return std::nullopt;
 }

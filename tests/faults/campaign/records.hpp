@@ -25,7 +25,7 @@ inline constexpr instant second = 1000 * millisecond;
 enum class event : std::uint8_t {
     // of a contender; `token` is its term's
     started,    ///< at; detail: how it contends
-    call,       ///< one call of the store, from at until until; detail: "acquire:granted", "renew:no", "release:error:..."
+    call,       ///< one call of the store, from at until until; detail: "acquire:granted", "acquire:queued", "renew:no", "release:error:..."; busy: the holder's token, or 0
     won,        ///< held() was seen true for the first time in a term: at; it says that it will hold until until
     held,       ///< held() was seen true: at; it says that it will hold until until
     over,       ///< held() was seen false without a release: at
@@ -35,6 +35,7 @@ enum class event : std::uint8_t {
     empty,      ///< a wait that ended without the lease and without an error, from at until until
     failed,     ///< an attempt or a wait that ended with an error, from at until until; detail: which
     stopped,    ///< it ends by itself: at
+    calling,    ///< a call of the store has begun: at; its ttl: until; detail: "acquire", "renew", "release"
     // of the conductor; `process` is the one that it is about, or "*" for all
     rules,    ///< the ttl: at; the safety margin: until
     limits,   ///< the longest time of a call: at; the longest pause between a waiter's attempts: until

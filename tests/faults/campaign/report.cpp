@@ -54,6 +54,9 @@ void print(const figures& what)
     if (what.leases > 0)
         std::printf("  leases of the crowd: %d, longest that nobody held one %.2f s\n", what.leases,
                     seconds(what.longest_gap_of_those));
+    std::printf("  history: %zu calls answered, %zu without an answer, %zu perhaps sent more than once, %zu answers not judged;"
+                " decided in %.2f s\n",
+                what.history.answered, what.history.without_answer, what.history.repeated, what.history.not_judged, what.seconds_to_decide);
     std::printf("  losses signalled: %d, latest %.3f s after the deadline\n", what.signals, seconds(what.latest_signal));
     std::printf("  calls while there was no database: %d errors, %d busy or granted\n", what.calls_in_outage,
                 what.busy_in_outage);

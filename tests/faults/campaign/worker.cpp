@@ -85,14 +85,14 @@ public:
 
     lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
-        const instant begin = now();
+        const instant begin = calling("acquire", name, 0, ttl);
         const lh::acquire_result result = store_.try_acquire(name, owner, ttl, ec);
         note("acquire", name, result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
         return result;
     }
     bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
     {
-        const instant begin = now();
+        const instant begin = calling("renew", name, token.value(), ttl);
         const bool yes = store_.renew(name, owner, token, ttl, ec);
         note("renew", name, token.value(), begin, ec, yes ? "yes" : "no");
         return yes;
@@ -100,7 +100,7 @@ public:
     bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left,
                  std::error_code& ec)
     {
-        const instant begin = now();
+        const instant begin = calling("release", name, token.value(), {});
         const bool yes = store_.release(name, owner, token, min_hold_left, ec);
         note("release", name, token.value(), begin, ec, yes ? "yes" : "no");
         return yes;
@@ -124,15 +124,25 @@ public:
     [[nodiscard]] auto enqueue(std::string_view name, lh::waker& to_wake) { return store_.enqueue(name, to_wake); }
     lh::acquire_result try_acquire(lh::queue_ticket auto& ticket, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
-        const instant begin = now();
+        const instant begin = calling("acquire", ticket.name(), 0, ttl);
         const lh::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
-        if (ec || result.status != lh::acquire_status::queued)
-            note("acquire", ticket.name(), result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
+        const bool queued = result.status == lh::acquire_status::queued;
+        // Without a remaining time it is not told that somebody holds the lease: the store prefers one who has waited longer.
+        const bool told = result.granted() || result.remaining > lh::duration::zero();
+        note("acquire", ticket.name(), told ? result.token.value() : 0, begin, ec, queued ? "queued" : result.granted() ? "granted" : "busy");
         return result;
     }
     [[nodiscard]] lh::store_diagnostics diagnostics() const { return store_.diagnostics(); }
 
 private:
+    // What a process that is killed had begun must be known: it may have been carried out. The crowd's calls are not judged one by one.
+    instant calling(const char* operation, std::string_view lease, std::int64_t token, lh::duration ttl)
+    {
+        const instant begin = now();
+        if (number_of(lease) == 0) records_.write({event::calling, process_, token, begin, ttl.count(), operation});
+        return begin;
+    }
+
     void note(const char* operation, std::string_view lease, std::int64_t token, instant begin, std::error_code ec,
               const char* answer)
     {

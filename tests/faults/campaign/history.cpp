@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "history.hpp"
+
+#include "spans.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace campaign {
+
+namespace {
+
+using history::answer;
+using history::operation;
+
+// What is known before the calls are looked at.
+struct surroundings {
+    instant ttl = 0;
+    bool is_cluster = false;
+    spans faults{};
+    // Of calls that have begun, with their operation: the ttl.
+    std::map<std::tuple<std::string, instant, std::string>, record> begun{};
+};
+
+surroundings surroundings_in(const std::vector<record>& records, recorded_history& found)
+{
+    surroundings around;
+    for (const record& r : records) {
+        if (r.what == event::rules && r.lease == 0) {
+            around.ttl = r.at;
+            around.is_cluster = r.detail == "galera" || r.detail == "group_replication";
+        }
+        if (r.what == event::fault && r.detail != "wall_clock_off") around.faults.add(r.at, r.until);
+        if (r.what == event::circumstance && r.detail == clock_error_detail) found.clock_error = r.token;
+        if (r.what == event::calling && r.lease == 0) around.begun.insert({{r.process, r.at, r.detail}, r});
+    }
+    return around;
+}
+
+// Empty name: it is no call of a history.
+history::call call_of(const record& r, std::string_view what, std::string_view said)
+{
+    history::call c{
+        .name = "the contenders' lease", .owner = r.process, .token = r.token, .begin = r.at, .end = r.until, .by = r.process};
+    if (what == "acquire")
+        c.what = operation::acquire;
+    else if (what == "renew")
+        c.what = operation::renew;
+    else if (what == "release")
+        c.what = operation::release;
+    else
+        c.name.clear();
+    if (said == "granted" || said == "yes")
+        c.said = answer::yes;
+    else if (said == "busy" || said == "no")
+        c.said = answer::no;
+    else
+        c.said = answer::unknown;
+    return c;
+}
+
+// Nobody knows when what had no answer is carried out, even after its process has ended.
+history::call without_answer(history::call c)
+{
+    c.said = answer::unknown;
+    c.end = history::never;
+    if (c.what == operation::acquire) c.token = 0;
+    return c;
+}
+
+void take(recorded_history& into, history::call c, const surroundings& around)
+{
+    if (c.said == answer::unknown) {
+        ++into.without_answer;
+        into.calls.push_back(without_answer(std::move(c)));
+        return;
+    }
+    ++into.answered;
+    if (around.faults.meet(c.begin, c.end)) {
+        ++into.repeated;
+        into.calls.push_back(without_answer(c));
+    }
+    if (c.said == answer::no && (around.is_cluster || (c.what == operation::acquire && c.token == 0)))
+        ++into.not_judged;
+    else
+        into.calls.push_back(std::move(c));
+}
+
+}  // namespace
+
+recorded_history history_in(const std::vector<record>& records)
+{
+    recorded_history found;
+    surroundings around = surroundings_in(records, found);
+    for (const record& r : records) {
+        if (r.what == event::call && r.lease != 0 && r.detail == "acquire:granted") {
+            found.grants_to_the_crowd.push_back(call_of(r, "acquire", "granted"));
+            found.grants_to_the_crowd.back().name = "lease " + std::to_string(r.lease) + " of the crowd";
+        }
+        if (r.what != event::call || r.lease != 0) continue;
+        const std::string_view detail = r.detail;
+        const std::string_view what = detail.substr(0, detail.find(':'));
+        const auto begun = around.begun.find({r.process, r.at, std::string{what}});
+        history::call c = call_of(r, what, detail.substr(std::min(detail.size(), what.size() + 1)));
+        c.ttl = begun == around.begun.end() ? around.ttl : begun->second.until;
+        if (begun != around.begun.end()) around.begun.erase(begun);
+        // The waiter has got a place in the queue, and the store has not looked at the row.
+        if (c.name.empty() || detail == "acquire:queued") continue;
+        take(found, std::move(c), around);
+    }
+    // The others never ended: their process was killed.
+    for (const auto& [key, r] : around.begun) {
+        history::call c = call_of(r, r.detail, "");
+        c.ttl = r.until;
+        if (!c.name.empty()) take(found, std::move(c), around);
+    }
+    return found;
+}
+
+}  // namespace campaign

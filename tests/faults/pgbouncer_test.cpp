@@ -204,7 +204,8 @@ BOOST_AUTO_TEST_CASE(contenders_exclude_each_other_and_are_served)
                 lh::odbc_store store{at.where()};
                 lh::basic_lease lease{store, "n", terms};
                 for (int turn = 0; turn < turns; ++turn) {
-                    const auto guard = lease.try_acquire_for(60s);
+                    std::error_code ec;
+                    const auto guard = lease.try_acquire_for(60s, ec);
                     if (!guard) continue;
                     if (++inside != 1) ++overlaps;
                     if (last_token.exchange(guard.token().value()) >= guard.token().value()) ++tokens_that_fell;

@@ -6,10 +6,12 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/fence.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <support/environment.hpp>
 #include <support/eventually.hpp>
 #include <support/pgbouncer.hpp>
 #include <support/postgresql_server.hpp>
 #include <support/printing.hpp>
+#include <support/temporary_directory.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -295,6 +297,17 @@ BOOST_AUTO_TEST_CASE(statements_of_ones_own_for_each_connection_are_refused)
     BOOST_TEST((ec == lh::errc::store_failure));
     BOOST_TEST(store.diagnostics().advice.find("ALTER ROLE") != std::string::npos, store.diagnostics().advice);
     for (const std::string& each : at.on_all_sessions()) BOOST_TEST(each == "");
+}
+
+BOOST_AUTO_TEST_CASE(database_without_poolers_ignores_what_is_said_of_one)
+{
+    const temporary_directory folder;
+    lh::odbc_store store{sqlite_connection_string(folder.path() / "leases.db"),
+                         {.pooler = lh::transaction_pooler::present, .on_connect = {"pragma synchronous = normal"}}};
+    store.create_schema();
+    BOOST_TEST(!store.health().pooled);
+    std::error_code ec;
+    BOOST_TEST(store.try_acquire("n", "o", 1s, ec).granted());
 }
 
 BOOST_AUTO_TEST_CASE(mode_may_change_while_a_lease_is_held)

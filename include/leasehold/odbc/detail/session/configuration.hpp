@@ -137,6 +137,7 @@ private:
                                       .pooled = pooled()};
         dialect::spec described = describe_(at);
         if (!options_.session_locks) described.locks = {};
+        if (described.session.empty()) pooler_ = transaction_pooler::absent;  // it has no statements for a pooler
         catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
     }
 

@@ -15,8 +15,9 @@
 // The part of a connection that makes it.
 namespace leasehold::inline v0::odbc::detail {
 
-// How often two connections are compared. A pooler that nobody else uses shows at the first look.
-inline constexpr int max_looks_for_pooler = 4;
+// How often two connections are compared. A pooler that nobody else uses shows at the first look. With more clients than sessions the
+// same two have come up four times in a row, once in some 300 stores.
+inline constexpr int max_looks_for_pooler = 8;
 
 // A statement that was prepared on another session: it isn't there, or its name is taken.
 inline constexpr std::string_view no_such_statement = "26000";

@@ -56,9 +56,12 @@ void judge_waiting(const checkup& found, std::vector<finding>& says)
     const product of = product_of(found.facts);
     if (found.woken)
         says.push_back({good, "a release wakes the waiters in order, first come, first served (session locks)" + took});
+    else if (found.pooled)
+        says.push_back({note, "waiters poll, because a pooler gives each transaction another session, as PgBouncer does with"
+                              " pool_mode = transaction" + took + "; in session mode a release would wake them"});
     else if (of == product::postgresql || of == product::mariadb)
         says.push_back({warning, "waiters have to poll, although this database has session locks" + took +
-                                     ": is there a pooler in transaction mode, or a limit on connections?"});
+                                     ": is there a limit on connections, or on locks?"});
     else
         says.push_back({good, "waiters poll, because this database can't wake them" + took});
 }

@@ -23,6 +23,7 @@ struct checkup {
         clock_ahead{};  ///< of the database before the host; nothing: not known, or the same clock
     std::optional<leasehold::duration> hand_over{};  ///< from a release to the next holder
     bool woken = false;                              ///< waiters are woken, rather than polling
+    bool pooled = false;                             ///< a pooler gives each transaction another session
 };
 
 /// What became of a lease that was tried, step by step; each is true where leases can be relied on.

@@ -186,6 +186,7 @@ int doctor(bool json, const asked_store& asked)
     for (const auto& [setting, query] : settings_to_ask(of))
         if (const auto value = own.ask(query)) found.settings.emplace(setting, *value);
     found.clock_ahead = clock_ahead(store);
+    found.pooled = store->health().pooled;
     for (const finding& each : judge(found)) says.tell(each);
     const int status = says.finish();
     return relied_on ? status : exit_code::store;

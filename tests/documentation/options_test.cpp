@@ -78,6 +78,7 @@ BOOST_AUTO_TEST_CASE(defaults_and_limits_are_those_of_the_code)
         {"`lock_timeout`", {text(store.lock_timeout)}},
         {"`session_locks`", {text(store.session_locks)}},
         {"`max_session_locks`", {text(store.max_session_locks), "0 to " + text(lh::odbc::detail::max_session_locks_of_a_store)}},
+        {"`pooler`", {store.pooler == lh::transaction_pooler::detect ? "detect" : ""}},
         {"`retry_min`", {text(election.retry_min)}},
         {"`retry_max`", {text(election.retry_max)}},
         {"`step_down_if_asked`", {text(election.step_down_if_asked)}},

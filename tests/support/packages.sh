@@ -134,6 +134,7 @@ leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++
 leasehold_server_packages=(
     postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
     odbc-postgresql="odbc-driver:PostgreSQL Unicode"
+    pgbouncer=command:pgbouncer
     mariadb-server=command:mariadbd,command:mariadb-install-db,command:mariadb
     odbc-mariadb="odbc-driver:MariaDB Unicode"
     galera-4=file:/usr/lib*/*/libgalera_smm.so

@@ -2,11 +2,14 @@
 #include <support/postgresql_server.hpp>
 
 #include <support/environment.hpp>
+#include <support/eventually.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <stdexcept>
 #include <utility>
 
 namespace leasehold_test {
@@ -54,6 +57,29 @@ postgresql_server::postgresql_server(std::vector<std::string> extra_arguments)
     run_client("postgres", "create database " + std::string{database} + " owner " + user);
 }
 
+postgresql_server::postgresql_server(standby_of what)
+    : database_server{account_for_server({"postgres"}), what.primary.extra_arguments(), SIGINT, SIGQUIT, postgresql_root()}
+{
+    run({server_program("pg_basebackup", root()).string(), "--pgdata=" + (folder() / "data").string(), "--write-recovery-conf",
+         "--checkpoint=fast", "--no-sync",
+         "--dbname=host=" + what.primary.folder().string() + " port=" + std::to_string(what.primary.port()) + " user=postgres"},
+        true);
+    start();
+}
+
+void postgresql_server::commit_also_on(const postgresql_server& standby)
+{
+    execute_sql("alter system set synchronous_standby_names = '" + standby.cluster_name() + "'");
+    execute_sql("select pg_reload_conf()");
+    const auto in_step = [this] { return execute_sql("select sync_state from pg_stat_replication") == "sync\n"; };
+    if (!eventually(in_step, std::chrono::seconds{30})) throw std::runtime_error{"the standby does not follow:\n" + standby.log()};
+}
+
+void postgresql_server::promote()
+{
+    if (execute_sql("select pg_promote()") != "t\n") throw std::runtime_error{"the standby is not promoted:\n" + log()};
+}
+
 std::string postgresql_server::connection_string(const std::string& as, const std::string& with, const std::string& to) const
 {
     return "Driver=" + find_odbc_driver({"PostgreSQL Unicode", "PostgreSQL", "PostgreSQL ANSI"}) +
@@ -75,6 +101,7 @@ std::vector<std::string> postgresql_server::command() const
     set("shared_buffers=16MB");
     set("max_connections=200");
     set("logging_collector=off");
+    set("cluster_name=" + cluster_name());
     arguments.insert(arguments.end(), extra_arguments().begin(), extra_arguments().end());
     return arguments;
 }

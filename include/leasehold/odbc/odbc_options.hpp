@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -47,6 +48,13 @@ inline constexpr duration min_unused_for = std::chrono::minutes{1};
 /// See min_unused_for.
 inline constexpr duration max_unused_for = std::chrono::hours{24 * 365 * 50};
 
+/// What there is between a store and its database.
+enum class transaction_pooler : std::uint8_t {
+    detect,   ///< the store finds out, with a second connection while it makes its first one
+    absent,   ///< nothing, or a pooler that keeps a session for each client: the store does not look
+    present,  ///< a pooler that gives each transaction another session, as PgBouncer does with pool_mode = transaction
+};
+
 /// How an odbc_store uses its database. The defaults are meant to be left alone.
 struct odbc_options {
     /// Every call returns within this time, waiting for a connection, connecting and retries included.
@@ -68,7 +76,12 @@ struct odbc_options {
     /// locks live in memory that the whole server shares, and has a fixed size on PostgreSQL: about max_locks_per_transaction (64)
     /// times max_connections, for all its programs together. 0: such terms have none.
     std::size_t max_session_locks = 8;
-    /// Statements run on each new connection, after the store's own, as in "PRAGMA synchronous=NORMAL".
+    /// PostgreSQL: whether a pooler such as PgBouncer gives each transaction another session. Then the store leaves nothing on the
+    /// pooler's sessions: it has no session locks, so waiters poll, and prepares no statements. A database that answers at the numeric
+    /// address in the connection string is known to have none.
+    transaction_pooler pooler = transaction_pooler::detect;
+    /// Statements run on each new connection, after the store's own, as in "PRAGMA synchronous=NORMAL". Where a pooler gives each
+    /// transaction another session there must be none.
     std::vector<std::string> on_connect{};
 
     /// The rule these options break, in words, or nullptr if they can work.

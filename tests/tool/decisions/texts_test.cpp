@@ -154,6 +154,12 @@ BOOST_AUTO_TEST_CASE(what_could_be_better_is_said)
         BOOST_TEST(all(says, finding::kind::warning).find(words) != std::string::npos, words);
     BOOST_TEST(all(says, finding::kind::note).find("behind this host's, which does not affect leases") != std::string::npos);
 
+    checkup pooled = of("PostgreSQL");
+    pooled.woken = false;
+    pooled.pooled = true;
+    BOOST_TEST(all(judge(pooled), finding::kind::warning) == "");
+    BOOST_TEST(all(judge(pooled), finding::kind::note).find("a pooler gives each transaction another session") != std::string::npos);
+
     checkup galera = of("MariaDB");
     galera.settings = {{"innodb_flush_log_at_trx_commit", "2"}, {"binlog_format", "STATEMENT"}, {"wsrep_on", "1"}};
     BOOST_TEST(std::ranges::count(judge(galera), finding::kind::warning, &finding::how) == 2);

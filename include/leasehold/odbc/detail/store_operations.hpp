@@ -209,6 +209,7 @@ public:
         found.schema_version = said.health.schema_version;
         found.clock_ahead = said.health.clock_ahead;
         found.wakes = config_->session_locks();
+        found.pooled = config_->pooled();
         found.session_locks = held_.size() + keeper_->size();
     }
 

@@ -24,7 +24,12 @@ struct postgresql {
         spec d{};
         d.name = "postgresql";
         d.single_statement_grant = true;
-        d.on_connect = {on_connect(at)};
+        d.session = "select pg_backend_pid()";
+        d.address = "select host(inet_server_addr()) || ':' || inet_server_port()";
+        if (at.pooled)
+            leave_nothing_behind(d, at);
+        else
+            d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan};
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
             {"{expiry columns}", "{expires_at} timestamptz not null"},
@@ -65,7 +70,7 @@ struct postgresql {
         d.clock = "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
         d.batches = batches();
         d.many_attempts = many_attempts();
-        d.locks = locks(at);
+        if (!at.pooled) d.locks = locks(at);
         d.fence = fence();
         // Who waits for the table's lock has everybody else wait behind it.
         d.handover = handover_with({"do $$ begin set local lock_timeout = '100ms'; alter table {table}"
@@ -81,21 +86,39 @@ private:
     // or the role has; statement_timeout ends on the server what the caller has stopped waiting for.
     static std::string ms(duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
-    static std::string on_connect(const server_info& at)
+    // `local`: "true", for the transaction only.
+    static std::string settings(const server_info& at, const std::string& local)
     {
-        std::string sql = "select set_config('default_transaction_isolation', 'read committed', false),"
-                          " set_config('TimeZone', 'UTC', false), set_config('client_encoding', 'UTF8', false)";
-        sql += ", set_config('lock_timeout', '" + ms(at.lock_timeout) + "', false)";
-        sql += ", set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
-        // A process that is frozen between a release of many and its commit keeps their rows locked no longer than a call.
-        sql += ", set_config('idle_in_transaction_session_timeout', '" + ms(at.call_timeout) + "', false)";
-        // An answer whose commit is not on disk yet could be forgotten in a crash of the server, token and all.
-        sql += ", set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'local'"
-               " else current_setting('synchronous_commit') end, false)";
-        // Each statement finds one row by its key, so other values need no other plan: it would be half of the
-        // time the server spends on it. PostgreSQL 11 and older have no such setting.
-        sql += ", (select set_config(name, 'force_generic_plan', false) from pg_settings where name = 'plan_cache_mode')";
-        return sql;
+        const auto set = [&local](const std::string& name, const std::string& value) {
+            return "set_config('" + name + "', " + value + ", " + local + ")";
+        };
+        const auto quoted = [](const std::string& value) { return '\'' + value + '\''; };
+        return set("TimeZone", "'UTC'") + ", " + set("lock_timeout", quoted(ms(at.lock_timeout))) + ", " +
+               set("statement_timeout", quoted(ms(at.call_timeout))) + ", " +
+               // A process that is frozen between a release of many and its commit keeps their rows locked no longer than a call.
+               set("idle_in_transaction_session_timeout", quoted(ms(at.call_timeout))) + ", " +
+               // An answer whose commit is not on disk yet could be forgotten in a crash of the server, token and all.
+               set("synchronous_commit", "case current_setting('synchronous_commit') when 'off' then 'local'"
+                                         " else current_setting('synchronous_commit') end");
+    }
+
+    // Each statement finds one row by its key, so other values need no other plan: it would be half of the time the server
+    // spends on it. PostgreSQL 11 and older have no such setting.
+    static constexpr const char* plan =
+        "(select set_config(name, 'force_generic_plan', false) from pg_settings where name = 'plan_cache_mode')";
+
+    static constexpr const char* isolation = "set_config('default_transaction_isolation', 'read committed', false)";
+    static constexpr const char* encoding = "set_config('client_encoding', 'UTF8', false)";
+
+    // What goes in one message goes to one session, as one transaction, and its time-outs hold from the statement after them on.
+    // The driver sends one message if it does not prepare; the level has to be set before the first query. The encoding of its
+    // messages is what a pooler keeps for each client.
+    static void leave_nothing_behind(spec& d, const server_info& at)
+    {
+        d.on_connect = {std::string{"select "} + encoding};
+        d.connection_suffix = "UseServerSidePrepare=0;";
+        d.prologue = "set local transaction isolation level read committed; select " + settings(at, "true") + "; ";
+        d.prologue_results = 2;
     }
 
     // The unique (name, token) makes the token a key of the row: `for key share` then holds off what changes the token, a

@@ -207,6 +207,9 @@ struct server_info {
     std::string_view dbms_version;  ///< SQL_DBMS_VER
     duration lock_timeout;  ///< odbc_options::lock_timeout
     duration call_timeout;  ///< odbc_options::call_timeout
+    /// A pooler gives each transaction another session, so the dialect must not leave anything on one: no settings, no prepared
+    /// statements, no session locks.
+    bool pooled = false;
 };
 
 /// All that the store needs to know of one database: its SQL, and how it is to be used.
@@ -231,7 +234,15 @@ struct spec {
     std::vector<std::pair<std::string_view, std::string>> fragments;
 
     std::string_view connection_prefix{};  ///< pairs, each with its semicolon, that go before the connection string
+    std::string_view connection_suffix{};  ///< likewise, after it: for drivers that take the last of two
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
+    /// Which session of the server this is; empty: no pooler is looked for. Two connections are asked, and nothing is changed.
+    std::string session{};
+    /// Host and port at which the server itself has this connection, with a colon between; NULL: none. May be empty.
+    std::string address{};
+    /// Statements in front of each other one, in one message and one transaction with it; may be empty. Not before those of a fence.
+    std::string prologue{};
+    int prologue_results = 0;  ///< how many results of `prologue` come before the statement's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
 
     std::string probe;    ///< no rows; fails unless the table and its columns are there; one column: {expires_at}

@@ -65,6 +65,36 @@ BOOST_AUTO_TEST_CASE(pieces_are_put_in_and_may_name_those_after_them)
     BOOST_TEST((compiled[statement::read].parameters == std::vector{parameter::owner}));
 }
 
+BOOST_AUTO_TEST_CASE(prologue_is_in_front_of_each_statement_but_for_those_of_a_fence)
+{
+    auto d = plain();
+    d.prologue = "set x; ";
+    d.renew = "update {table}";
+    d.batches = {.renew = "update {table} where {each (:each_name)}", .release = "update {table}", .most = 2};
+    d.fence.lock = "select for update";
+    d.schema = {"create table {table}"};
+    const statement_catalog compiled{d, {}};
+    BOOST_TEST(compiled[statement::renew].sql == "set x; update `leasehold`");
+    BOOST_TEST(compiled[statement::grant].sql == "");
+    BOOST_TEST(compiled.batches().statements[compiled.batches().which(batch_kind::releases, 2)].sql == "set x; update `leasehold`");
+    BOOST_TEST(compiled.fence().lock.sql == "select for update");
+    // As users read it; put in front when it is run.
+    BOOST_TEST(compiled.schema().front() == "create table `leasehold`");
+}
+
+BOOST_AUTO_TEST_CASE(behind_a_pooler_postgresql_keeps_nothing_on_a_session)
+{
+    lh::dialect::server_info at = connected_to("PostgreSQL");
+    at.pooled = true;
+    const lh::dialect::spec d = lh::dialect::detected::describe(at);
+    BOOST_TEST(!d.locks.available());
+    BOOST_TEST(d.prologue.find("set_config('statement_timeout', '5000', true)") != std::string::npos, d.prologue);
+    BOOST_TEST(d.prologue.find("set_config('lock_timeout', '1000', true)") != std::string::npos);
+    BOOST_TEST(d.prologue.find("false)") == std::string::npos);
+    BOOST_TEST(std::ranges::count(d.prologue, ';') == d.prologue_results);
+    BOOST_TEST(lh::dialect::detected::describe(connected_to("PostgreSQL")).prologue == "");
+}
+
 BOOST_AUTO_TEST_CASE(parameters_whose_names_begin_alike_are_told_apart)
 {
     auto d = plain();

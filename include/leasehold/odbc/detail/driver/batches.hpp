@@ -85,7 +85,7 @@ fault connection::execute_batch(batch_kind kind, const Many& of, std::span<const
     in_.us = ttl_us_ + granularity_us_;
     in_.read_host_clock();
     rows_ = 0;
-    const SQLRETURN done = ::SQLExecute(handle);
+    const SQLRETURN done = pass_prologue(handle, ::SQLExecute(handle));
     if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return conflict_if_stale(ran_before, forget_batch(which));
     return fault::none;
 }

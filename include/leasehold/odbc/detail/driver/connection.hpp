@@ -35,7 +35,8 @@ public:
     ~connection() { disconnect(); }
 
     [[nodiscard]] const std::shared_ptr<const configuration>& config() const noexcept { return config_; }
-    [[nodiscard]] bool connected() const noexcept { return connected_; }
+    // And with the statements that are right, as far as is known by now.
+    [[nodiscard]] bool connected() const { return connected_ && config_->is_current(catalog_.get()); }
     // Null before the first connection.
     [[nodiscard]] const statement_catalog* sql() const noexcept { return catalog_.get(); }
     [[nodiscard]] bool single_statement_grant() const noexcept { return catalog_->spec().single_statement_grant; }
@@ -54,6 +55,9 @@ public:
     // The same, also where they have turned out not to work: there may be some to be given back.
     [[nodiscard]] bool ever_had_locks() const noexcept { return catalog_ && catalog_->spec().locks.available(); }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
+    // Whether the last statement shows that a pooler gives each transaction another session: it was prepared on another one, and
+    // so did nothing. Then connected() is false.
+    bool met_pooler() const;
     // Of the last statement, or of what had to go before it; kind `none` if it had no fault.
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
     void set_last_report(report last) { report_ = std::move(last); }
@@ -145,7 +149,11 @@ private:
         return ran_before && report_.details.sqlstate == stale_plan ? fail(fault::conflict, advice::conflict) : failed;
     }
     fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
+    fault open();
     fault set_up();
+    fault look_for_pooler();
+    fault execute_once(const std::string& sql, std::string* answer = nullptr);
+    SQLRETURN pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept;
     static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }
     fault prepare(statement which);
     fault prepare_and_execute(statement which);
@@ -175,6 +183,7 @@ private:
     connection_handle connection_;
     std::array<statement_handle, statement_count> statements_;
     batch_statements batches_;
+    std::string dialed_;  // the address, as the driver says it; empty: it doesn't
     bool connected_ = false;
     time_point deadline_ = time_point::max();
     std::int64_t ttl_us_ = 0;
@@ -188,84 +197,34 @@ private:
     store_diagnostics refusal_;
 };
 
-inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
-{
-    report_ = driver_report(type, of, SQL_NULL_HANDLE, config_->secrets());
-    if (report_.kind != fault::starting && report_.kind != fault::conflict) {
-        report_.kind = fault::unavailable;
-        if (report_.details.advice.empty()) report_.details.advice = "check the connection string";
-    }
-    disconnect();
-    return report_.kind;
-}
+inline fault connection::run_text(const std::string& sql) { return execute_once(catalog_->spec().prologue + sql); }
 
-inline fault connection::connect()
-{
-    disconnect();
-    environment_ = environment_handle{SQL_NULL_HANDLE};
-    if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
-    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION,
-                    reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
-    connection_ = connection_handle{environment_.get()};
-    if (!connection_) return fail_connecting(SQL_HANDLE_ENV, environment_.get());
-    // Only helps a thread that was given up to end; drivers that refuse it are as good.
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
-    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT,
-                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
-    const std::string text = catalog_ ? config_->connection_string(catalog_->spec()) : config_->connection_string();
-    const SQLRETURN done = ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(text.c_str()), SQL_NTS, nullptr, 0, nullptr,
-                                              SQL_DRIVER_NOPROMPT);
-    if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
-    connected_ = true;
-    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT,
-                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_ON)), SQL_IS_UINTEGER);
-    return set_up();
-}
-
-inline fault connection::set_up()
-{
-    if (!catalog_) {
-        catalog_ = config_->catalog_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
-        // Now that the database is known, so is what its connection string lacks.
-        if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
-    }
-    granularity_us_ = catalog_->spec().in_process || observes() ? 0 : -1;
-    fault failed = fault::none;
-    for (const auto* statements : {&catalog_->spec().on_connect, &config_->options().on_connect})
-        for (const std::string& text : *statements)
-            if (failed == fault::none) failed = run_text(text);
-    if (failed == fault::none) return fault::none;
-    // A table that is missing here is not ours.
-    if (failed == fault::schema_missing) failed = report_.kind = fault::failure;
-    if (failed == fault::failure) report_.details.advice = advice::set_up;
-    disconnect();
-    return failed;
-}
-
-inline void connection::disconnect() noexcept
-{
-    for (statement_handle& each : statements_) each.reset();
-    batches_.reset();
-    if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
-    connection_.reset();
-    environment_.reset();
-}
-
-inline std::string connection::info(SQLUSMALLINT what) const
-{
-    std::array<char, 256> text{};
-    SQLSMALLINT length = 0;
-    ::SQLGetInfo(connection_.get(), what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
-    return text.data();
-}
-
-inline fault connection::run_text(const std::string& sql)
+// As it is. `answer`: the first column of the first row; empty if there is none.
+inline fault connection::execute_once(const std::string& sql, std::string* answer)
 {
     forget_report();
     const statement_handle once{connection_.get()};
     if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
     const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
-    return SQL_SUCCEEDED(done) || done == SQL_NO_DATA ? fault::none : fail(SQL_HANDLE_STMT, once.get());
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
+    if (answer == nullptr) return fault::none;
+    std::array<char, 256> text{};
+    SQLLEN length = 0;
+    if (SQL_SUCCEEDED(::SQLFetch(once.get())) &&
+        !SQL_SUCCEEDED(::SQLGetData(once.get(), 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)))
+        return fail(SQL_HANDLE_STMT, once.get());
+    *answer = text.data();
+    return fault::none;
+}
+
+// From what the prologue answered to what the statement did.
+inline SQLRETURN connection::pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept
+{
+    for (int i = 0; i < catalog_->spec().prologue_results && SQL_SUCCEEDED(done); ++i) {
+        done = ::SQLMoreResults(of);
+        if (done == SQL_NO_DATA) return SQL_ERROR;  // a driver that shows the last result alone
+    }
+    return done;
 }
 
 inline fault connection::end_wait(std::int64_t backend)
@@ -327,8 +286,12 @@ inline fault connection::learn_granularity(statement which)
 {
     if (granularity_us_ >= 0 || (*catalog_)[which].parameters.empty()) return fault::none;
     if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
-    if (!SQL_SUCCEEDED(widen_granularity(prepared(statement::probe).get())))
-        return forget(statement::probe, SQL_HANDLE_STMT, prepared(statement::probe).get());
+    const SQLHANDLE probe = prepared(statement::probe).get();
+    // With a prologue, the column is one of what the statement answers, not of what is prepared.
+    const bool by_answer = catalog_->spec().prologue_results > 0;
+    if (by_answer && !SQL_SUCCEEDED(pass_prologue(probe, ::SQLExecute(probe)))) return forget(statement::probe, SQL_HANDLE_STMT, probe);
+    if (!SQL_SUCCEEDED(widen_granularity(probe)))
+        return forget(statement::probe, SQL_HANDLE_STMT, probe);
     prepared(statement::probe).reset();
     return fault::none;
 }
@@ -349,7 +312,7 @@ inline fault connection::prepare_and_execute(statement which)
     if (reads_back()) in_.write_digits();
     rows_ = 0;
     found_ = false;
-    const SQLRETURN done = ::SQLExecute(prepared(which).get());
+    const SQLRETURN done = pass_prologue(prepared(which).get(), ::SQLExecute(prepared(which).get()));
     if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA)
         return conflict_if_stale(ran_before, forget(which, SQL_HANDLE_STMT, prepared(which).get()));
     warned_ = done == SQL_SUCCESS_WITH_INFO;

@@ -54,6 +54,9 @@ inline constexpr const char* file =
     "the file can't be opened: check the path in Database, its folder, and the rights to both";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
 inline constexpr const char* set_up = "a statement that sets up a new connection failed: check odbc_options::on_connect";
+inline constexpr const char* on_connect_with_pooler =
+    "a pooler gives each transaction another session, so statements of odbc_options::on_connect would not last, and would be left to"
+    " other clients: set what they set with ALTER ROLE ... SET";
 inline constexpr const char* lost = "the connection was lost";
 inline constexpr const char* starting = "the server is starting up or shutting down";
 inline constexpr const char* too_many = "the server has no connection left: lower pool_size, or raise the server's limit";

@@ -72,7 +72,9 @@ public:
         const dialect::spec& d = spec_;
         const dialect::session_lock_sql& l = d.locks;
         const dialect::purge_sql& p = d.purge;
-        const auto add = [&](statement which, const std::string& text) { statements_[static_cast<std::size_t>(which)] = compile(text, options); };
+        const auto add = [&](statement which, const std::string& text) {
+            statements_[static_cast<std::size_t>(which)] = compile(with_prologue(text), options);
+        };
         add(statement::probe, d.probe);
         add(statement::grant, d.grant);
         add(statement::read, d.read);
@@ -161,8 +163,10 @@ private:
         batches_.most_attempts = a.available() ? a.most : 0;
         const std::array<const std::string*, batch_kind_count> texts{&b.renew, &b.release, &a.grant, &a.read, &a.take, &a.insert};
         for (std::size_t i = 0; i < compiled_batches::count; ++i)
-            batches_.statements[i] = compile(with_lists(*texts[i / 2], batches_.room(i)), options);
+            batches_.statements[i] = compile(with_prologue(with_lists(*texts[i / 2], batches_.room(i))), options);
     }
+
+    [[nodiscard]] std::string with_prologue(const std::string& text) const { return text.empty() ? text : spec_.prologue + text; }
 
     static std::string with_lists(std::string text, std::size_t terms)
     {

@@ -29,7 +29,7 @@ public:
 
     configuration(std::string connection_string, odbc_options options, describe_function describe)
         : connection_string_{std::move(connection_string)}, options_{std::move(options)},
-          secrets_{passwords_in(connection_string_)}, describe_{describe}
+          secrets_{passwords_in(connection_string_)}, describe_{describe}, pooler_{options_.pooler}
     {
     }
 
@@ -46,21 +46,50 @@ public:
     {
         const std::lock_guard lock{mutex_};
         if (!catalog_) {
-            const dialect::server_info at{dbms_name, dbms_version, lock_timeout(), options_.call_timeout};
-            dialect::spec described = describe_(at);
-            if (!options_.session_locks) described.locks = {};
-            catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
+            dbms_name_ = dbms_name;
+            dbms_version_ = dbms_version;
+            make_catalog();
         }
         return catalog_;
+    }
+    // Null before the first connection.
+    [[nodiscard]] std::shared_ptr<const statement_catalog> catalog() const
+    {
+        const std::lock_guard lock{mutex_};
+        return catalog_;
+    }
+
+    [[nodiscard]] bool is_current(const statement_catalog* catalog) const
+    {
+        const std::lock_guard lock{mutex_};
+        return catalog_.get() == catalog;
+    }
+
+    // Whether a pooler gives each transaction another session, as far as is known. Once it does, it is taken to do so for ever.
+    [[nodiscard]] bool pooled() const noexcept { return pooler_ == transaction_pooler::present; }
+    [[nodiscard]] bool looks_for_pooler() const noexcept { return pooler_ == transaction_pooler::detect; }
+    void note_pooler() const
+    {
+        const std::lock_guard lock{mutex_};
+        locks_failed_ = true;
+        if (pooler_.exchange(transaction_pooler::present) != transaction_pooler::present && catalog_) make_catalog();
+    }
+    void note_no_pooler() const noexcept
+    {
+        transaction_pooler unknown = transaction_pooler::detect;
+        pooler_.compare_exchange_strong(unknown, transaction_pooler::absent);
     }
 
     // Shared by all sessions, so that they don't all knock at a server that is starting.
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
 
-    // The connection string for a database that is known, with what its dialect wants: in front, where drivers look first.
+    // The connection string for a database that is known, with what its dialect wants.
     [[nodiscard]] std::string connection_string(const dialect::spec& of) const
     {
-        return std::string{of.connection_prefix} + connection_string_;
+        std::string text{of.connection_prefix};
+        text += connection_string_;
+        if (!of.connection_suffix.empty()) text.append(text.ends_with(';') ? "" : ";").append(of.connection_suffix);
+        return text;
     }
 
     // Whether the database has session locks that work, as far as is known.
@@ -98,13 +127,30 @@ public:
     [[nodiscard]] bool gave_up_session_locks() const noexcept { return locks_failed_; }
 
 private:
+    // Under the mutex.
+    void make_catalog() const
+    {
+        const dialect::server_info at{.dbms_name = dbms_name_,
+                                      .dbms_version = dbms_version_,
+                                      .lock_timeout = lock_timeout(),
+                                      .call_timeout = options_.call_timeout,
+                                      .pooled = pooled()};
+        dialect::spec described = describe_(at);
+        if (!options_.session_locks) described.locks = {};
+        if (described.session.empty()) pooler_ = transaction_pooler::absent;  // it has no statements for a pooler
+        catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
+    }
+
     std::string connection_string_;
     odbc_options options_;
     std::vector<std::string> secrets_;
     describe_function describe_;
     mutable observations seen_;
     mutable std::mutex mutex_;
+    mutable std::string dbms_name_;
+    mutable std::string dbms_version_;
     mutable std::shared_ptr<const statement_catalog> catalog_;
+    mutable std::atomic<transaction_pooler> pooler_;
     mutable std::atomic<bool> locks_failed_ = false;
     mutable std::atomic<bool> batches_failed_ = false;
     mutable std::atomic<bool> commits_ = false;

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_SESSION_SESSION_HPP
 
 #include <leasehold/odbc/detail/driver/batches.hpp>
+#include <leasehold/odbc/detail/driver/connecting.hpp>
 #include <leasehold/odbc/detail/driver/connection.hpp>
 #include <leasehold/odbc/detail/flow/attempts_flow.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
@@ -148,6 +149,7 @@ private:
             answer_.failed = failed;
             if (failed == fault::none) return;
             if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
+            if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
             if (what_ == operation::lock) {
                 // The place in line is lost; whether it is worth another is for the waiter to say.
                 if (!lock_cancelled_ || failed == fault::connection_lost) db_.disconnect();

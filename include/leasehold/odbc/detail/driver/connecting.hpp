@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTING_HPP
+#define LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTING_HPP
+
+#include <leasehold/odbc/detail/driver/connection.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The part of a connection that makes it.
+namespace leasehold::inline v0::odbc::detail {
+
+// How often two connections are compared. A pooler that nobody else uses shows at the first look. With more clients than sessions the
+// same two have come up four times in a row, once in some 300 stores.
+inline constexpr int max_looks_for_pooler = 8;
+
+// A statement that was prepared on another session: it isn't there, or its name is taken.
+inline constexpr std::string_view no_such_statement = "26000";
+inline constexpr std::string_view duplicate_statement = "42P05";
+
+// The value of a keyword in the connection string that a driver hands back, where it has capitals and no spaces.
+inline std::string_view attribute_in(std::string_view text, std::string_view keyword) noexcept
+{
+    const std::size_t at = text.find(keyword);
+    if (at == std::string_view::npos) return {};
+    text.remove_prefix(at + keyword.size());
+    return text.substr(0, text.find(';'));
+}
+
+inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
+{
+    report_ = driver_report(type, of, SQL_NULL_HANDLE, config_->secrets());
+    if (report_.kind != fault::starting && report_.kind != fault::conflict) {
+        report_.kind = fault::unavailable;
+        if (report_.details.advice.empty()) report_.details.advice = "check the connection string";
+    }
+    disconnect();
+    return report_.kind;
+}
+
+// A connection and nothing else.
+inline fault connection::open()
+{
+    disconnect();
+    environment_ = environment_handle{SQL_NULL_HANDLE};
+    if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
+    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION,
+                    reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
+    connection_ = connection_handle{environment_.get()};
+    if (!connection_) return fail_connecting(SQL_HANDLE_ENV, environment_.get());
+    // Only helps a thread that was given up to end; drivers that refuse it are as good.
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT,
+                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
+    const std::string text = catalog_ ? config_->connection_string(catalog_->spec()) : config_->connection_string();
+    std::array<SQLCHAR, 1024> completed{};
+    SQLSMALLINT length = 0;
+    const SQLRETURN done =
+        ::SQLDriverConnect(connection_.get(), nullptr, odbc_text(text.c_str()), SQL_NTS, completed.data(),
+                           static_cast<SQLSMALLINT>(completed.size()), &length, SQL_DRIVER_NOPROMPT);
+    if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
+    connected_ = true;
+    const std::string_view as{reinterpret_cast<const char*>(completed.data())};
+    dialed_ = attribute_in(as, ";SERVER=");
+    dialed_.append(":").append(attribute_in(as, ";PORT="));
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT,
+                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_ON)), SQL_IS_UINTEGER);
+    return fault::none;
+}
+
+inline fault connection::connect()
+{
+    if (auto known = config_->catalog()) catalog_ = std::move(known);
+    const fault failed = open();
+    return failed == fault::none ? set_up() : failed;
+}
+
+inline fault connection::set_up()
+{
+    if (!catalog_) {
+        catalog_ = config_->catalog_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
+        // Now that the database is known, so is what its connection string lacks.
+        if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
+    }
+    fault failed = look_for_pooler();
+    if (failed == fault::none && !connected()) return connect();  // with the statements for a pooler
+    granularity_us_ = catalog_->spec().in_process || observes() ? 0 : -1;
+    for (const std::string& text : catalog_->spec().on_connect)
+        if (failed == fault::none) failed = execute_once(text);
+    if (failed == fault::none && config_->pooled() && !config_->options().on_connect.empty()) {
+        disconnect();
+        return fail(fault::failure, advice::on_connect_with_pooler);
+    }
+    for (const std::string& text : config_->options().on_connect)
+        if (failed == fault::none) failed = execute_once(text);
+    if (failed == fault::none) return fault::none;
+    // A table that is missing here is not ours.
+    if (failed == fault::schema_missing) failed = report_.kind = fault::failure;
+    if (failed == fault::failure) report_.details.advice = advice::set_up;
+    disconnect();
+    return failed;
+}
+
+// Where two connections have the same session, or one has another than before, a pooler chooses. To ask changes nothing on a session.
+// Neither connection keeps one while it waits for one, so stores that look at the same time don't wait for each other.
+inline fault connection::look_for_pooler()
+{
+    const dialect::spec& known = catalog_->spec();
+    if (known.session.empty() || !config_->looks_for_pooler()) return fault::none;
+    std::string first, others_first, now;
+    if (!known.address.empty()) {
+        if (const fault failed = execute_once(known.address, &now); failed != fault::none) return failed;
+        if (now == dialed_) {
+            config_->note_no_pooler();
+            return fault::none;
+        }
+    }
+    connection other{config_};
+    other.catalog_ = catalog_;
+    if (other.open() != fault::none) return fault::none;  // the next connection will look
+    for (int look = 0; look < max_looks_for_pooler; ++look) {
+        std::string others_now;
+        if (const fault failed = execute_once(known.session, &now); failed != fault::none) return failed;
+        if (other.execute_once(known.session, &others_now) != fault::none) return fault::none;
+        const bool changed = look > 0 && (now != first || others_now != others_first);
+        if (now == others_now || changed) {
+            config_->note_pooler();
+            return fault::none;
+        }
+        first = now;
+        others_first = others_now;
+    }
+    config_->note_no_pooler();
+    return fault::none;
+}
+
+inline bool connection::met_pooler() const
+{
+    const std::string& sqlstate = report_.details.sqlstate;
+    if (!catalog_ || catalog_->spec().session.empty() || config_->pooled()) return false;
+    if (sqlstate != no_such_statement && sqlstate != duplicate_statement) return false;
+    config_->note_pooler();
+    return true;
+}
+
+inline void connection::disconnect() noexcept
+{
+    for (statement_handle& each : statements_) each.reset();
+    batches_.reset();
+    if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
+    connection_.reset();
+    environment_.reset();
+}
+
+inline std::string connection::info(SQLUSMALLINT what) const
+{
+    std::array<char, 256> text{};
+    SQLSMALLINT length = 0;
+    ::SQLGetInfo(connection_.get(), what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
+    return text.data();
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_CHECKER_HPP
 #define LEASEHOLD_TESTS_SIMULATION_CHECKER_HPP
 
+#include "fingerprint.hpp"
 #include "message.hpp"
 #include "process.hpp"
 
@@ -87,6 +88,18 @@ public:
         if (!row.live) return;
         if (h.terms.empty() || h.terms.back().owner != row.owner) h.terms.push_back({row.owner, row.owner == nobody, 0});
         h.terms.back().until = real;
+    }
+
+    // Stands for all that later judgements depend on.
+    [[nodiscard]] std::uint64_t fingerprint() const noexcept
+    {
+        std::uint64_t print = 0;
+        for (const history& h : names_) {
+            print = mixed_all(print, h.last_token, h.over, h.closed_until, h.ends.size(), h.terms.size());
+            for (const std::int64_t end : h.ends) print = mixed_all(print, end);
+            for (const tenure& t : h.terms) print = mixed_all(print, t.owner, t.until);
+        }
+        return print;
     }
 
 private:

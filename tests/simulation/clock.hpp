@@ -38,9 +38,10 @@ public:
         fiber* const self = s.current();
         if (freezes_->of_1024 == 0 || self == nullptr || self->no_freeze != 0 || s.now() >= freezes_->until || s.draining())
             return before;
-        if (!s.random().chance(freezes_->of_1024)) return before;
-        const bool stale = s.random().chance(512);
-        s.freeze_here(s.random().between(1, freezes_->longest));
+        if (!s.choose().happens(fault_kind::stopped_in_clock, freezes_->of_1024)) return before;
+        const bool stale = s.choose().maybe(512);
+        s.observe(stale);
+        s.freeze_here(s.choose().stop(1, freezes_->longest));
         return stale ? before : of_->now(s.now());
     }
 
@@ -86,7 +87,7 @@ private:
     fiber* runs_ = nullptr;
 };
 
-// Fibers that wait for something, woken one by one in a random order.
+// Fibers that wait for something, woken one by one in any order.
 class waiting_fibers {
 public:
     void wait()
@@ -100,8 +101,9 @@ public:
     {
         if (waiting_.empty()) return;
         scheduler& s = scheduler::running();
-        const auto chosen = waiting_.begin() + s.random().below(static_cast<std::int64_t>(waiting_.size()));
-        s.wake(**chosen, s.random().below(50'000));
+        const auto chosen = waiting_.begin() + static_cast<std::ptrdiff_t>(s.choose().one_of(waiting_.size()));
+        s.observe(static_cast<std::uint64_t>(chosen - waiting_.begin()));
+        s.wake(**chosen, s.choose().between(0, 49'999));
         waiting_.erase(chosen);
     }
     void wake_all()

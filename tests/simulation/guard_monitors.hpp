@@ -91,6 +91,22 @@ public:
         }
     }
 
+    // Stands for who believes now.
+    [[nodiscard]] std::uint64_t beliefs() const
+    {
+        std::uint64_t print = 0;
+        for (const belief* b : all_) print += mixed_all(static_cast<std::uint64_t>(b->of_.index), b->token_, b->guard_.held(), b->of_.dead);
+        return print;
+    }
+
+    // Stands for what later checks depend on besides the histories of the processes.
+    [[nodiscard]] std::uint64_t fingerprint() const noexcept
+    {
+        std::uint64_t print = 0;
+        for (const belief* b : all_) print += mixed_all(static_cast<std::uint64_t>(b->of_.index), b->token_, b->over_since_);
+        return print;
+    }
+
     // A renewal by this process is about to be sent.
     void renewing(const process& of, std::string_view name, leasehold::fencing_token token)
     {

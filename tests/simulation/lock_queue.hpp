@@ -41,12 +41,20 @@ public:
         later(how_long, [this, &of, act = std::move(act)]() mutable { in_process(of, std::move(act)); });
     }
 
+    // Stands for the state of all locks.
+    [[nodiscard]] std::uint64_t fingerprint() const noexcept
+    {
+        std::uint64_t print = 0;
+        for (const std::uint64_t each : histories_) print = mixed(print, each);
+        return print;
+    }
+
     // Its sessions end; who waits learns of it, or not.
     void server_died()
     {
         for (std::size_t i = 0; i < sessions_.size(); ++i) {
             session& s = sessions_[i];
-            if (s.at == state::waiting && world_.random.chance(700)) answer_later(static_cast<int>(i), false);
+            if (s.at == state::waiting && world_.choose.maybe(700)) answer_later(static_cast<int>(i), false);
             s.at = state::gone;
         }
         for (auto& each : waiting_) each.clear();
@@ -56,7 +64,7 @@ public:
     void process_died(const process& p)
     {
         for (std::size_t i = 0; i < sessions_.size(); ++i)
-            if (sessions_[i].of == &p) later(world_.random.below(world_.wishes.ttl / 4 + 1), [this, i] { end_at_server(static_cast<int>(i)); });
+            if (sessions_[i].of == &p) later(world_.choose.between(0, world_.wishes.ttl / 4), [this, i] { end_at_server(static_cast<int>(i)); });
     }
 
 private:
@@ -86,6 +94,7 @@ private:
     void at_server(int number)
     {
         session& s = at(number);
+        take_note(s.name);
         if (s.at == state::gone) return;
         if (world_.time.now() < world_.db.down_until) {
             s.at = state::gone;
@@ -117,6 +126,7 @@ private:
         session& s = at(number);
         if (world_.time.now() < world_.db.frozen_until)
             return later(world_.db.frozen_until - world_.time.now() + 1, [this, number] { end_at_server(number); });
+        take_note(s.name);
         const state was = std::exchange(s.at, state::gone);
         if (was == state::waiting) std::erase(queue_of(s.name), number);
         if (was != state::holding) return;
@@ -139,10 +149,18 @@ private:
         if (of.dead) return;
         const instant now = world_.time.now();
         if (of.frozen_until > now) return later(of.frozen_until - now + 1, [this, &of, act = std::move(act)]() mutable { in_process(of, std::move(act)); });
+        world_.time.affect(of);
         act();
     }
 
-    std::int64_t delay() { return world_.random.between(20'000, world_.wishes.quick_delay); }
+    // What happens to a lock depends on all that has happened to it, and so does what comes of it.
+    void take_note(int name)
+    {
+        std::uint64_t& so_far = histories_[static_cast<std::size_t>(name)];
+        so_far = world_.time.observe(so_far);
+    }
+
+    std::int64_t delay() { return world_.choose.between(20'000, world_.wishes.quick_delay); }
 
     void later(std::int64_t how_long, std::function<void()> act)
     {
@@ -160,6 +178,7 @@ private:
     std::deque<session> sessions_;
     std::array<std::deque<int>, lease_names.size()> waiting_;
     std::array<int, lease_names.size()> holder_ = [] { std::array<int, lease_names.size()> all{}; all.fill(none); return all; }();
+    std::array<std::uint64_t, lease_names.size()> histories_{};
     std::deque<std::function<void()>> acts_;
 };
 

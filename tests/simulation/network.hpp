@@ -59,8 +59,8 @@ public:
     void break_all()
     {
         for (std::size_t i = 0; i < calls_.size(); ++i)
-            if (calls_[i].caller != nullptr && !calls_[i].answered && world_.random.chance(700))
-                answer_later(i, failed(fault::connection_lost), world_.random.below(world_.wishes.quick_delay));
+            if (calls_[i].caller != nullptr && !calls_[i].answered && world_.choose.maybe(700))
+                answer_later(i, failed(fault::connection_lost), world_.choose.between(0, world_.wishes.quick_delay - 1));
         for (sent& s : sent_) s.gone = true;
         locks_.server_died();
     }
@@ -110,45 +110,49 @@ private:
         return r;
     }
 
-    std::int64_t delay()
+    std::int64_t delay(bool is_copy = false)
     {
-        random_source& random = world_.random;
         const plan& p = world_.wishes;
-        if (world_.faults_go_on() && random.chance(p.slow)) {
+        if ((is_copy && world_.choose.copy_is_late()) || happens(fault_kind::late, p.slow)) {
             ++world_.faults.slow_messages;
-            return random.between(p.quick_delay, p.longest_delay());
+            return world_.choose.late(p.quick_delay, p.longest_delay());
         }
-        return random.between(20'000, world_.faults_go_on() ? p.quick_delay : std::min(p.quick_delay, p.call_timeout / 40));
+        return world_.choose.between(20'000, world_.faults_go_on() ? p.quick_delay : std::min(p.quick_delay, p.call_timeout / 40));
     }
 
-    bool happens(std::int64_t of_1024) { return world_.faults_go_on() && world_.random.chance(of_1024); }
+    bool happens(fault_kind what, std::int64_t of_1024)
+    {
+        const bool it_does = world_.faults_go_on() && world_.choose.happens(what, of_1024);
+        world_.time.observe(it_does);
+        return it_does;
+    }
 
     void send(process& from, const request& asked, std::size_t number)
     {
         const plan& p = world_.wishes;
-        if (happens(p.broken_connection)) {
+        if (happens(fault_kind::broken_connection, p.broken_connection)) {
             ++world_.faults.broken_connections;
             world_.tell("net", 'B', static_cast<std::int64_t>(number),
                         [&] { return "the connection of " + from.label + " breaks during " + describe(asked); });
             answer_later(number, failed(fault::connection_lost), delay());
         }
-        if (happens(p.lost_request)) {
+        if (happens(fault_kind::lost_request, p.lost_request)) {
             ++world_.faults.lost_requests;
             world_.tell("net", 'L', static_cast<std::int64_t>(number),
                         [&] { return "loses " + describe(asked) + " of " + from.label; });
             return;
         }
         dispatch(from, asked, number);
-        if (happens(p.duplicate)) {
+        if (happens(fault_kind::doubled, p.duplicate)) {
             ++world_.faults.duplicates;
-            dispatch(from, asked, number);
+            dispatch(from, asked, number, true);
         }
     }
 
-    void dispatch(process& from, const request& asked, std::size_t number)
+    void dispatch(process& from, const request& asked, std::size_t number, bool is_copy = false)
     {
         sent_.push_back({asked, number, &from, false, {}});
-        world_.time.at(world_.time.now() + delay(), &arrive, this, sent_.size() - 1);
+        world_.time.at(world_.time.now() + delay(is_copy), &arrive, this, sent_.size() - 1, &from);
     }
 
     static void arrive(void* self, std::uint64_t number)
@@ -161,19 +165,19 @@ private:
         const instant now = world_.time.now();
         if (sent_[number].gone) return;
         if (now < world_.db.down_until) {
-            if (calls_[sent_[number].call].caller != nullptr && world_.random.chance(512))
+            if (calls_[sent_[number].call].caller != nullptr && world_.choose.maybe(512))
                 answer_later(sent_[number].call, failed(fault::connection_lost), delay());
             return;
         }
         if (now < world_.db.frozen_until) {
-            world_.time.at(world_.db.frozen_until + world_.random.below(200'000), &arrive, this, number);
+            world_.time.at(world_.db.frozen_until + world_.choose.between(0, 199'999), &arrive, this, number, sent_[number].from);
             return;
         }
         const request asked = sent_[number].asked;
         reply said;
-        if (asked.what != ask::write && happens(world_.wishes.refused)) {
+        if (asked.what != ask::write && happens(fault_kind::refused, world_.wishes.refused)) {
             ++world_.faults.refusals;
-            said.failed = world_.random.chance(700) ? fault::conflict : fault::lock_timeout;
+            said.failed = world_.choose.maybe(700) ? fault::conflict : fault::lock_timeout;
             if (asked.what != ask::sql) said.failed = fault::conflict;
         } else {
             said = world_.db.execute(asked);
@@ -181,7 +185,7 @@ private:
             if (world_.db.released && asked.what != ask::write) hint(asked.name);
         }
         if (world_.judge.broken()) return;
-        if (happens(world_.wishes.lost_reply)) {
+        if (happens(fault_kind::lost_reply, world_.wishes.lost_reply)) {
             ++world_.faults.lost_replies;
             world_.tell("net", 'R', static_cast<std::int64_t>(number),
                         [&] { return "loses the reply to " + describe(asked) + " of " + sent_[number].from->label; });
@@ -210,7 +214,7 @@ private:
     void answer_later(std::size_t call, const reply& said, std::int64_t after)
     {
         sent_.push_back({{}, call, nullptr, false, said});
-        world_.time.at(world_.time.now() + after, &deliver, this, sent_.size() - 1);
+        world_.time.at(world_.time.now() + after, &deliver, this, sent_.size() - 1, calls_[call].of, true);
     }
 
     static void deliver(void* self, std::uint64_t number)
@@ -222,6 +226,7 @@ private:
     {
         pending& to = calls_[sent_[number].call];
         if (to.caller == nullptr || to.answered) return;
+        world_.time.affect(*to.of);
         to.answered = true;
         to.answer = sent_[number].back;
         world_.time.wake(*to.caller);
@@ -230,7 +235,8 @@ private:
     void hint(int name)
     {
         for (const listener& l : listeners_) {
-            if (l.name != name || happens(world_.wishes.lost_reply)) continue;
+            if (l.name != name || happens(fault_kind::lost_reply, world_.wishes.lost_reply)) continue;
+            world_.time.affect(*l.of);
             l.wakes->wake();
             world_.time.look_at_wakers(*l.of);
         }

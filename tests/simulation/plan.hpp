@@ -20,6 +20,7 @@ inline constexpr std::int64_t ms = 1'000'000;
 
 // What a schedule is made of, all drawn from its seed before it begins. Chances are of 1,024 each.
 struct plan {
+    plan() = default;
     explicit plan(random_source& random)
     {
         draw_shape(random);
@@ -41,6 +42,8 @@ struct plan {
     std::int64_t call_timeout = 0;
     std::int64_t fault_end = 0;    // nothing goes wrong from here on
     std::int64_t quick_delay = 0;  // of a message, at most
+    bool slow_polls = false;       // polls come seldom
+    bool takes_blindly = false;    // the database is broken: see sql_table
 
     std::int64_t lost_request = 0, lost_reply = 0, duplicate = 0, slow = 0, broken_connection = 0, refused = 0;
     freezes_at_clock at_clock;

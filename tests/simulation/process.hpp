@@ -48,6 +48,7 @@ struct process {
     std::int64_t frozen_total = 0;  // how long it has been frozen so far
     bool dead = false;
     std::vector<fiber*> waiting;  // for a waker
+    std::uint64_t history = 0;    // stands for all that it has seen and done: see scheduler::affect()
 
     [[nodiscard]] leasehold::time_point now(instant t) const noexcept
     {

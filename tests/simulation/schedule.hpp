@@ -4,6 +4,7 @@
 
 #include "guard_monitors.hpp"
 #include "network.hpp"
+#include "outcome.hpp"
 #include "service.hpp"
 #include "world.hpp"
 
@@ -15,14 +16,6 @@
 #include <vector>
 
 namespace sim {
-
-struct outcome {
-    const char* broken_rule = nullptr;  // none: all was well
-    std::string details;
-    std::uint64_t hash = 0;
-    std::uint64_t events = 0;
-    tally faults;
-};
 
 // One run of a few hosts against one server, from a seed.
 class schedule {

@@ -3,6 +3,7 @@
 #define LEASEHOLD_TESTS_SIMULATION_SERVER_HPP
 
 #include "checker.hpp"
+#include "fingerprint.hpp"
 #include "message.hpp"
 #include "plan.hpp"
 #include "scheduler.hpp"
@@ -24,7 +25,7 @@ namespace sim {
 class server {
 public:
     server(const plan& p, scheduler& s, checker& c, const std::vector<std::string>& owners)
-        : plan_{p}, scheduler_{s}, checker_{c}, owners_{owners}, memory_{server_clock{this}}, table_{p.lag()}
+        : plan_{p}, scheduler_{s}, checker_{c}, owners_{owners}, memory_{server_clock{this}}, table_{p.lag(), p.takes_blindly}
     {
         clock.offset = 86'400'000 * ms;
     }
@@ -47,7 +48,11 @@ public:
 
     reply execute(const request& asked)
     {
-        if (asked.what == ask::write) return write(asked);
+        if (asked.what == ask::write) {
+            const reply said = write(asked);
+            take_note(asked, said, said.yes);
+            return said;
+        }
         const row_view before = look(asked.name);
         checker_.seen(asked.name, before, scheduler_.now());
         const reply said = asked.what == ask::sql ? table_.execute(asked, now() / 1000) : operate(asked);
@@ -55,11 +60,20 @@ public:
         checker_.executed(asked, before, after, scheduler_.now());
         checker_.seen(asked.name, after, scheduler_.now());
         judge_answer(asked, said, before, after);
+        take_note(asked, said, after != before || said.yes || said.acquired.granted() || said.rows != 0);
         released = before.live && before.owner != nobody && (!after.live || after.owner == nobody);
         return said;
     }
 
     bool released = false;  // by the statement before
+
+    // Stands for the rows, and for what the resource has seen.
+    [[nodiscard]] std::uint64_t fingerprint() const noexcept
+    {
+        std::uint64_t print = mixed_all(0, frozen_until, down_until, clock.offset);
+        for (const std::uint64_t each : histories_) print = mixed(print, each);
+        return print;
+    }
 
 private:
     struct server_clock {
@@ -139,6 +153,17 @@ private:
         return said;
     }
 
+    // The asker has seen the answer, and the row's history goes on where a statement has changed something.
+    void take_note(const request& asked, const reply& said, bool writes)
+    {
+        std::uint64_t print = mixed_all(0, said.failed, said.acquired.status, said.acquired.token.value(), said.acquired.remaining.count(),
+                                        said.yes, said.found, said.rows, said.owner);
+        for (const std::int64_t each : said.numbers) print = mixed_all(print, each);
+        scheduler_.observe(print);
+        std::uint64_t& row = histories_[static_cast<std::size_t>(asked.name)];
+        if (writes) row = mixed_all(row, print, asked.what, asked.which, asked.owner, asked.token, asked.time, now());
+    }
+
     struct written {
         std::int64_t token = 0;
         int owner = nobody;
@@ -151,6 +176,7 @@ private:
     leasehold::basic_memory_store<server_clock> memory_;
     sql_table table_;
     std::array<written, lease_names.size()> written_{};
+    std::array<std::uint64_t, lease_names.size()> histories_{};
 };
 
 }  // namespace sim

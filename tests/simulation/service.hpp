@@ -82,8 +82,7 @@ private:
         thing t{name, nobody, wishes().ttl * random().between(2, 6) / 4, 0, {}, nullptr};
         std::string owner =
             (wishes().fixed_owners ? "host" + std::to_string(self_.host) : self_.label) + '/' + std::to_string(name);
-        const auto found = std::ranges::find(world_.owners, owner);
-        t.owner = found == world_.owners.end() ? world_.new_owner(owner) : static_cast<int>(found - world_.owners.begin());
+        t.owner = world_.owner(owner);
         if (random().chance(512)) t.min_hold = wishes().min_hold;
         static constexpr std::array<std::pair<int, int>, 4> fractions{{{1, 3}, {1, 3}, {1, 2}, {2, 3}}};
         const auto [part, whole] = fractions[static_cast<std::size_t>(random().below(4))];

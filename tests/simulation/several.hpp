@@ -33,7 +33,7 @@ enum class right_kind : std::uint8_t { permit, other_permit, reader, writer };
 // Every permit and share that is held anywhere, asked again and again what it believes, and held against the rows and each other.
 class right_monitors {
 public:
-    explicit right_monitors(world& of) : world_{of} {}
+    explicit right_monitors(world& of, std::size_t most_permits = permits) : world_{of}, most_permits_{most_permits} {}
 
     // One guard, from after it was acquired until before it is released.
     class belief {
@@ -77,11 +77,27 @@ public:
         }
         if (!promised()) return;
         const auto of = [&count](right_kind kind) { return count[static_cast<std::size_t>(kind)]; };
-        if (of(right_kind::permit) > permits) world_.fail("no more than so many permits", std::to_string(of(right_kind::permit)) + " are held");
+        if (of(right_kind::permit) > most_permits_) world_.fail("no more than so many permits", std::to_string(of(right_kind::permit)) + " are held");
         if (of(right_kind::permit) > 0 && of(right_kind::other_permit) > 0)
             world_.fail("all agree on the count", "permits of two semaphores with different counts are held");
         if (of(right_kind::writer) > 1) world_.fail("one writer", "two writers hold");
         if (of(right_kind::writer) > 0 && of(right_kind::reader) > 0) world_.fail("a writer is never beside a reader", "both hold");
+    }
+
+    // Stands for who believes now.
+    [[nodiscard]] std::uint64_t beliefs() const
+    {
+        std::uint64_t print = 0;
+        for (const belief* b : all_) print += mixed_all(static_cast<std::uint64_t>(b->of_.index), b->kind_, b->held_(), b->of_.dead);
+        return print;
+    }
+
+    // Stands for what later checks depend on besides the histories of the processes.
+    [[nodiscard]] std::uint64_t fingerprint() const noexcept
+    {
+        std::uint64_t print = 0;
+        for (const belief* b : all_) print += mixed_all(static_cast<std::uint64_t>(b->of_.index), b->kind_, b->over_since_);
+        return print;
     }
 
 private:
@@ -109,6 +125,7 @@ private:
     }
 
     world& world_;
+    std::size_t most_permits_;
     std::vector<belief*> all_;
 };
 
@@ -119,12 +136,12 @@ class several {
 
 public:
     several(world& w, right_monitors& monitors, process& self, store& to, const clock& c)
-        : world_{w}, monitors_{monitors}, self_{self}, owner_text_{self.label + "/several"}, owner_{owner(owner_text_)},
+        : world_{w}, monitors_{monitors}, self_{self}, owner_text_{self.label + "/several"}, owner_{w.owner(owner_text_)},
           pool_{to, "pool", permits, terms(), c, leasehold::fixed_owner_id{owner_text_}, any_policy{}},
           other_pool_{to, "pool", other_permits, terms(), c, leasehold::fixed_owner_id{owner_text_}, any_policy{}},
           doc_{to, "doc", terms(), c, leasehold::fixed_owner_id{owner_text_}, any_policy{}, leasehold::reader_limit{readers}}
     {
-        for (const char* count : {"2 permits", "3 permits", "2 readers"}) static_cast<void>(owner(count));
+        for (const char* count : {"2 permits", "3 permits", "2 readers"}) static_cast<void>(w.owner(count));
     }
 
     void act()
@@ -171,12 +188,6 @@ private:
     {
         const std::int64_t ttl = world_.wishes.ttl;
         return {.ttl = leasehold::duration{ttl}, .safety_margin = leasehold::duration{ttl / world_.wishes.margin_part}};
-    }
-
-    int owner(const std::string& text)
-    {
-        const auto found = std::ranges::find(world_.owners, text);
-        return found == world_.owners.end() ? world_.new_owner(text) : static_cast<int>(found - world_.owners.begin());
     }
 
     void sleep(std::int64_t how_long) { world_.time.sleep_until(self_.clock.when(self_.clock.at(world_.time.now()) + how_long)); }

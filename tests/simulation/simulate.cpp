@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "explore_command.hpp"
 #include "schedule.hpp"
 
 #include <chrono>
@@ -27,9 +28,18 @@ One seed decides everything that happens in a schedule.
   --trace         tell the story of one schedule: that of --seed
   --past FILE     play the seeds in FILE first, one at the start of each line
   --quiet         print nothing but a failure
-  --help
+  --help          also lists the small worlds
 
-Exit status: 0 nothing broken, 1 a rule was broken (its seed and story are printed), 2 wrong options.
+Or nothing is drawn: a small world of two processes is explored whole. All orders of what happens at one instant are tried, and
+all ways in which up to N faults can happen in a run.
+
+  --explore WORLD  a small world; quick: those of a few seconds; all: those that must not break
+  --faults N       so many faults in one run at most (default: the world's)
+  --swaps N        so often in one run a thread overtakes another one of its process (default: the world's)
+  --limit SECONDS  give up after so long with one world and one number of faults (default: never)
+  --replay LIST    one run, and its events: with the answers that were printed when a rule broke
+
+Exit status: 0 nothing broken, 1 a rule was broken (how to replay it is printed), 2 wrong options, 3 a world was not explored whole.
 )";
 
 struct options {
@@ -40,6 +50,7 @@ struct options {
     bool trace = false;
     bool quiet = false;
     std::string past;
+    sim::explore_options explore;
 };
 
 [[noreturn]] void leave(const char* text, int status)
@@ -56,6 +67,13 @@ std::uint64_t number(const char* text)
     return value;
 }
 
+int small_number(const char* text)
+{
+    const std::uint64_t value = number(text);
+    if (value > 9) leave("simulate: so many faults or swaps would take for ever; at most 9\n", 2);
+    return static_cast<int>(value);
+}
+
 options read(int argc, char** argv)
 {
     options chosen;
@@ -66,7 +84,12 @@ options read(int argc, char** argv)
     for (int i = 1; i < argc; ++i) {
         const std::string option{argv[i]};
         const char* const value = i + 1 < argc ? argv[i + 1] : "";
-        if (option == "--help") leave(usage, 0);
+        if (option == "--help") {
+            std::fputs(usage, stdout);
+            std::puts("\nSmall worlds, and how many faults they have:");
+            sim::print_catalogue();
+            std::exit(0);
+        }
         if (option == "--trace")
             chosen.trace = true;
         else if (option == "--quiet")
@@ -79,6 +102,16 @@ options read(int argc, char** argv)
                 chosen.seconds = static_cast<double>(number(value));
             else if (option == "--past")
                 chosen.past = value;
+            else if (option == "--explore")
+                chosen.explore.world = value;
+            else if (option == "--faults")
+                chosen.explore.faults = small_number(value);
+            else if (option == "--swaps")
+                chosen.explore.swaps = small_number(value);
+            else if (option == "--limit")
+                chosen.explore.limit = static_cast<double>(number(value));
+            else if (option == "--replay")
+                chosen.explore.replay = value;
             else if (option == "--seed") {
                 chosen.seed = number(value);
                 chosen.seeded = true;
@@ -86,6 +119,9 @@ options read(int argc, char** argv)
                 leave("simulate: unknown option; see --help\n", 2);
         }
     }
+    const sim::explore_options& explore = chosen.explore;
+    if (explore.world.empty() && (explore.faults || explore.swaps || explore.limit > 0 || !explore.replay.empty()))
+        leave("simulate: --faults, --swaps, --limit and --replay go with --explore; see --help\n", 2);
     if (!chosen.seeded) chosen.seed = (std::uint64_t{std::random_device{}()} << 16U) ^ std::random_device{}();
     return chosen;
 }
@@ -172,7 +208,10 @@ private:
 int main(int argc, char** argv)
 {
     try {
-        return session{read(argc, argv)}.run();
+        const options chosen = read(argc, argv);
+        if (chosen.explore.world.empty()) return session{chosen}.run();
+        std::signal(SIGINT, [](int) { interrupted = 1; });
+        return sim::explore_command(chosen.explore, interrupted);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "simulate: %s\n", e.what());
         return 2;

@@ -55,7 +55,7 @@ public:
     {
         one& added = all_.emplace_back();
         if (world_.time.draining()) added.source.request_stop();
-        world_.time.at(of_.clock.when(of_.clock.at(world_.time.now()) + how_long), &cancel, this, all_.size() - 1);
+        world_.time.at(of_.clock.when(of_.clock.at(world_.time.now()) + how_long), &cancel, this, all_.size() - 1, &of_, true);
         return added;
     }
 
@@ -82,6 +82,7 @@ private:
         cancellations& c = *static_cast<cancellations*>(self);
         if (c.of_.dead) return;
         one& cancelled = c.all_[static_cast<std::size_t>(number)];
+        c.world_.time.affect(c.of_);
         cancelled.at = c.world_.time.now();
         cancelled.frozen = c.of_.frozen_total - std::max<std::int64_t>(0, c.of_.frozen_until - cancelled.at);
         c.world_.tell(c.of_, 'c', 0, [] { return std::string{"is asked to stop"}; });

@@ -211,7 +211,8 @@ public:
 
     [[nodiscard]] leasehold::poll_pauses pauses() const noexcept
     {
-        return {leasehold::duration{world_.wishes.ttl / 100}, leasehold::duration{world_.wishes.ttl / 6}};
+        const plan& p = world_.wishes;
+        return {leasehold::duration{p.ttl / (p.slow_polls ? 2 : 100)}, leasehold::duration{p.ttl / (p.slow_polls ? 2 : 6)}};
     }
 
     // A place in the queue for the session lock, or a hint from the server that may get lost; neither where this schedule's store
@@ -386,7 +387,7 @@ private:
                 continue;
             }
             if (failed != fault::conflict && failed != fault::lock_timeout) return failed;
-            const std::int64_t pause = world_.random.between(100'000, 100'000 * (1 + std::min(tries, 50)));
+            const std::int64_t pause = world_.choose.between(100'000, 100'000 * (1 + std::min(tries, 50)));
             if (world_.time.draining() || world_.time.now() + pause >= call.until) return failed;
             world_.time.sleep_until(world_.time.now() + pause);
         }

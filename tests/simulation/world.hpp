@@ -3,6 +3,8 @@
 #define LEASEHOLD_TESTS_SIMULATION_WORLD_HPP
 
 #include "checker.hpp"
+#include "chooser.hpp"
+#include "fingerprint.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "scheduler.hpp"
@@ -10,6 +12,7 @@
 #include "event_log.hpp"
 #include "tally.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,12 +22,20 @@ namespace sim {
 
 // Everything of one schedule that its parts share.
 struct world {
+    // Drawn from a seed.
     world(std::uint64_t seed, bool told)
-        : random{seed}, wishes{random}, log{told}, time{random, seed}, db{wishes, time, judge, owners}
+        : random{seed}, drawn{random, seed}, choose{drawn}, wishes{random}, log{told}, time{choose}, db{wishes, time, judge, owners}
+    {
+    }
+    // As planned, with what is left open decided by `by`.
+    world(const plan& p, chooser& by, bool told)
+        : random{0}, drawn{random, 0}, choose{by}, wishes{p}, log{told}, time{choose}, db{wishes, time, judge, owners}
     {
     }
 
-    random_source random;
+    random_source random;  // not where all is enumerated
+    random_chooser drawn;
+    chooser& choose;
     plan wishes;
     event_log log;
     scheduler time;
@@ -54,8 +65,19 @@ struct world {
         judge.fail(rule, details);
     }
 
-    int new_owner(const std::string& text)
+    // Equal for two worlds of one plan that can't be told apart from here on.
+    [[nodiscard]] std::uint64_t fingerprint() const
     {
+        std::uint64_t print = mixed_all(time.fingerprint(), db.fingerprint(), judge.fingerprint());
+        for (const auto& p : processes) print = mixed_all(print, p->history, p->frozen_until, p->frozen_total, p->dead);
+        return print;
+    }
+
+    // The number of the owner with this text.
+    int owner(const std::string& text)
+    {
+        const auto found = std::ranges::find(owners, text);
+        if (found != owners.end()) return static_cast<int>(found - owners.begin());
         owners.push_back(text);
         return static_cast<int>(owners.size()) - 1;
     }

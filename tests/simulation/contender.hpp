@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_CONTENDER_HPP
+#define LEASEHOLD_TESTS_SIMULATION_CONTENDER_HPP
+
+#include "guard_monitors.hpp"
+#include "network.hpp"
+#include "several.hpp"
+#include "stopwatch.hpp"
+#include "store.hpp"
+#include "world.hpp"
+
+#include <leasehold/leader_election.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+// What the program of a process in a small world does with its one right.
+enum class role : std::uint8_t {
+    tries,         // try_acquire() every half ttl
+    waits,         // try_acquire_for(), until it is granted
+    leads,         // an election
+    takes_permit,  // the only one of a lease_semaphore, waiting for it
+    reads,         // of a shared_lease, waiting for it
+    writes
+};
+
+struct contender_plan {
+    role does = role::tries;
+    int terms = 1;
+    std::int64_t hold = 0;  // each term for so long
+    bool fenced = false;    // writes to the resource in the middle of a term
+    bool starts_early = true;
+    bool runs_out = false;  // is not renewed any more once it has been held for half a ttl
+};
+
+// The small program that runs in each process of a small world. It draws nothing: all that differs from run to run is what happens
+// to it.
+class contender {
+public:
+    contender(world& w, network& net, guard_monitors& all, right_monitors& rights, process& self, const contender_plan& does)
+        : world_{w}, net_{net}, monitors_{all}, rights_{rights}, self_{self}, plan_{does},
+          owner_text_{(w.wishes.fixed_owners ? "host" + std::to_string(self.host) : self.label) + "/0"}, owner_{w.owner(owner_text_)},
+          store_{w, net, self}, clock_{self, w.wishes.at_clock}, cancellations_{w, self}
+    {
+        store_.on_renew = [this](std::string_view name, leasehold::fencing_token token) { monitors_.renewing(self_, name, token); };
+        w.time.start(self, [this] { main(); });
+    }
+    contender(const contender&) = delete;
+    contender& operator=(const contender&) = delete;
+
+    [[nodiscard]] bool done() const noexcept { return done_; }
+    [[nodiscard]] const process& self() const noexcept { return self_; }
+    void cancel_all() { cancellations_.cancel_all(); }
+
+private:
+    static constexpr int tries = 4;
+    static constexpr int job = 0;
+
+    [[nodiscard]] std::int64_t ttl() const { return world_.wishes.ttl; }
+    // More than long enough to get what is not held for ever, in spite of a few faults.
+    [[nodiscard]] std::int64_t patience() const { return ttl() * 20; }
+    [[nodiscard]] std::int64_t local() const { return self_.clock.at(world_.time.now()); }
+    void sleep(std::int64_t how_long) { world_.time.sleep_until(self_.clock.when(local() + how_long)); }
+
+    [[nodiscard]] leasehold::lease_terms terms() const
+    {
+        const plan& p = world_.wishes;
+        return {.ttl = leasehold::duration{p.ttl},
+                .safety_margin = leasehold::duration{p.ttl / p.margin_part},
+                .min_hold = leasehold::duration{p.min_hold}};
+    }
+
+    [[nodiscard]] any_policy policy() const
+    {
+        any_policy chosen;
+        if (plan_.runs_out) chosen = {any_policy::kind::until, {}, leasehold::duration{ttl() / 2}};
+        return chosen;
+    }
+
+    void main()
+    {
+        switch (plan_.does) {
+        case role::takes_permit: take_permits(); break;
+        case role::reads:
+        case role::writes: share(); break;
+        default: use_lease();
+        }
+        done_ = true;
+    }
+
+    void use_lease()
+    {
+        lease right{store_, lease_names[job], terms(), clock_, leasehold::fixed_owner_id{owner_text_}, policy()};
+        if (plan_.starts_early) start_engine(right);
+        for (int term = 0; term < plan_.terms; ++term) {
+            if (plan_.does == role::leads)
+                lead(right);
+            else if (plan_.does == role::waits)
+                wait(right);
+            else
+                try_often(right);
+        }
+    }
+
+    // Its threads start and go to sleep before there is anything for them to do, which leaves fewer orders to try.
+    void start_engine(lease& right)
+    {
+        {
+            const no_freeze here;  // the first connection takes a lock of all processes
+            std::stop_source cancelled;
+            cancelled.request_stop();
+            std::error_code ec;
+            static_cast<void>(right.acquire(ec, cancelled.get_token()));
+        }
+        sleep(ms);
+    }
+
+    void try_often(lease& right)
+    {
+        for (int i = 0; i < tries; ++i) {
+            if (i != 0) sleep(ttl() / 2);
+            const stopwatch watch{world_, self_};
+            std::error_code ec;
+            guard g = right.try_acquire(ec);
+            watch.check(0, 2);
+            const call_record& last = store_.last();
+            if (g.empty() && !ec && last.caller == world_.time.current() && last.ended == world_.time.now() && last.failed)
+                world_.fail("an error is not busy", self_.label + ": try_acquire says busy, the store had failed");
+            if (got(g, ec)) return hold(g);
+        }
+    }
+
+    void wait(lease& right)
+    {
+        const stopwatch watch{world_, self_};
+        std::error_code ec;
+        while (watch.elapsed() < patience() && !world_.time.draining()) {
+            guard g = right.try_acquire_for(leasehold::duration{patience()}, ec);
+            if (got(g, ec)) return hold(g);
+            if (ec) sleep(ttl() / 4);
+        }
+        never_got();
+    }
+
+    void lead(lease& right)
+    {
+        const cancellations::one& cancel = cancellations_.after(patience());
+        leasehold::leader_election_options options;
+        options.retry_min = options.retry_max = options.cooldown.emplace(leasehold::duration{ttl() / 2});
+        leasehold::leader_election election{right, options};
+        std::optional<std::stop_token> helpers;
+        election.run(cancel.token(), [&](leasehold::leader_term<lease>& term) {
+            check_told(helpers);
+            helpers = term.stop_token();
+            const guard_monitors::belief believes{monitors_, self_, term.guard(), job, owner_, true};
+            world_.tell(self_, 'e', term.token().value(), [&] { return "is elected with token " + std::to_string(term.token().value()); });
+            sleep(plan_.hold);
+            std::stop_source enough = cancel.source;
+            enough.request_stop();
+        });
+        check_told(helpers);
+        if (!helpers) never_got();
+    }
+
+    void check_told(const std::optional<std::stop_token>& helpers)
+    {
+        if (helpers && !helpers->stop_requested())
+            world_.fail("helpers are told that leading is over", self_.label + " stepped down and told nobody");
+    }
+
+    void take_permits()
+    {
+        leasehold::lease_semaphore pool{store_, "pool", 1U, terms(), clock_, leasehold::fixed_owner_id{owner_text_}, any_policy{}};
+        for (int term = 0; term < plan_.terms; ++term)
+            get_one(right_kind::permit, [&](std::error_code& ec) { return pool.try_acquire_for(leasehold::duration{patience()}, ec); },
+                    [](const auto& g) { return std::vector{number_of_name(g.name())}; });
+    }
+
+    void share()
+    {
+        leasehold::shared_lease doc{store_, "doc", terms(), clock_, leasehold::fixed_owner_id{owner_text_}, any_policy{},
+                                    leasehold::reader_limit{1}};
+        const leasehold::duration at_most{patience()};
+        for (int term = 0; term < plan_.terms; ++term) {
+            if (plan_.does == role::reads)
+                get_one(right_kind::reader, [&](std::error_code& ec) { return doc.try_acquire_shared_for(at_most, ec); },
+                        [](const auto& g) { return std::vector{number_of_name(g.name())}; });
+            else
+                get_one(right_kind::writer, [&](std::error_code& ec) { return doc.try_acquire_for(at_most, ec); },
+                        [](const auto&) { return std::vector{number_of_name("doc/writer"), number_of_name("doc/r0")}; });
+        }
+    }
+
+    template <class Acquire, class Rows>
+    void get_one(right_kind kind, Acquire acquire, Rows rows)
+    {
+        const stopwatch watch{world_, self_};
+        while (watch.elapsed() < patience() && !world_.time.draining()) {
+            std::error_code ec;
+            auto g = acquire(ec);
+            if (got(g, ec)) {
+                const right_monitors::belief believes{rights_, self_, g, kind, owner_, rows(g)};
+                sleep(plan_.hold);
+                if (world_.wishes.calm && !world_.time.draining() && !g.held())
+                    world_.fail("nothing is lost without a fault", self_.label + " lost '" + std::string{g.name()} + "'");
+                return;
+            }
+            if (ec) sleep(ttl() / 4);
+        }
+        never_got();
+    }
+
+    // An error holds nothing, and what is granted is held.
+    template <class Guard>
+    bool got(const Guard& g, const std::error_code& ec)
+    {
+        if (ec) {
+            world_.tell(self_, 'f', ec.value(), [&] { return "gets nothing: " + ec.message(); });
+            if (!g.empty()) world_.fail("an error holds nothing", self_.label + ": an attempt failed and gave a guard");
+            return false;
+        }
+        if (g.empty()) {
+            world_.tell(self_, 'b', 0, [] { return std::string{"gets nothing: busy"}; });
+            return false;
+        }
+        if (world_.wishes.at_clock.of_1024 == 0 && !g.held() && !world_.time.draining())
+            world_.fail("what is handed out is held", self_.label + " got a guard whose deadline had passed");
+        return true;
+    }
+
+    void never_got()
+    {
+        world_.fail("somebody holds in the end", self_.label + " did not get it within " + seconds(patience()));
+    }
+
+    void hold(guard& g)
+    {
+        const instant granted = world_.time.now();
+        const std::int64_t token = g.token().value();
+        {
+            const guard_monitors::belief believes{monitors_, self_, g, job, owner_, true};
+            world_.tell(self_, 'a', token, [&] {
+                return "holds 'job' with token " + std::to_string(token) + " for " + seconds(g.remaining().count());
+            });
+            sleep(plan_.hold / 2);
+            if (plan_.fenced && g.held()) write(g);
+            if (g.held() || plan_.runs_out) sleep(plan_.hold - plan_.hold / 2);
+            if (world_.wishes.calm && !plan_.runs_out && !g.held() && !world_.time.draining())
+                world_.fail("nothing is lost without a fault", self_.label + " lost token " + std::to_string(token));
+        }
+        give_back(g, granted);
+    }
+
+    void write(const guard& g)
+    {
+        const reply said = net_.call(self_, {ask::write, {}, job, owner_, g.token().value(), 0}, world_.time.now() + world_.wishes.call_timeout);
+        if (said.failed == fault::none && !said.yes && believes_in(g))
+            world_.fail("fence: a holder may write", self_.label + " holds, and its write is refused");
+    }
+
+    static bool believes_in(const guard& g)
+    {
+        const no_freeze here;
+        return g.held();
+    }
+
+    void give_back(guard& g, instant granted)
+    {
+        const std::int64_t token = g.token().value();
+        const std::stop_token lost = g.stop_token();
+        const bool before = believes_in(g);
+        const stopwatch watch{world_, self_};
+        std::error_code ec;
+        const bool released = g.release(ec) == leasehold::release_outcome::released;
+        watch.check(0, 1);
+        world_.tell(self_, 'u', token, [&] {
+            return "release of token " + std::to_string(token) + ": " + (ec ? ec.message() : released ? "released" : "lost already");
+        });
+        if (ec || !released) return;
+        const plan& p = world_.wishes;
+        // As in service::give_back(): both clocks may be wrong.
+        if (p.at_clock.of_1024 == 0)
+            world_.judge.closed_until(job, token, granted + p.min_hold - p.min_hold / 1'000'000 * 3 * p.drift_ppm - ms);
+        const row_view row = world_.db.look(job);
+        if (row.live && row.token == token && row.owner == owner_)
+            world_.fail("released means free", self_.label + " released token " + std::to_string(token) + ", and still holds it in the store");
+        if (before && lost.stop_requested())
+            world_.fail("a release is no loss", self_.label + " was told of a loss by its own release");
+    }
+
+    world& world_;
+    network& net_;
+    guard_monitors& monitors_;
+    right_monitors& rights_;
+    process& self_;
+    contender_plan plan_;
+    const std::string owner_text_;
+    const int owner_;
+    store store_;
+    clock clock_;
+    cancellations cancellations_;
+    bool done_ = false;
+};
+
+}  // namespace sim
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the exploration of small worlds rests on: that it leaves nothing out, says so only where it is true, and finds what is broken.
+#include "explore_command.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+sim::choice_bounds bounds_of(int faults, sim::fault_kinds kinds) { return {kinds, faults, 0, 1500 * sim::ms, {500 * sim::ms}}; }
+
+// The small world with this name, with other bounds.
+sim::world_plan world(const char* name, const sim::choice_bounds& bounds)
+{
+    sim::world_plan plan = *sim::small_world_named(name);
+    plan.bounds = bounds;
+    return plan;
+}
+
+// What comes after "--replay " in the command.
+std::string answers_in(const std::string& command)
+{
+    const std::string before = "--replay ";
+    return command.substr(command.find(before) + before.size());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(exploration)
+
+BOOST_AUTO_TEST_CASE(every_sequence_of_answers_comes_once)
+{
+    sim::enumerator choose{bounds_of(0, {}), "toy"};
+    std::set<std::vector<std::size_t>> seen;
+    int runs = 0;
+    do {
+        choose.begin_run();
+        const std::size_t first = choose.one_of(3);
+        std::vector<std::size_t> answers{first, choose.one_of(2)};
+        if (first == 1) answers.push_back(choose.one_of(4));  // a question that only some answers lead to
+        seen.insert(answers);
+        ++runs;
+    } while (choose.advance());
+    BOOST_TEST(runs == 2 + 2 * 4 + 2);
+    BOOST_TEST(seen.size() == static_cast<std::size_t>(runs));
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_the_kinds_that_are_meant_happen_in_every_place_and_no_more_than_so_many)
+{
+    sim::enumerator choose{bounds_of(2, {sim::fault_kind::late}), "toy"};
+    std::set<std::vector<bool>> seen;
+    do {
+        choose.begin_run();
+        BOOST_TEST(!choose.happens(sim::fault_kind::crashed, 1024));
+        std::vector<bool> late;
+        for (int place = 0; place < 4; ++place) late.push_back(choose.happens(sim::fault_kind::late, 0));
+        seen.insert(late);
+    } while (choose.advance());
+    BOOST_TEST(seen.size() == 1U + 4U + 6U);  // none, one or two of four
+}
+
+BOOST_AUTO_TEST_CASE(threads_overtake_each_other_so_often_and_no_more)
+{
+    sim::choice_bounds bounds = bounds_of(0, {});
+    bounds.swaps = 1;
+    sim::enumerator choose{bounds, "toy"};
+    int runs = 0;
+    do {
+        choose.begin_run();
+        for (int turn = 0; turn < 3; ++turn) static_cast<void>(choose.turn_of(3));
+        ++runs;
+    } while (choose.advance());
+    BOOST_TEST(runs == 1 + 3 * 2);
+}
+
+BOOST_AUTO_TEST_CASE(where_the_first_will_do_the_others_are_not_tried)
+{
+    sim::enumerator choose{bounds_of(0, {}), "toy"};
+    int runs = 0;
+    do {
+        choose.begin_run();
+        static_cast<void>(choose.one_of_or_first(5));
+        choose.first_will_do();
+        static_cast<void>(choose.one_of(2));
+        ++runs;
+    } while (choose.advance());
+    BOOST_TEST(runs == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_state_is_new_once)
+{
+    sim::visited_states seen;
+    for (int round = 0; round < 2; ++round)
+        for (std::uint64_t i = 0; i < 20'000; ++i) BOOST_REQUIRE(seen.add(sim::mixed(0, i)) == (round == 0));
+    BOOST_TEST(seen.size() == 20'000U);
+}
+
+// Neither the states that are known nor the orders that are not tried lead to rows that nothing else leads to.
+BOOST_AUTO_TEST_CASE(what_is_left_out_leads_to_nothing_else)
+{
+    const auto compare = [](const char* name, int faults, const sim::choice_bounds& bounds) {
+        const sim::world_plan plan = world(name, bounds);
+        const sim::exploration reduced = sim::explore(plan, faults);
+        const sim::exploration by_states = sim::explore(plan, faults, 0, nullptr, {true, false});
+        BOOST_TEST(reduced.complete);
+        BOOST_TEST(by_states.complete);
+        BOOST_TEST(reduced.ends == by_states.ends, name);
+        BOOST_TEST(reduced.runs <= by_states.runs);
+        BOOST_TEST(reduced.ends.size() > 1U);
+        return reduced;
+    };
+    compare("waiting", 0, bounds_of(0, {}));
+    const sim::exploration reduced = compare("compared", 0, bounds_of(0, {}));
+    const sim::exploration all = sim::explore(world("compared", bounds_of(0, {})), 0, 0, nullptr, {false, true});
+    BOOST_TEST(all.complete);
+    BOOST_TEST(all.ends == reduced.ends);
+    BOOST_TEST(all.runs > reduced.runs);
+    compare("waiting", 1, bounds_of(1, {sim::fault_kind::lost_reply}));
+}
+
+BOOST_AUTO_TEST_CASE(an_exploration_that_is_cut_off_is_not_complete)
+{
+    const sim::exploration found = sim::explore(*sim::small_world_named("compared"), 1, 1e-9);
+    BOOST_TEST(found.runs == 1U);
+    BOOST_TEST(!found.complete);
+    BOOST_TEST(found.untried > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_exploration_gives_the_same_figures_again)
+{
+    const sim::world_plan plan = world("queue", bounds_of(1, {sim::fault_kind::lost_request}));
+    const sim::exploration first = sim::explore(plan, 1), second = sim::explore(plan, 1);
+    BOOST_TEST(first.complete);
+    BOOST_TEST(first.runs == second.runs);
+    BOOST_TEST(first.states == second.states);
+    BOOST_TEST(first.ends == second.ends);
+}
+
+BOOST_AUTO_TEST_CASE(every_kind_of_fault_happens)
+{
+    using enum sim::fault_kind;
+    sim::tally all;
+    for (const sim::fault_kind each : {lost_request, lost_reply, doubled, late, broken_connection, refused, stopped, crashed}) {
+        const sim::exploration found = sim::explore(world("waiting", bounds_of(1, {each})), 1);
+        BOOST_TEST(found.complete);
+        all.add(found.faults_made);
+    }
+    for (const std::uint64_t count : {all.lost_requests, all.lost_replies, all.duplicates, all.slow_messages, all.broken_connections, all.refusals,
+                                      all.process_freezes, all.crashes})
+        BOOST_TEST(count > 0U);
+    // A clock that is wrong leads to terms that begin and end at other times.
+    BOOST_TEST(sim::explore(world("waiting", bounds_of(1, {clock})), 1).ends.size() >
+               sim::explore(world("waiting", bounds_of(0, {})), 0).ends.size());
+}
+
+BOOST_AUTO_TEST_CASE(a_database_that_compares_nothing_is_found_and_its_replay_breaks_the_same_rule)
+{
+    const sim::world_plan& broken = *sim::small_world_named("broken");
+    const sim::exploration found = sim::explore(broken, 0);
+    BOOST_REQUIRE(found.last.broken_rule != nullptr);
+    BOOST_TEST(!found.complete);
+    BOOST_TEST(found.last.broken_rule == std::string{"store: terms overlap"});
+    const auto answers = sim::answers_of(answers_in(found.replay));
+    BOOST_REQUIRE(answers.has_value());
+    const sim::outcome again = sim::repeat(broken, 0, *answers, true);
+    BOOST_REQUIRE(again.broken_rule != nullptr);
+    BOOST_TEST(again.broken_rule == std::string{found.last.broken_rule});
+    BOOST_TEST(again.details == found.last.details);
+    BOOST_TEST(again.hash == found.last.hash);
+}
+
+BOOST_AUTO_TEST_CASE(answers_are_read_as_they_are_printed)
+{
+    const auto two = sim::answers_of("12=1,40=2");
+    BOOST_REQUIRE(two.has_value());
+    BOOST_TEST(two->size() == 2U);
+    BOOST_TEST(two->back().first == 40U);
+    BOOST_TEST(two->back().second == 2U);
+    for (const char* wrong : {"", "12", "12=", "=1", "12=1,", "12=1 40=2", "a=1"}) BOOST_TEST(!sim::answers_of(wrong).has_value(), wrong);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_SMALL_WORLD_HPP
+#define LEASEHOLD_TESTS_SIMULATION_SMALL_WORLD_HPP
+
+#include "contender.hpp"
+#include "enumerator.hpp"
+#include "guard_monitors.hpp"
+#include "network.hpp"
+#include "outcome.hpp"
+#include "visited.hpp"
+#include "world.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// A world that is small enough to be explored whole.
+struct world_plan {
+    const char* name;
+    const char* what;
+    plan rules;
+    std::array<contender_plan, 2> contenders;
+    choice_bounds bounds;
+    bool quick = false;  // whole within seconds: each full run of the tests has it
+};
+
+// What keeps an exploration from trying what would lead to nothing else.
+struct reductions {
+    bool states = true;  // a run ends in a state that has been seen
+    bool orders = true;  // scheduler::processes_meet_at_server_only
+};
+
+// One run of two contenders against one server; an enumerator decides what is left open.
+class small_world {
+public:
+    small_world(const world_plan& of, enumerator& by, bool told, const reductions& reduced = {})
+        : plan_{of}, choose_{by}, world_{of.rules, by, told}, net_{world_}, monitors_{world_}, rights_{world_, 1}
+    {
+        world_.time.before_time_goes_on = [this] { check(); };
+        world_.time.seen_from_outside = [this] { return monitors_.beliefs() + rights_.beliefs(); };
+        world_.time.processes_meet_at_server_only = reduced.orders && !plan_.rules.notifies;
+        world_.time.strikes = [this](process& p) { return strikes(p); };
+        world_.db.clock.ppm = drift();
+        for (const char* count : {"1 permits", "1 readers"}) static_cast<void>(world_.owner(count));
+        for (std::size_t host = 0; host < plan_.contenders.size(); ++host) {
+            clocks_.push_back({0, drift()});
+            start(host);
+        }
+    }
+
+    // Until it ends, breaks a rule, or comes to a state that is among those seen (null: none is looked at).
+    outcome run(visited_states* seen)
+    {
+        while (!world_.judge.broken()) {
+            known_ = seen != nullptr && choose_.on_new_ground() && !seen->add(fingerprint());
+            if (known_) break;
+            if (!world_.time.step()) {
+                if (!all_done()) world_.fail("somebody holds in the end", "nobody can go on");
+                break;
+            }
+            check();
+            if (world_.time.steps() > most_steps) world_.fail("it comes to an end", "still busy after so many steps");
+        }
+        rows_ = world_.db.fingerprint();
+        choose_.end_run();
+        for (const auto& c : contenders_) c->cancel_all();
+        world_.time.drain();
+        return {world_.judge.rule(), world_.judge.details(), world_.log.hash(), world_.log.events(), world_.faults};
+    }
+
+    // It ended because it came to a state that had been seen.
+    [[nodiscard]] bool known() const noexcept { return known_; }
+    // Stands for all that was written to the rows, and when.
+    [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+
+private:
+    static constexpr std::uint64_t most_steps = 20'000;
+
+    // A clock that is wrong is wrong by as much as the margin covers: there, where it is used up.
+    std::int64_t drift()
+    {
+        if (!choose_.happens(fault_kind::clock, 0)) return 0;
+        return choose_.one_of(2) == 0 ? world_.wishes.drift_ppm : -world_.wishes.drift_ppm;
+    }
+
+    void check()
+    {
+        monitors_.check();
+        rights_.check();
+    }
+
+    // Two runs with the same one go on alike, if they are given the same answers.
+    [[nodiscard]] std::uint64_t fingerprint()
+    {
+        std::uint64_t print = mixed_all(world_.fingerprint(), choose_.faults_left(), choose_.swaps_left(), net_.locks().fingerprint(),
+                                        monitors_.fingerprint(), rights_.fingerprint(), world_.db.clock.ppm);
+        for (const drifting_clock& each : clocks_) print = mixed_all(print, each.ppm);
+        return print;
+    }
+
+    bool strikes(process& p)
+    {
+        if (!world_.faults_go_on()) return false;
+        if (choose_.happens(fault_kind::stopped, 0)) {
+            const std::int64_t how_long = choose_.stop(0, 0);
+            ++world_.faults.process_freezes;
+            world_.tell(p, 'F', how_long, [&] { return "is stopped for " + seconds(how_long); });
+            world_.time.freeze(p, how_long);
+            return true;
+        }
+        if (!choose_.happens(fault_kind::crashed, 0)) return false;
+        ++world_.faults.crashes;
+        const std::int64_t away = world_.wishes.ttl / 4;
+        world_.tell(p, 'K', away, [&] { return "crashes, and is started again after " + seconds(away); });
+        p.dead = true;
+        net_.locks().process_died(p);
+        world_.time.at(world_.time.now() + away, &restart, this, static_cast<std::uint64_t>(p.host));
+        return true;
+    }
+
+    static void restart(void* self, std::uint64_t host) { static_cast<small_world*>(self)->start(static_cast<std::size_t>(host)); }
+
+    void start(std::size_t host)
+    {
+        auto p = std::make_unique<process>();
+        p->index = static_cast<int>(world_.processes.size());
+        p->host = static_cast<int>(host);
+        p->clock = clocks_[host];
+        const auto before = std::ranges::count_if(world_.processes, [&](const auto& each) { return each->host == p->host; });
+        p->label = "n" + std::to_string(host + 1) + (before == 0 ? "" : "." + std::to_string(before + 1));
+        process& self = *p;
+        world_.processes.push_back(std::move(p));
+        world_.tell(self, 's', self.index, [] { return std::string{"starts"}; });
+        contenders_.push_back(std::make_unique<contender>(world_, net_, monitors_, rights_, self, plan_.contenders[host]));
+    }
+
+    [[nodiscard]] bool all_done() const
+    {
+        return std::ranges::all_of(contenders_, [](const auto& c) { return c->done() || c->self().dead; });
+    }
+
+    const world_plan& plan_;
+    enumerator& choose_;
+    world world_;
+    network net_;
+    guard_monitors monitors_;
+    right_monitors rights_;
+    std::vector<drifting_clock> clocks_;  // of hosts
+    std::vector<std::unique_ptr<contender>> contenders_;
+    bool known_ = false;
+    std::uint64_t rows_ = 0;
+};
+
+}  // namespace sim
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_SIMULATION_SMALL_WORLDS_HPP
+#define LEASEHOLD_TESTS_SIMULATION_SMALL_WORLDS_HPP
+
+#include "small_world.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+// What all small worlds have in common. Times are such that renewals (a third of the ttl), tries (half of it), the end of a
+// call and the end of a term fall together now and then: then all their orders are tried.
+inline plan small_rules(store_kind kind)
+{
+    plan p;
+    p.kind = kind;
+    p.ttl = 1200 * ms;
+    p.call_timeout = 300 * ms;
+    p.fault_end = 2 * p.ttl;
+    p.quick_delay = ms;
+    p.drift_ppm = 52'000;
+    p.slow_polls = true;
+    return p;
+}
+
+inline choice_bounds small_bounds(int faults, fault_kinds kinds)
+{
+    return {kinds, faults, 0, 1500 * ms, {500 * ms, 1500 * ms}};
+}
+
+inline const fault_kinds& messages_go_wrong()
+{
+    static const fault_kinds kinds{fault_kind::lost_request, fault_kind::lost_reply, fault_kind::doubled, fault_kind::late};
+    return kinds;
+}
+
+inline const fault_kinds& anything_goes_wrong()
+{
+    static const fault_kinds kinds{fault_kind::lost_request, fault_kind::lost_reply,        fault_kind::doubled,
+                                   fault_kind::late,         fault_kind::broken_connection, fault_kind::refused,
+                                   fault_kind::stopped,      fault_kind::crashed,           fault_kind::clock};
+    return kinds;
+}
+
+// The catalogue. The last one is broken on purpose.
+inline const std::vector<world_plan>& small_worlds()
+{
+    static const std::vector<world_plan> all = [] {
+        const std::int64_t ttl = small_rules(store_kind::memory).ttl;
+        const contender_plan twice{role::tries, 2, ttl / 2, true}, once{role::tries, 1, ttl / 2}, renews{role::tries, 1, ttl * 3 / 2},
+            starts{role::tries, 1, ttl / 2, false, false}, runs_out{role::tries, 1, ttl * 2, false, true, true},
+            waits{role::waits, 1, ttl / 2}, leads{role::leads, 1, ttl / 2}, permit{role::takes_permit, 1, ttl / 2},
+            reads{role::reads, 1, ttl / 2}, writes{role::writes, 1, ttl / 2};
+        const auto memory = small_rules(store_kind::memory), compared = small_rules(store_kind::compare_and_set),
+                   single = small_rules(store_kind::single_statement);
+        plan queue = single, wakes = memory, closed = compared, restarted = compared, blind = compared, in_clock = memory;
+        queue.notifies = wakes.notifies = true;
+        closed.min_hold = ttl;
+        restarted.fixed_owners = true;
+        blind.takes_blindly = true;
+        in_clock.at_clock = {1, 0, in_clock.fault_end};
+        const auto any = [](int faults) { return small_bounds(faults, anything_goes_wrong()); };
+        const auto messages = [](int faults) { return small_bounds(faults, messages_go_wrong()); };
+        const choice_bounds crashes = small_bounds(2, {fault_kind::crashed, fault_kind::lost_reply}),
+                            in_clocks = small_bounds(1, {fault_kind::stopped_in_clock});
+        choice_bounds swapped = messages(1);
+        swapped.swaps = 1;
+        return std::vector<world_plan>{
+            {"memory", "memory_store: try, hold, renew, release", memory, {once, once}, any(1), true},
+            {"compared", "compare-and-set statements: the same", compared, {once, once}, any(1), true},
+            {"single", "single-statement grants: the same", single, {once, once}, any(1), true},
+            {"terms", "two terms and one, each with a fenced write", compared, {twice, once}, messages(1), false},
+            {"renewed", "a term that is renewed four times; the other tries to get it", compared, {renews, once}, any(1), true},
+            {"runs-out", "a term that is renewed once, and then not any more", compared, {runs_out, once}, any(1), true},
+            {"closed", "min_hold keeps it closed", closed, {once, once}, any(1), true},
+            {"restarted", "processes crash, and come back under their owner's name", restarted, {once, once}, crashes, true},
+            {"in-clock", "a process is stopped while it reads its clock", in_clock, {renews, once}, in_clocks, true},
+            {"waiting", "both wait, and poll", memory, {waits, waits}, any(1), true},
+            {"woken", "both wait; a release wakes them", wakes, {waits, waits}, messages(1), true},
+            {"queue", "both wait in the queue for the session lock", queue, {waits, waits}, messages(1), true},
+            {"election", "one leads, then the other", memory, {leads, leads}, any(1), true},
+            {"permit", "one permit for two", memory, {permit, permit}, messages(1), false},
+            {"shared", "a reader and a writer", memory, {reads, writes}, messages(0), true},
+            {"starts", "the first call comes while the engine's threads start", memory, {starts, starts}, any(1), false},
+            {"threads", "threads of a process overtake each other", compared, {once, once}, swapped, false},
+            {"memory-2", "memory, and two faults of messages", memory, {once, once}, messages(2), false},
+            {"single-2", "single, and two faults of messages", single, {once, once}, messages(2), false},
+            {"broken", "a database whose take-over compares nothing: a rule must break", blind, {twice, once}, small_bounds(0, {}), false}};
+    }();
+    return all;
+}
+
+// Null: there is none of this name.
+inline const world_plan* small_world_named(std::string_view name)
+{
+    for (const world_plan& each : small_worlds())
+        if (name == each.name) return &each;
+    return nullptr;
+}
+
+}  // namespace sim
+
+#endif

@@ -98,7 +98,7 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } },  // what is to be read on it
+        translations: { button: { buttonAriaLabel: '' } },  // its name is what it shows, with the key
         // Files of source are found through the pages that name them.
         _render(text, env, md) {
           return env.relativePath.startsWith('source/') ? '' : md.render(text, env)

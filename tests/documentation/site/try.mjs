@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Uses the site in a browser: try.mjs SITE CHROMIUM [FOLDER FOR PICTURES]. Status 1 if something is wrong.
+// Uses the site in a browser: try.mjs SITE CHROMIUM [FOLDER FOR PICTURES] [REGULAR EXPRESSION OF PAGES]. Status 1: something is wrong.
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
 import { serve } from './server.mjs'
 
-const [site, executablePath, pictures] = process.argv.slice(2)
+const [site, executablePath, pictures, only = ''] = process.argv.slice(2)
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const views = [[1280, 'light'], [1280, 'dark'], [390, 'light']]
 
@@ -72,7 +72,7 @@ check(guide.length > 30, `only ${guide.length} pages`)
 const examples = ['/source/examples/quick_start.cpp.html', '/source/examples.html', '/source/conan/README.html']
 for (const [width, colorScheme] of views) {
   const { page, where, close } = await view(width, colorScheme)
-  for (const address of [...guide, ...examples]) {
+  for (const address of [...guide, ...examples].filter((each) => each.match(only))) {
     await page.goto(origin + address, { waitUntil: 'load' })
     await page.locator('#VPSidebarNav, .front-page').first().waitFor({ state: 'attached' })
     check((await tooWide(page)).length === 0, `${where()}: is wider than the window: ${await tooWide(page)}`)
@@ -110,7 +110,7 @@ for (const [width, colorScheme] of views) {
 }
 {  // dark and light by the reader's choice, kept on the next page
   const { page, where, close } = await opened(1280, 'light', '/using.html')
-  await page.locator('.VPNavBar button.VPSwitchAppearance').click()
+  await page.locator('.VPNavBarAppearance button').click()
   check(await page.evaluate(() => document.documentElement.classList.contains('dark')), `${where()}: the switch does not darken`)
   await page.locator('.pager-link.next').click()
   await page.waitForURL((url) => !url.pathname.includes('using'))
@@ -124,7 +124,7 @@ for (const [width, colorScheme] of views) {
   await page.locator('.demo-recording').scrollIntoViewIfNeeded()
   await page.locator('.demo-recording .ap-player').waitFor()
   await page.locator('.demo-recording .ap-overlay-start, .demo-recording .ap-playback-button').first().click()
-  await page.locator('.demo-recording .ap-terminal', { hasText: 'replica' }).waitFor()
+  await page.locator('.demo-recording', { hasText: 'starts three processes' }).waitFor()
   await close()
 }
 {
@@ -153,5 +153,5 @@ if (fs.existsSync(path.join(site, 'api/index.html')))
 
 await browser.close()
 server.close()
-console.log(`${checks} checks of ${guide.length + examples.length} pages, ${wrong.length} wrong`)
+console.log(`${checks} checks of ${only ? `the pages ${only}` : `${guide.length + examples.length} pages`}, ${wrong.length} wrong`)
 process.exit(wrong.length > 0 ? 1 : 0)

@@ -70,6 +70,7 @@ export default defineConfig({
   cacheDir: path.join(here, 'node_modules/.vitepress'),
   rewrites: (file) => pageOf(file) ?? file.replace(/^docs\/site\//, ''),
   ignoreDeadLinks: [/^\/api\//],
+  transformHtml: (html, _, { page }) => page.endsWith('.ko.md') ? html.replace('<html lang="en"', '<html lang="ko"') : html,
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: {
     anchor: { slugify: slug },
@@ -98,7 +99,6 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        translations: { button: { buttonAriaLabel: '' } },  // its name is what it shows, with the key
         // Files of source are found through the pages that name them.
         _render(text, env, md) {
           return env.relativePath.startsWith('source/') ? '' : md.render(text, env)

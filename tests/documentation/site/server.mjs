@@ -11,6 +11,8 @@ export function serve(folder) {
   const server = http.createServer((request, response) => {
     let file = path.join(folder, decodeURIComponent(new URL(request.url, 'http://x').pathname))
     if (file.endsWith('/')) file += 'index.html'
+    // Browsers ask for this by themselves where a page names no icon.
+    if (request.url === '/favicon.ico') return void response.writeHead(204).end()
     if (!fs.existsSync(file) || !fs.statSync(file).isFile()) return void response.writeHead(404).end()
     response.writeHead(200, { 'Content-Type': types[path.extname(file)] ?? 'application/octet-stream' })
     fs.createReadStream(file).pipe(response)

@@ -139,7 +139,7 @@ for (const [width, colorScheme] of views) {
   await page.locator('.VPLocalNav button.menu').click()
   await page.locator('.VPSidebar a', { hasText: 'Durations' }).click()
   await page.waitForURL(/durations\.html/)
-  check(!await page.locator('.VPSidebar.open').count(), `${where()}: the menu stays open`)
+  await page.locator('.VPSidebar.open').waitFor({ state: 'detached' }).catch(() => check(false, `${where()}: the menu stays open`))
   await close()
 }
 if (fs.existsSync(path.join(site, 'api/index.html')))

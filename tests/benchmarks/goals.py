@@ -2,7 +2,7 @@
 """What the benchmarks aim at, and whether it was reached."""
 import os
 
-from drawing import number
+from figures import number
 
 ONE = ", one processor"
 PAUSE = ", after a pause"

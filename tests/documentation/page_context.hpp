@@ -17,6 +17,7 @@
 #include <cassert>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -24,6 +25,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>

@@ -124,9 +124,12 @@ leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp,libra
     systemd=command:systemd-analyze
     bash-completion=file:/usr/share/bash-completion/bash_completion
     git=command:git pkg-config=command:pkg-config python3=command:python3
-    cmark-gfm=command:cmark-gfm doxygen=command:doxygen
+    doxygen=command:doxygen
     faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
-leasehold_documentation_packages=(cmark-gfm=command:cmark-gfm doxygen=command:doxygen python3=command:python3)
+leasehold_site_packages=(doxygen=command:doxygen doxygen-awesome-css=file:/usr/share/doxygen-awesome-css/doxygen-awesome.css
+    nodejs=command:node npm=command:npm python3=command:python3)
+leasehold_browser_packages=(chromium=command:chromium)
+leasehold_chart_packages=(python3-matplotlib)
 # Headers and compiler only: the example links no library, and Debian's for all ARM processors take 2 GB.
 leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++
     libstdc++-arm-none-eabi-dev=file:/usr/*/*/c++/*/arm-none-eabi libnewlib-dev=file:/usr/*/*/newlib.h

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which file of the repository becomes which page of the site.
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
+
+const renamed = {
+  'docs/site/index.md': 'index.md',
+  'README.md': 'overview.md',
+  'README.ko.md': 'overview.ko.md',
+  'CHANGELOG.md': 'changelog.md',
+  'docs/README.md': 'contents.md',
+}
+
+/// The page's file name in the site, or undefined for a file that is shown as source.
+export function pageOf(file) {
+  if (renamed[file]) return renamed[file]
+  return /^docs\/[^/]+\.md$/.test(file) ? file.slice('docs/'.length) : undefined
+}
+
+/// The links of a Markdown text: the targets of [text](target), without code and pictures.
+export function linkTargets(markdown) {
+  const text = markdown.replace(/^```.*?^```/gms, '').replace(/`[^`\n]*`/g, '').replace(/!\[[^\]]*\]\([^)]*\)/g, '')
+  return [...text.matchAll(/\]\(([^)\s]+)[^)]*\)/g)].map((found) => decodeURI(found[1]))
+}
+
+/// The file or folder that a link in `file` leads to, relative to the repository; undefined for other links.
+export function fileOf(target, file) {
+  if (/^([a-z]+:|\/|#)/.test(target)) return undefined
+  const found = path.normalize(path.join(path.dirname(file), decodeURI(target).split('#')[0])).replace(/\/$/, '')
+  return !found.startsWith('..') && fs.existsSync(path.join(top, found)) ? found : undefined
+}
+
+/// The link to a file's page, as the site knows it.
+export function address(file) {
+  const page = pageOf(file)
+  return page ? '/' + page.replace(/\.md$/, '.html').replace(/^index\.html$/, '') : `/source/${file.replace(/\.md$/, '')}.html`
+}
+
+/// Groups and labels of the menu, from the lists of docs/README.md.
+export function menu() {
+  const groups = []
+  for (const line of fs.readFileSync(path.join(top, 'docs/README.md'), 'utf8').split('\n')) {
+    const heading = line.match(/^## (.+)$/)
+    const entry = line.match(/^- \[(.+?)\]\((.+?)\)/)
+    if (heading) groups.push({ text: heading[1], items: [] })
+    else if (entry && groups.length > 0) {
+      const file = fileOf(entry[2], 'docs/README.md')
+      if (!file) throw new Error(`docs/README.md: there is no ${entry[2]}`)
+      groups.at(-1).items.push({ text: entry[1], link: address(file) })
+    }
+  }
+  return groups
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+// Uses the site in a browser: try.mjs SITE CHROMIUM [FOLDER FOR PICTURES] [REGULAR EXPRESSION OF PAGES]. Status 1: something is wrong.
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { chromium } from 'playwright-core'
+import { serve } from './server.mjs'
+
+const [site, executablePath, pictures, only = ''] = process.argv.slice(2)
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const views = [[1280, 'light'], [1280, 'dark'], [390, 'light']]
+
+const wrong = []
+let checks = 0
+function check(good, what) {
+  ++checks
+  if (!good) {
+    wrong.push(what)
+    console.log(`WRONG ${what}`)
+  }
+}
+
+const server = await serve(site)
+const origin = `http://127.0.0.1:${server.address().port}`
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+
+/// A page of the browser that counts what must not happen.
+async function view(width, colorScheme) {
+  const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, permissions: ['clipboard-read', 'clipboard-write'] })
+  const page = await context.newPage()
+  const where = () => `${new URL(page.url()).pathname} at ${width} px, ${colorScheme}`
+  page.on('console', (message) => check(message.type() !== 'error', `${where()}: the console says: ${message.text()}`))
+  page.on('pageerror', (error) => check(false, `${where()}: ${error}`))
+  page.on('request', (request) => check(request.url().startsWith(origin) || /^(data|blob):/.test(request.url()), `${where()}: loads ${request.url()}`))
+  page.on('response', (response) => check(response.status() < 400, `${where()}: ${response.status()} for ${response.url()}`))
+  return { page, where, close: () => context.close() }
+}
+
+async function opened(width, colorScheme, address) {
+  const seen = await view(width, colorScheme)
+  await seen.page.goto(origin + address, { waitUntil: 'networkidle' })
+  return seen
+}
+
+/// The elements that make a page wider than the window, or text that is cut off by its box.
+async function tooWide(page) {
+  return page.evaluate(() => {
+    const most = document.documentElement.clientWidth
+    if (document.documentElement.scrollWidth <= most) return []
+    return [...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right > most + 1).slice(-3)
+      .map((each) => each.outerHTML.slice(0, 90))
+  })
+}
+
+/// Code that would have to be scrolled sideways.
+async function scrolledCode(page) {
+  return page.evaluate(() => [...document.querySelectorAll('.vp-doc pre')].filter((each) => each.scrollWidth > each.clientWidth + 1)
+    .map((each) => each.textContent.slice(0, 60)))
+}
+
+async function accessible(page, where) {
+  await page.evaluate(axe)
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }))
+  check(found.passes.length > 10, `${where}: axe looked at nothing`)
+  for (const each of found.violations)
+    check(false, `${where}: axe: ${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map((node) => `${node.target} ${node.any[0]?.message ?? ''}`).join('; ')}`)
+}
+
+const guide = fs.readdirSync(site).filter((name) => name.endsWith('.html') && name !== '404.html')
+  .map((name) => name === 'index.html' ? '/' : `/${name}`)
+check(guide.length > 30, `only ${guide.length} pages`)
+const examples = ['/source/examples/quick_start.cpp.html', '/source/examples.html', '/source/conan/README.html']
+for (const [width, colorScheme] of views) {
+  const { page, where, close } = await view(width, colorScheme)
+  for (const address of [...guide, ...examples].filter((each) => each.match(only))) {
+    await page.goto(origin + address, { waitUntil: 'load' })
+    await page.locator('#VPSidebarNav, .front-page').first().waitFor({ state: 'attached' })
+    check((await tooWide(page)).length === 0, `${where()}: is wider than the window: ${await tooWide(page)}`)
+    if (width === 1280) check((await scrolledCode(page)).length === 0, `${where()}: code is cut: ${await scrolledCode(page)}`)
+    check(await page.locator('h1').count() === 1, `${where()}: has not one h1`)
+    await accessible(page, where())
+    if (pictures) {
+      const name = address === '/' ? 'index' : address.replace(/^\/|\.html$/g, '').replaceAll('/', '-')
+      await page.screenshot({ path: path.join(pictures, `${name}-${width}-${colorScheme}.png`), fullPage: address === '/' })
+    }
+  }
+  await close()
+}
+{  // search, by keyboard, leads to the page
+  const { page, where, close } = await opened(1280, 'light', '/')
+  await page.keyboard.press('Control+k')
+  await page.locator('.VPLocalSearchBox input').fill('fencing token late write')
+  await page.locator('.VPLocalSearchBox .result').first().waitFor()
+  const titles = await page.locator('.VPLocalSearchBox .result').allTextContents()
+  check(titles.some((title) => title.includes('late holder')), `${where()}: the search finds ${titles}`)
+  await page.locator('.VPLocalSearchBox .result', { hasText: 'late holder' }).first().click()
+  await page.waitForURL(/fencing\.html/)
+  await page.locator('h1', { hasText: 'late holder' }).waitFor()
+  await close()
+}
+{  // the copy button copies the program as it stands in the page's source
+  const { page, where, close } = await opened(1280, 'light', '/overview.html')
+  const block = page.locator('div.language-cpp').first()
+  await block.hover()
+  await block.locator('button.copy').click()
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  const readme = (await block.locator('pre').textContent()).trimEnd()
+  check(copied.includes('int main()') && copied.trimEnd() === readme, `${where()}: copied ${copied.slice(0, 80)}`)
+  await close()
+}
+{  // dark and light by the reader's choice, kept on the next page
+  const { page, where, close } = await opened(1280, 'light', '/using.html')
+  await page.locator('.VPNavBarAppearance button').click()
+  check(await page.evaluate(() => document.documentElement.classList.contains('dark')), `${where()}: the switch does not darken`)
+  await page.locator('.pager-link.next').click()
+  await page.waitForURL((url) => !url.pathname.includes('using'))
+  check(await page.evaluate(() => document.documentElement.classList.contains('dark')), `${where()}: the next page is light again`)
+  await close()
+}
+{  // menu, contents, install tabs, recording
+  const { page, where, close } = await opened(1280, 'light', '/')
+  await page.locator('.vp-code-group label', { hasText: 'Conan' }).click()
+  check(await page.locator('.vp-code-group .language-sh.active').textContent().then((text) => text.includes('conan create')), `${where()}: the tab of Conan`)
+  await page.locator('.demo-recording').scrollIntoViewIfNeeded()
+  await page.locator('.demo-recording .ap-player').waitFor()
+  await page.locator('.demo-recording .ap-overlay-start, .demo-recording .ap-playback-button').first().click()
+  await page.locator('.demo-recording', { hasText: 'starts three processes' }).waitFor()
+  await close()
+}
+{
+  const { page, where, close } = await opened(1280, 'light', '/operations.html')
+  const groups = await page.locator('.VPSidebar h2').allTextContents()
+  check(groups.join() === 'Start,Use,Operate,Extend,Maintain and judge', `${where()}: the menu has ${groups}`)
+  check(await page.locator('.VPDocAsideOutline a').count() > 5, `${where()}: no contents`)
+  await close()
+}
+{  // on a phone the menu opens and leads on
+  const { page, where, close } = await opened(390, 'light', '/using.html')
+  await page.locator('.VPLocalNav button.menu').click()
+  await page.locator('.VPSidebar a', { hasText: 'Durations' }).click()
+  await page.waitForURL(/durations\.html/)
+  await page.locator('.VPSidebar.open').waitFor({ state: 'detached' }).catch(() => check(false, `${where()}: the menu stays open`))
+  await close()
+}
+if (fs.existsSync(path.join(site, 'api/index.html')))
+  for (const [width, colorScheme] of views) {  // the reference: Doxygen's own pages, so only what makes them usable
+    const { page, where, close } = await opened(width, colorScheme, '/api/classleasehold_1_1basic__lease.html')
+    check((await tooWide(page)).length === 0, `${where()}: is wider than the window: ${await tooWide(page)}`)
+    check((await page.locator('h1, .title').first().textContent()).includes('basic_lease'), `${where()}: has another title`)
+    if (pictures) await page.screenshot({ path: path.join(pictures, `api-${width}-${colorScheme}.png`) })
+    await close()
+  }
+
+await browser.close()
+server.close()
+console.log(`${checks} checks of ${only ? `the pages ${only}` : `${guide.length + examples.length} pages`}, ${wrong.length} wrong`)
+process.exit(wrong.length > 0 ? 1 : 0)

@@ -269,9 +269,18 @@ int perform(const std::string& subcommand, settings& s)
     return doctor(s.json, s.store);
 }
 
+// CLI11 2.5 and later fill paragraphs, and so would lose the lines of the examples.
+template <class Formatter>
+void keep_lines(Formatter& of)
+{
+    if constexpr (requires { of.enable_footer_formatting(false); }) of.enable_footer_formatting(false);
+}
+
 /// As CLI11 has it, but with the command that comes last.
 class with_command : public CLI::Formatter {
 public:
+    with_command() { keep_lines<CLI::Formatter>(*this); }
+
     std::string make_usage(const CLI::App* app, std::string name) const override
     {
         std::string usage = Formatter::make_usage(app, std::move(name));

@@ -17,6 +17,13 @@ struct terminal_fixture : tool_fixture {
                           {"-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "-u", "LEASEHOLD_TABLE",
                            "LEASEHOLD_DEFAULT_STORE_FILE=" + store_file(), "HISTFILE="}};
 
+    // Returns when what was on the screen can't be taken for what comes next.
+    void clear()
+    {
+        terminal.type_line("clear; echo em''pty");
+        BOOST_REQUIRE(terminal.shows("empty\n"));
+    }
+
     // Ends with a word that is not in what was typed.
     void type_tool(const std::string& arguments)
     {
@@ -209,7 +216,7 @@ BOOST_FIXTURE_TEST_CASE(who_stays_suspended_for_too_long_loses_the_lease_and_the
 BOOST_FIXTURE_TEST_CASE(a_wait_shows_who_holds_and_how_long_still_in_one_line, terminal_fixture)
 {
     auto first = holder("web-1");
-    terminal.type_line("clear");
+    clear();
     type_tool("run shard/1 -- echo mi''ne");
     BOOST_REQUIRE(terminal.shows("leasehold: waiting 1s for 'shard/1': held by web-1/"));
     BOOST_TEST(terminal.shows("leasehold: waiting 2s for 'shard/1': held by web-1/"));
@@ -226,14 +233,14 @@ BOOST_FIXTURE_TEST_CASE(a_wait_with_a_limit_says_when_it_gives_up, terminal_fixt
 {
     auto first = holder("web-1");
     for (const char* words : {"run shard/1 --wait 2s -- true", "wait shard/1 --free --timeout 2s"}) {
-        terminal.type_line("clear");
+        clear();
         type_tool(words);
         BOOST_TEST(terminal.shows("leasehold: waiting 1s of 2s for 'shard/1': held by web-1/"));
         BOOST_TEST(terminal.shows("\nleasehold: 'shard/1' is held by web-1/"));
         BOOST_TEST(terminal.shows("status=75"));
         BOOST_TEST(terminal.screen().find("waiting") == std::string::npos);
     }
-    terminal.type_line("clear");
+    clear();
     type_tool("wait other --held --timeout 2s");
     BOOST_TEST(terminal.shows("waiting 1s of 2s for somebody to hold 'other'"));
     BOOST_TEST(terminal.shows("status=75"));
@@ -244,7 +251,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_with_a_limit_says_when_it_gives_up, terminal_fixt
 BOOST_FIXTURE_TEST_CASE(a_candidate_shows_who_leads, terminal_fixture)
 {
     auto first = holder("web-1");
-    terminal.type_line("clear");
+    clear();
     type_tool("elect shard/1 --restart never -- echo le''ads");
     BOOST_TEST(terminal.shows("leasehold: waiting 1s for 'shard/1': held by web-1/"));
     first.signal(SIGTERM);
@@ -258,7 +265,7 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_shows_who_leads, terminal_fixture)
 BOOST_FIXTURE_TEST_CASE(a_wait_in_the_background_is_silent_and_in_a_narrow_terminal_cut, terminal_fixture)
 {
     auto first = holder("web-1");
-    terminal.type_line("clear");
+    clear();
     terminal.type_line(std::string{LEASEHOLD_TOOL} + " run shard/1 --wait 4s -- true & sleep 2; echo sle''pt");
     BOOST_REQUIRE(terminal.shows("slept\n"));
     BOOST_TEST(terminal.screen().find("waiting") == std::string::npos);
@@ -279,7 +286,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_says_nothing_where_nobody_looks_unless_it_is_told
     const std::string verbose = run_words("run shard/1 --wait 1s -v -- true").err;
     BOOST_TEST(verbose.find("leasehold: waiting for 'shard/1': held by web-1/") != std::string::npos, verbose);
     BOOST_TEST(verbose.find('\r') == std::string::npos);
-    terminal.type_line("clear");
+    clear();
     type_tool("run shard/1 --wait 1s --quiet -- true");
     BOOST_TEST(terminal.shows("status=75"));
     BOOST_TEST(terminal.screen().find("leasehold: ") == std::string::npos);
@@ -295,7 +302,7 @@ BOOST_FIXTURE_TEST_CASE(purge_asks_who_types_it, terminal_fixture)
     terminal.key("Enter");
     BOOST_TEST(terminal.shows("nothing was removed"));
     BOOST_TEST(terminal.shows("status=1"));
-    terminal.type_line("clear");
+    clear();
     type_tool("purge --unused-for 1h");
     BOOST_REQUIRE(terminal.shows("[y/N]"));
     terminal.type_line("y");

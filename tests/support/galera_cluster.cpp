@@ -79,7 +79,8 @@ std::vector<std::string> galera_node::command() const
         "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON", "--wsrep-provider=" + provider(),
         "--wsrep-cluster-name=leasehold", "--wsrep-node-address=127.0.0.1", "--wsrep-node-incoming-address=" + local(port()),
         "--wsrep-sst-receive-address=" + local(own_.whole_copy), "--wsrep-sst-method=rsync", "--wsrep-slave-threads=2",
-        "--wsrep-provider-options=" + options, "--wsrep-cluster-address=gcomm://" + addresses_};
+        // MariaDB 11 has a plugin with a variable for each option, but none for gmcast.isolate.
+        "--loose-plugin-wsrep-provider=OFF", "--wsrep-provider-options=" + options, "--wsrep-cluster-address=gcomm://" + addresses_};
     arguments.insert(arguments.end(), extra_arguments().begin(), extra_arguments().end());
     if (founds_) arguments.emplace_back("--wsrep-new-cluster");
     return arguments;

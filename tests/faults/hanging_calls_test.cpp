@@ -26,6 +26,9 @@
 #include <thread>
 #include <vector>
 
+#include <sql.h>
+#include <sqlext.h>
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -52,6 +55,35 @@ std::string through(const tcp_gate& gate, const database_server& server)
     return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
 }
 
+// Whether the driver keeps SQL_ATTR_LOGIN_TIMEOUT, as of now psqlODBC 17 and MariaDB's 3.2 do. `frozen`: it answers nothing until the
+// result is destroyed at the latest.
+class login_probe {
+public:
+    explicit login_probe(const database_server& frozen) : connects_{[this, text = frozen.connection_string()] { connect(text); }} {}
+
+    bool gives_up() { return eventually([this] { return ended_.load(); }, 4s); }
+
+private:
+    void connect(std::string text)
+    {
+        SQLHENV environment = nullptr;
+        SQLHDBC connection = nullptr;
+        SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &environment);
+        SQLSetEnvAttr(environment, SQL_ATTR_ODBC_VERSION, reinterpret_cast<SQLPOINTER>(SQL_OV_ODBC3), 0);
+        SQLAllocHandle(SQL_HANDLE_DBC, environment, &connection);
+        SQLSetConnectAttr(connection, SQL_ATTR_LOGIN_TIMEOUT, reinterpret_cast<SQLPOINTER>(1), SQL_IS_UINTEGER);
+        const auto done = SQLDriverConnect(connection, nullptr, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, nullptr, 0, nullptr,
+                                           SQL_DRIVER_NOPROMPT);
+        ended_ = true;
+        if (SQL_SUCCEEDED(done)) SQLDisconnect(connection);
+        SQLFreeHandle(SQL_HANDLE_DBC, connection);
+        SQLFreeHandle(SQL_HANDLE_ENV, environment);
+    }
+
+    std::atomic<bool> ended_ = false;
+    std::jthread connects_;
+};
+
 std::optional<std::string> next_word(child_process& child, const std::string& word)
 {
     std::optional<std::string> line;
@@ -74,15 +106,26 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(are_bounded_and_counted_and_end_when_the_server_go
     server.freeze();
     const std::uint64_t before = store.abandoned_calls();
     const std::size_t most = lh::odbc::detail::abandoned_calls_max + store.options().pool_size;
-    for (std::size_t i = 1; i <= most; ++i) {
-        BOOST_TEST((call(store) == lh::errc::store_timeout));
-        BOOST_TEST(store.hanging_calls() == i);
+    login_probe probe{server};
+    if (probe.gives_up()) {
+        // A call that has to connect first comes back by itself, so that there are never so many.
+        for (std::size_t i = 1; i <= 2 * most; ++i) {
+            BOOST_TEST(static_cast<bool>(call(store)));
+            BOOST_TEST(store.hanging_calls() <= most);
+        }
+        BOOST_TEST(eventually([&] { return store.hanging_calls() <= store.options().pool_size; }));
     }
-    const auto begun = now();
-    for (int i = 0; i < 100; ++i) BOOST_TEST((call(store) == lh::errc::store_unavailable));
-    BOOST_TEST((now() - begun < slack));
-    BOOST_TEST(store.hanging_calls() == most);
-    BOOST_TEST(store.abandoned_calls() - before == most);
+    else {
+        for (std::size_t i = 1; i <= most; ++i) {
+            BOOST_TEST((call(store) == lh::errc::store_timeout));
+            BOOST_TEST(store.hanging_calls() == i);
+        }
+        const auto begun = now();
+        for (int i = 0; i < 100; ++i) BOOST_TEST((call(store) == lh::errc::store_unavailable));
+        BOOST_TEST((now() - begun < slack));
+        BOOST_TEST(store.hanging_calls() == most);
+        BOOST_TEST(store.abandoned_calls() - before == most);
+    }
     server.thaw();
     BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
     BOOST_TEST(eventually([&] { return !call(store); }, 30s));

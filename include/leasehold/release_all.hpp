@@ -64,10 +64,10 @@ public:
             for (std::size_t i = 0; i < leaving_.size(); ++i) {
                 const bool unknown = answers_[i] == batch_answer::unknown;
                 const bool ours = answers_[i] == batch_answer::yes;
-                if (ours) ++released_;
                 const std::error_code error = unknown ? (ec ? ec : make_error_code(errc::store_failure)) : std::error_code{};
                 if (unknown && !failed_) failed(leaving_[i].handle, error);
-                leaving_[i].has_ended(unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost, error);
+                const auto said = unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
+                if (leaving_[i].has_ended(said, error) == release_outcome::released) ++released_;
             }
             leaving_.clear();
             releases_.clear();
@@ -94,7 +94,10 @@ private:
         handle_ptr handle;
         std::shared_ptr<renewal::term> term;
 
-        void has_ended(release_outcome outcome, std::error_code error = {}) const noexcept { handle->keeper->has_ended(term, outcome, error); }
+        release_outcome has_ended(release_outcome said, std::error_code error = {}) const noexcept
+        {
+            return handle->keeper->has_ended(term, said, error);
+        }
     };
 
     static store_type& store_of(const leaving& one) noexcept { return one.handle->keeper->store(); }

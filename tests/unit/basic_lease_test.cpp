@@ -277,22 +277,38 @@ BOOST_AUTO_TEST_CASE(threads_that_share_an_object_exclude_each_other)
     BOOST_TEST(free());
 }
 
-// The store still has the term, and would take the attempt for its owner's.
-BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_release_is_under_way_is_busy_and_costs_the_release_nothing)
+// The store still has the term, and takes the attempt for its owner's.
+BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_release_is_under_way_makes_the_release_no_loss)
 {
     auto l = lease();
     auto guard = l.try_acquire();
-    std::optional<bool> granted;
+    const std::stop_token lost = guard.stop_token();
+    decltype(guard) next;
+    bool asked = false;
     store.before(operation::release, [&](std::string_view) {
-        if (granted) return;
-        granted = true;
-        granted = l.try_acquire(ec).held();
+        if (!std::exchange(asked, true)) next = l.try_acquire(ec);
     });
     BOOST_TEST((guard.release() == lh::release_outcome::released));
-    BOOST_TEST(!granted.value());
     BOOST_TEST(!ec);
+    BOOST_TEST(next.held());
+    BOOST_TEST((next.release() == lh::release_outcome::released));
     BOOST_TEST(free());
-    BOOST_TEST(l.try_acquire().held());
+    clock.advance(10min);  // a loss would have been signalled by then
+    BOOST_TEST(!lost.stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_lost_term_is_released_leaves_it_lost)
+{
+    auto l = lease();
+    auto guard = l.try_acquire();
+    clock.advance(10min);
+    decltype(guard) next;
+    bool asked = false;
+    store.before(operation::release, [&](std::string_view) {
+        if (!std::exchange(asked, true)) next = l.try_acquire(ec);
+    });
+    BOOST_TEST((guard.release() == lh::release_outcome::lost));
+    BOOST_TEST(next.held());
 }
 
 BOOST_AUTO_TEST_CASE(token_grows_from_term_to_term)

@@ -82,8 +82,8 @@ public:
         return engine_.serving();
     }
 
-    /// Begins an attempt, which grant() or attempt_failed() ends. False: another attempt or a release is under way, or a guard of
-    /// this object holds. Allocates everything that a grant needs, before the store is asked. May throw std::bad_alloc; then no
+    /// Begins an attempt, which grant() or attempt_failed() ends. False: another attempt is under way, or a guard of this
+    /// object holds. Allocates everything that a grant needs, before the store is asked. May throw std::bad_alloc; then no
     /// attempt begins.
     [[nodiscard]] bool begin_attempt()
     {
@@ -132,9 +132,7 @@ public:
         ec.clear();
         bool ours = false;
         if (what) detail::catch_into(ec, [&] { ours = store_.release(name_, owner_, what->token, what->min_hold_left, ec); });
-        const release_outcome outcome = ec ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
-        has_ended(ended, outcome, ec);
-        return outcome;
+        return has_ended(ended, ec ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost, ec);
     }
 
     /// The part of end() before the call. Returns what to release, or nothing if the store has said that the term is over.
@@ -148,18 +146,21 @@ public:
         return term_release{name_, owner_, ended->token, std::max(ended->keep_closed_until - clock_.now(), duration::zero())};
     }
 
-    /// The part of end() after the call. `error`: why the outcome is unknown.
-    void has_ended(const term_ptr& ended, release_outcome outcome, std::error_code error = {}) noexcept
+    /// The part of end() after the call, which the store has answered with `outcome`. `error`: why it is unknown. Returns what to
+    /// tell the holder.
+    release_outcome has_ended(const term_ptr& ended, release_outcome outcome, std::error_code error = {}) noexcept
     {
+        if (outcome == release_outcome::lost && is_taken_over_here(*ended)) outcome = release_outcome::released;
         // Do these before the lease is open to threads that share it: they may acquire it, and then destroy the store.
         waiting::released(store_, name_);
         lost_.observe_release(*ended, outcome, error);
         const std::lock_guard lock{mutex_};
         if (lost_.is_loss(*ended, outcome)) tell_loss(ended);
-        if (newest_ != ended) return;
+        if (newest_ != ended) return outcome;
         newest_.reset();
         keep_spare(ended);
         own_queue_.open();
+        return outcome;
     }
 
     /// The rule that this ttl breaks, or nullptr.
@@ -384,18 +385,20 @@ private:
 
     // All functions below are called under the mutex.
 
-    // While a release is under way, the store may still have the term, and would take an attempt for one of its owner's.
-    [[nodiscard]] bool releasing() const noexcept { return newest_ && newest_->machine.phase() == term_phase::none; }
-
-    [[nodiscard]] bool closed() const noexcept
-    {
-        return attempting_ || releasing() || (newest_ && newest_->remaining(clock_) > duration::zero());
-    }
+    [[nodiscard]] bool closed() const noexcept { return attempting_ || (newest_ && newest_->remaining(clock_) > duration::zero()); }
 
     // Until when, unless it opens before.
     [[nodiscard]] time_point closed_until() const noexcept
     {
-        return attempting_ || releasing() || !newest_ ? time_point::max() : newest_->machine.deadline();
+        return attempting_ || !newest_ ? time_point::max() : newest_->machine.deadline();
+    }
+
+    // While a release is under way, an attempt of another thread through this object finds a term of its own owner, and takes it
+    // over. Nobody else can have done so before the deadline.
+    [[nodiscard]] bool is_taken_over_here(const term& ended) const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return newest_.get() != &ended && ended.machine.phase() == term_phase::none && clock_.now() < ended.machine.deadline();
     }
 
     [[nodiscard]] bool is_over(const term& of) const noexcept

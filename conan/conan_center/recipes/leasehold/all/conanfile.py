@@ -57,6 +57,7 @@ class LeaseholdConan(ConanFile):
         # The tests for stores of users' own. Not in include/: they need Boost.Test.
         tests, installed = os.path.join(self.source_folder, "tests"), os.path.join(self.package_folder, "res")
         copy(self, "contract/*.hpp", tests, installed, excludes=("*/odbc_*", "*/broken_store*"))
+        copy(self, "history/*.hpp", tests, installed, excludes=("*/exhaustive*", "*/random_history*"))
         for header in ("eventually.hpp", "printing.hpp"):
             copy(self, f"support/{header}", tests, installed)
 

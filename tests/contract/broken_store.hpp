@@ -300,7 +300,7 @@ private:
     static void pause(std::unique_lock<std::mutex>& lock)
     {
         lock.unlock();
-        std::this_thread::sleep_for(std::chrono::microseconds{200});
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
         lock.lock();
     }
 

@@ -394,11 +394,11 @@ private:
     }
 
     // While a release is under way, an attempt of another thread through this object finds a term of its own owner, and takes it
-    // over. Nobody else can have done so before the deadline.
+    // over: then it has been granted a later one.
     [[nodiscard]] bool is_taken_over_here(const term& ended) const noexcept
     {
         const std::lock_guard lock{mutex_};
-        return newest_.get() != &ended && ended.machine.phase() == term_phase::none && clock_.now() < ended.machine.deadline();
+        return newest_ && newest_->token > ended.token && ended.machine.phase() == term_phase::none;
     }
 
     [[nodiscard]] bool is_over(const term& of) const noexcept

@@ -398,7 +398,8 @@ private:
     [[nodiscard]] bool is_taken_over_here(const term& ended) const noexcept
     {
         const std::lock_guard lock{mutex_};
-        return newest_ && newest_->token > ended.token && ended.machine.phase() == term_phase::none;
+        const bool was_lost = ended.refused || clock_.now() >= ended.machine.deadline();
+        return !was_lost && newest_ && newest_->token > ended.token;
     }
 
     [[nodiscard]] bool is_over(const term& of) const noexcept

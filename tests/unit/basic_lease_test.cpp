@@ -280,11 +280,11 @@ BOOST_AUTO_TEST_CASE(threads_that_share_an_object_exclude_each_other)
 // The store still has the term, and takes the attempt for its owner's.
 BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_release_is_under_way_makes_the_release_no_loss)
 {
+    bool asked = false;
     auto l = lease();
     auto guard = l.try_acquire();
     const std::stop_token lost = guard.stop_token();
     decltype(guard) next;
-    bool asked = false;
     store.before(operation::release, [&](std::string_view) {
         if (!std::exchange(asked, true)) next = l.try_acquire(ec);
     });
@@ -299,11 +299,11 @@ BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_release_is_under_way_mak
 
 BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_lost_term_is_released_leaves_it_lost)
 {
+    bool asked = false;
     auto l = lease();
     auto guard = l.try_acquire();
     clock.advance(10min);
     decltype(guard) next;
-    bool asked = false;
     store.before(operation::release, [&](std::string_view) {
         if (!std::exchange(asked, true)) next = l.try_acquire(ec);
     });

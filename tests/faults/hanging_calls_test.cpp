@@ -55,8 +55,8 @@ std::string through(const tcp_gate& gate, const database_server& server)
     return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
 }
 
-// Whether the driver keeps SQL_ATTR_LOGIN_TIMEOUT, as of now psqlODBC 17 and MariaDB's 3.2 do. `frozen`: it answers nothing until the
-// result is destroyed at the latest.
+// Whether the driver keeps SQL_ATTR_LOGIN_TIMEOUT, as psqlODBC 18 and MariaDB's 3.2 seem to do. Its thread may hang until `frozen`
+// goes on, which has to be before it is destroyed.
 class login_probe {
 public:
     explicit login_probe(const database_server& frozen) : connects_{[this, text = frozen.connection_string()] { connect(text); }} {}

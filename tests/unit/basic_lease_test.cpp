@@ -190,69 +190,6 @@ BOOST_AUTO_TEST_CASE(guard_outlives_its_lease)
     BOOST_TEST(guard.release() == lh::release_outcome::released);
 }
 
-BOOST_AUTO_TEST_CASE(thread_that_would_wait_for_itself_is_told)
-{
-    const auto deadlock = [](const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; };
-    auto a = lease(), b = lease();
-    a.lock();
-    BOOST_CHECK_EXCEPTION(a.lock(), std::system_error, deadlock);
-    BOOST_CHECK_EXCEPTION(b.lock(), std::system_error, deadlock);
-    BOOST_TEST(!a.try_lock());
-    a.unlock();
-    a.lock();
-    a.unlock();
-}
-
-BOOST_AUTO_TEST_CASE(what_a_log_says_of_a_deadlock_is_one_line)
-{
-    lh::basic_lease l{store, "two\nlines", clock};
-    l.lock();
-    BOOST_CHECK_EXCEPTION(l.lock(), std::system_error,
-                          [](const std::system_error& e) { return std::string_view{e.what()}.find("'two\\nlines'") != std::string_view::npos; });
-    l.unlock();
-}
-
-BOOST_AUTO_TEST_CASE(three_leases_of_one_name_cannot_be_locked_together)
-{
-    auto a = lease();
-    lh::basic_lease b{store, "n", clock, lh::fixed_owner_id{"b"}}, c{store, "n", clock, lh::fixed_owner_id{"c"}};
-    const auto lock_all = [&] { const std::scoped_lock all{a, b, c}; };
-    BOOST_CHECK_EXCEPTION(lock_all(), std::system_error,
-                          [](const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
-    BOOST_TEST(!a.inspect().has_value());
-}
-
-BOOST_AUTO_TEST_CASE(two_leases_of_one_name_cannot_be_locked_together)
-{
-    auto a = lease();
-    lh::basic_lease b{store, "n", clock, lh::fixed_owner_id{"other"}};
-    const auto lock_both = [&] { const std::scoped_lock both{a, b}; };
-    BOOST_CHECK_EXCEPTION(lock_both(), std::system_error,
-                          [](const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; });
-    BOOST_TEST(!a.inspect().has_value());
-    a.lock();
-    for (int i = 0; i < 10; ++i) BOOST_TEST(!b.try_lock(), "that is busy, and no more");
-    a.unlock();
-    BOOST_TEST(b.try_lock());
-    b.unlock();
-}
-
-BOOST_AUTO_TEST_CASE(unlock_after_a_loss_leaves_the_lock_of_another_thread)
-{
-    auto l = lease();
-    l.lock();
-    clock.advance(1h);
-    std::thread{[&] {
-        l.lock();
-        std::thread{[&] { BOOST_TEST(l.guard().empty()); }}.join();
-        BOOST_TEST(l.guard().held());
-    }}.join();
-    BOOST_TEST(!l.guard().held());
-    l.unlock();
-    BOOST_TEST(l.inspect().has_value());
-    BOOST_TEST(!l.try_lock());
-}
-
 BOOST_AUTO_TEST_CASE(threads_that_share_an_object_exclude_each_other)
 {
     auto l = lease();

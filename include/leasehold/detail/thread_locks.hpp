@@ -46,19 +46,18 @@ public:
         return found == all.names.end() ? nullptr : (*found)->owner();
     }
 
-    // Whether this thread, which tries the target by `tried`, goes round leases of the name that block each other. std::lock()
-    // starts again with the one that it has tried and not got.
+    // Whether this thread, which tries the target by `tried`, goes round leases of the name that block each other, of one name or of
+    // several. std::lock() starts again with the lease that it has tried and not got, and so holds that one at its next conflict.
     static bool goes_in_circles(const lock_target& target, const void* thread, const void* tried)
     {
         struct conflict {
-            const void* holder = nullptr;
             const void* tried = nullptr;
             int turns = 0;
         };
         thread_local conflict last;
         const void* const holder = holder_of(target, thread);
         if (!holder || holder == tried) return false;
-        last = {holder, tried, last.tried == holder ? last.turns + 1 : 0};
+        last = {tried, holds(thread, last.tried) ? last.turns + 1 : 0};
         if (last.turns < turns_max) return false;
         last = {};
         return true;
@@ -76,6 +75,14 @@ protected:
 
 private:
     static constexpr int turns_max = 3;
+
+    // Whether this thread holds any name by this lease.
+    static bool holds(const void* thread, const void* lease)
+    {
+        registry& all = instance();
+        const std::lock_guard lock{all.mutex};
+        return std::ranges::any_of(all.names, [&](const locked_name* each) { return each->thread_ == thread && each->owner() == lease && each->held(); });
+    }
 
     struct registry {
         std::mutex mutex;

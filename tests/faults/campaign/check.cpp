@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -30,6 +31,7 @@ struct term {
     instant first = 0;
     instant last = 0;
     instant promised = 0;
+    std::int64_t places = 1;  // of those that may hold at once
     std::optional<instant> ended{};  // seen to be over, or about to be released
 
     // Also of one that was killed: had it lived, it would have believed.
@@ -54,7 +56,7 @@ public:
     {
         sort_terms();
         judge_overlaps();
-        judge_tokens();
+        if (tokens_tell_terms_) judge_tokens();
         judge_calls();
         count_errors();
         judge_refusals();
@@ -79,6 +81,7 @@ private:
     void judge_signals();
     void judge_gaps();
     void judge_gap(instant from, instant until);
+    [[nodiscard]] std::int64_t places_of(const record& won) const { return won.detail == "-" ? places_ : std::atoll(won.detail.c_str()); }
     [[nodiscard]] static bool within(const std::map<std::string, spans>& which, const record& r);
     void object(const std::string& why) { found_.objections.push_back(why); }
     [[nodiscard]] std::string text(const term& t) const
@@ -89,6 +92,8 @@ private:
 
     const std::vector<record>& records_;
     figures found_;
+    std::int64_t places_ = 1;
+    bool tokens_tell_terms_ = true;
     instant ttl_ = 0, call_limit_ = 0, pause_ = 0, began_ = 0, ended_ = 0;
     std::vector<term> terms_;
     std::map<std::pair<std::string, std::int64_t>, std::size_t> open_;
@@ -118,7 +123,7 @@ void judge_of::take(const record& r)
             break;
         }
         open_[key] = terms_.size();
-        terms_.push_back({r.process, r.token, r.at, r.at, r.until});
+        terms_.push_back({r.process, r.token, r.at, r.at, r.until, places_of(r)});
         break;
     case event::held:
         if (!current) break;  // seen once only, before the first instant that counts
@@ -130,7 +135,7 @@ void judge_of::take(const record& r)
         if (current && !current->ended) current->ended = r.at;
         break;
     case event::call:
-        if (r.detail == "release:yes") given_back_.emplace(r.token, r.process);
+        if (r.detail == "release:yes" && r.lease >= 0) given_back_.emplace(r.token, r.process);
         break;
     case event::stopped: stopped_[r.process] = r.at; break;
     case event::crashed:
@@ -146,6 +151,8 @@ void judge_of::take_fault(const record& r)
     switch (r.what) {
     case event::rules:
         ttl_ = r.at;
+        tokens_tell_terms_ = r.token == 0;
+        places_ = std::max<std::int64_t>(1, r.token);
         found_.database = r.detail;
         break;
     case event::limits:
@@ -188,13 +195,17 @@ void judge_of::sort_terms()
 
 void judge_of::judge_overlaps()
 {
-    const term* longest = nullptr;
+    std::vector<const term*> holding;
     for (const term& t : terms_) {
-        if (longest && t.first < longest->end()) {
-            ++found_.overlaps;
-            object("two hold at once: " + text(*longest) + " and " + text(t));
-        }
-        if (!longest || t.end() > longest->end()) longest = &t;
+        std::erase_if(holding, [&](const term* each) { return each->end() <= t.first; });
+        std::int64_t taken = t.places;
+        for (const term* each : holding) taken += each->places;
+        holding.push_back(&t);
+        if (taken <= places_) continue;
+        ++found_.overlaps;
+        std::string who;
+        for (const term* each : holding) who += (who.empty() ? "" : " and ") + text(*each);
+        object((places_ == 1 ? "two" : "more than " + std::to_string(places_)) + " hold at once: " + who);
     }
 }
 
@@ -232,7 +243,7 @@ void judge_of::judge_calls()
                 object(r.process + " was told " + (r.what == event::empty ? "nothing, without an error," : r.detail) +
                        " while there was no database, from " + at_second(r.at, began_) + " to " +
                        at_second(r.until, began_));
-            } else if (r.detail != "acquire:queued") {
+            } else if (r.detail != "acquire:queued" && r.detail != "acquire:untried") {
                 ++found_.calls_in_outage;
             }
         }
@@ -278,7 +289,7 @@ void judge_of::count_errors()
 void judge_of::judge_refusals()
 {
     for (const record& r : records_) {
-        if (r.what != event::call || (r.detail != "renew:no" && r.detail != "release:no")) continue;
+        if (r.what != event::call || r.lease < 0 || (r.detail != "renew:no" && r.detail != "release:no")) continue;
         const auto of =
             std::ranges::find_if(terms_, [&](const term& t) { return t.process == r.process && t.token == r.token; });
         if (of == terms_.end() || r.until >= of->promised) continue;
@@ -396,7 +407,7 @@ figures judge(const std::vector<record>& records)
         if (of_all(r))
             shared.push_back(r);
         else
-            leases[r.lease].push_back(r);
+            leases[std::max<std::int64_t>(r.lease, 0)].push_back(r);  // a part of the contenders' right is theirs
     const auto judged = [&](std::int64_t lease) {
         std::vector<record> own = std::move(leases[lease]);
         // Those of the crowd are said after those of the contenders, and so hold.

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -233,6 +234,41 @@ BOOST_AUTO_TEST_CASE(judges_each_lease_by_itself)
     const record refused{event::call, "m0.1", 0, 11 * s, 11 * s + 1, "acquire:busy", 2};
     BOOST_TEST(with({rules, crowd, first, refused}).objections.size() == 1U);  // nobody ever held it
     BOOST_TEST(with({rules, crowd, first, second, {event::crashed, "m0.1", 0, 15 * s, 0, "leaving"}}).objections.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(objects_to_more_holders_than_there_are_places)
+{
+    const auto overlaps = [](const std::vector<record>& more) {
+        auto records = good();
+        records.front().token = 4;  // places; a term of good() takes all of them
+        records.insert(records.end(), more.begin(), more.end());
+        std::ranges::find(records, event::ended, &record::what)->at = 40 * s;
+        return judged(std::move(records)).overlaps;
+    };
+    const auto reader = [](const std::string& who, instant at) { return record{event::won, who, 99, at, at + s, "1"}; };
+    const std::vector<record> four{reader("c2.1", 30 * s), reader("c3.1", 30 * s + 1), reader("c4.1", 30 * s + 2), reader("c5.1", 30 * s + 3)};
+    auto five = four;
+    five.push_back(reader("c6.1", 31 * s - 1));
+    auto later = four;
+    later.push_back(reader("c6.1", 31 * s));
+    auto writer = four;
+    writer.push_back({event::won, "c6.1", 99, 31 * s + 1, 32 * s, "-"});
+    BOOST_TEST(overlaps({}) == 0);
+    BOOST_TEST(overlaps(four) == 0);
+    BOOST_TEST(overlaps(five) == 1);
+    BOOST_TEST(overlaps(later) == 0);
+    BOOST_TEST(overlaps(writer) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(each_part_of_a_right_has_a_history_of_its_own)
+{
+    const auto granted = [](const std::string& who, std::int64_t token, instant at, std::int64_t part) {
+        return record{event::call, who, token, at, at + 1, "acquire:granted", part};
+    };
+    const record first = granted("c0.1", 1, 30 * s, -10);
+    BOOST_TEST(is_linearizable(good(), {first, granted("c1.1", 1, 30 * s + 2, -11)}));
+    BOOST_TEST(!is_linearizable(good(), {first, granted("c1.1", 2, 30 * s + 2, -10)}));
+    BOOST_TEST(is_linearizable(good(), {granted("c0.1", 1, 30 * s, -1), granted("c1.1", 2, 30 * s + 2, -1)}), "the count has one owner");
 }
 
 BOOST_AUTO_TEST_CASE(counts_the_errors_and_the_effects_of_each_fault)

@@ -13,6 +13,7 @@ struct circumstances {
     bool tls = false;
     std::string language{};         ///< of the servers' messages, the drivers' and the contenders'; empty: English
     std::string name = "campaign";  ///< of the lease; also in front of its owners
+    std::string right = "lease";    ///< what the contenders contend for: one of right_names
     bool crowd = false;             ///< many processes with many leases beside the contenders
     std::string only{};             ///< the one kind of fault that befalls the surroundings; empty: all
 };

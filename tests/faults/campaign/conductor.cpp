@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -120,12 +121,12 @@ void conduct(const std::string& database, const circumstances& around, std::chro
     const record_file notes{records / ("conductor" + std::string{records_extension})};
     std::mt19937 seeds{seed};
     site at{database, around};
-    contenders processes{at, records, around.name, static_cast<std::uint32_t>(seeds()), notes};
+    contenders processes{at, records, around.name, around.right, static_cast<std::uint32_t>(seeds()), notes};
     std::optional<crowd> beside;
     if (around.crowd) beside.emplace(at, records, around.name, notes);
     const scene on{at, processes, beside ? &*beside : nullptr, notes, records, around.only};
 
-    notes.write({event::rules, "conductor", 0, terms.ttl.count(), terms.safety_margin.count(), database});
+    notes.write({event::rules, "conductor", static_cast<std::int64_t>(holders_at_once(around.right)), terms.ttl.count(), terms.safety_margin.count(), database});
     notes.write({event::limits, "conductor", 0, call_timeout.count(), longest_pause.count()});
     notes.write({event::began, "conductor", 0, now(), 0, database});
     fault_lane surroundings{fault_lane::sort::surroundings, on, static_cast<std::uint32_t>(seeds())};

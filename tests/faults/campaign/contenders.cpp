@@ -45,9 +45,9 @@ std::string text_of(const leasehold_test::exit_status& status)
 
 }  // namespace
 
-contenders::contenders(site& at, std::filesystem::path records, std::string lease, std::uint32_t seed,
+contenders::contenders(site& at, std::filesystem::path records, std::string lease, std::string right, std::uint32_t seed,
                        const record_file& notes)
-    : site_{at}, records_{std::move(records)}, lease_{std::move(lease)}, random_{seed}, notes_{notes}
+    : site_{at}, records_{std::move(records)}, lease_{std::move(lease)}, right_{std::move(right)}, random_{seed}, notes_{notes}
 {
     for (std::size_t i = 0; i < count; ++i)
         each_.push_back({.gate = std::make_unique<leasehold_test::tcp_gate>(site_.server(server_of(i)).port())});
@@ -92,7 +92,7 @@ void contenders::launch(std::size_t number)
     if (*clock != '\0') environment.merge(leasehold_test::faketime_environment(clock));
     environment["LEASEHOLD_CAMPAIGN_STORE"] = site_.connection_string(server_of(number), one.gate->port());
     one.process.emplace(
-        std::vector<std::string>{CAMPAIGN_WORKER, name(number), way.mode, way.locks ? "1" : "0", lease_,
+        std::vector<std::string>{CAMPAIGN_WORKER, name(number), way.mode, way.locks ? "1" : "0", right_, lease_,
                                  file(number).string(), seed},
         leasehold_test::process_options{.environment = std::move(environment), .output_file = records_ / "output"});
     one.state = phase::running;

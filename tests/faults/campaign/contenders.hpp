@@ -27,7 +27,7 @@ class contenders {
 public:
     static constexpr std::size_t count = 6;
 
-    contenders(site& at, std::filesystem::path records, std::string lease, std::uint32_t seed, const record_file& notes);
+    contenders(site& at, std::filesystem::path records, std::string lease, std::string right, std::uint32_t seed, const record_file& notes);
 
     void start(std::size_t number);
     /// SIGKILL.
@@ -66,6 +66,7 @@ private:
     site& site_;
     std::filesystem::path records_;
     std::string lease_;
+    std::string right_;
     std::mt19937 random_;
     const record_file& notes_;
     mutable std::mutex mutex_;

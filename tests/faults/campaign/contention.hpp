@@ -4,8 +4,10 @@
 
 #include <leasehold/lease_terms.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <string_view>
 
 namespace campaign {
 
@@ -14,6 +16,19 @@ inline constexpr leasehold::lease_terms terms{.ttl = std::chrono::milliseconds{1
 static_assert(terms.valid());
 
 inline constexpr leasehold::duration call_timeout = std::chrono::milliseconds{1000};
+
+/// What the contenders can contend for.
+inline constexpr std::array<std::string_view, 4> right_names{"lease", "permit", "shared", "set"};
+
+inline constexpr std::size_t permits_at_once = 2;
+inline constexpr std::size_t readers_at_once = 2;
+inline constexpr std::size_t leases_in_a_set = 3;
+
+/// How many may have the right at once; 0: one, whose terms are told apart by their tokens.
+constexpr std::size_t holders_at_once(std::string_view right) noexcept
+{
+    return right == "permit" ? permits_at_once : right == "shared" ? readers_at_once : right == "set" ? 1 : 0;
+}
 
 /// The crowd: many processes with many leases each, whose terms no single fault outlasts.
 inline constexpr std::size_t crowd_size = 60;

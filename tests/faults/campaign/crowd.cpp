@@ -18,7 +18,7 @@ crowd::crowd(site& at, const std::filesystem::path& records, const std::string& 
         std::map<std::string, std::string> environment = at.environment();
         environment["LEASEHOLD_CAMPAIGN_STORE"] = at.connection_string(server_of(i), gate(server_of(i)).port());
         const std::string first = std::to_string(1 + i * leases_of_each_in_the_crowd);
-        processes_.emplace_back(std::vector<std::string>{CAMPAIGN_WORKER, process(i), "many", "1", lease,
+        processes_.emplace_back(std::vector<std::string>{CAMPAIGN_WORKER, process(i), "many", "1", "lease", lease,
                                                          (records / (process(i) + std::string{records_extension})).string(), first},
                                 leasehold_test::process_options{.environment = std::move(environment),
                                                                 .output_file = records / "output"});

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "history.hpp"
 
+#include "parts.hpp"
 #include "spans.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -23,8 +25,11 @@ struct surroundings {
     bool is_cluster = false;
     spans faults{};
     // Of calls that have begun, with their operation: the ttl.
-    std::map<std::tuple<std::string, instant, std::string>, record> begun{};
+    std::map<std::tuple<std::string, instant, std::string, std::int64_t>, record> begun{};
 };
+
+// Of the contenders. The record of a count has one owner for all processes, so who was granted it can't be told.
+bool is_judged(const record& r) { return r.lease <= 0 && r.lease != part_with_the_count; }
 
 surroundings surroundings_in(const std::vector<record>& records, recorded_history& found)
 {
@@ -36,7 +41,7 @@ surroundings surroundings_in(const std::vector<record>& records, recorded_histor
         }
         if (r.what == event::fault && r.detail != "wall_clock_off") around.faults.add(r.at, r.until);
         if (r.what == event::circumstance && r.detail == clock_error_detail) found.clock_error = r.token;
-        if (r.what == event::calling && r.lease == 0) around.begun.insert({{r.process, r.at, r.detail}, r});
+        if (r.what == event::calling && is_judged(r)) around.begun.insert({{r.process, r.at, r.detail, r.lease}, r});
     }
     return around;
 }
@@ -44,8 +49,12 @@ surroundings surroundings_in(const std::vector<record>& records, recorded_histor
 // Empty name: it is no call of a history.
 history::call call_of(const record& r, std::string_view what, std::string_view said)
 {
-    history::call c{
-        .name = "the contenders' lease", .owner = r.process, .token = r.token, .begin = r.at, .end = r.until, .by = r.process};
+    history::call c{.name = r.lease == 0 ? "the contenders' lease" : "part " + std::to_string(-r.lease) + " of the contenders' right",
+                    .owner = r.process,
+                    .token = r.token,
+                    .begin = r.at,
+                    .end = r.until,
+                    .by = r.process};
     if (what == "acquire")
         c.what = operation::acquire;
     else if (what == "renew")
@@ -97,19 +106,19 @@ recorded_history history_in(const std::vector<record>& records)
     recorded_history found;
     surroundings around = surroundings_in(records, found);
     for (const record& r : records) {
-        if (r.what == event::call && r.lease != 0 && r.detail == "acquire:granted") {
+        if (r.what == event::call && r.lease > 0 && r.detail == "acquire:granted") {
             found.grants_to_the_crowd.push_back(call_of(r, "acquire", "granted"));
             found.grants_to_the_crowd.back().name = "lease " + std::to_string(r.lease) + " of the crowd";
         }
-        if (r.what != event::call || r.lease != 0) continue;
+        if (r.what != event::call || !is_judged(r)) continue;
         const std::string_view detail = r.detail;
         const std::string_view what = detail.substr(0, detail.find(':'));
-        const auto begun = around.begun.find({r.process, r.at, std::string{what}});
+        const auto begun = around.begun.find({r.process, r.at, std::string{what}, r.lease});
         history::call c = call_of(r, what, detail.substr(std::min(detail.size(), what.size() + 1)));
         c.ttl = begun == around.begun.end() ? around.ttl : begun->second.until;
         if (begun != around.begun.end()) around.begun.erase(begun);
-        // The waiter has got a place in the queue, and the store has not looked at the row.
-        if (c.name.empty() || detail == "acquire:queued") continue;
+        // The waiter has got a place in the queue, or a batch has what it wanted: the store has not looked at the row.
+        if (c.name.empty() || detail == "acquire:queued" || detail == "acquire:untried") continue;
         take(found, std::move(c), around);
     }
     // The others never ended: their process was killed.

@@ -3,9 +3,11 @@
 #include "check.hpp"
 #include "circumstances.hpp"
 #include "conductor.hpp"
+#include "contention.hpp"
 
 #include <support/environment.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -24,13 +26,15 @@ namespace {
 
 constexpr int skipped = 77;
 constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera|group_replication] [--seconds N]
-                      [--seed N] [--crowd] [--only KIND] [--keep]
+                      [--seed N] [--right lease|permit|shared|set] [--crowd] [--only KIND] [--keep]
        fault_campaign check FOLDER
 
   --on       the database (default: postgresql), a private server of the campaign's own
   --seconds  how long, 10 to 100000, beside the servers' start (default: 40)
   --seed     decides which faults come when, in which circumstances (TLS, language, names); what they hit is decided by how
              the processes happen to run
+  --right    what the contenders contend for: one lease (default), permits of which two can be held, a shared lease for two
+             readers or one writer, or a set of three leases
   --crowd    beside the contenders 60 processes that hold 256 leases each; needs a minute or more
   --only     of the faults of network and servers only this kind, as the table of figures names it
   --keep     keep the records, also when there is nothing to object; they are always kept when there is
@@ -40,6 +44,7 @@ struct options {
     std::string on = "postgresql";
     unsigned seconds = 40;
     std::uint32_t seed = std::random_device{}();
+    std::string right{campaign::right_names[0]};
     bool crowd = false;
     std::string only{};
     bool keep = false;
@@ -71,15 +76,16 @@ int run(const options& o)
     const std::filesystem::path records = new_folder();
     const auto replay =
         "fault_campaign --on " + o.on + " --seconds " + std::to_string(o.seconds) + " --seed " + std::to_string(o.seed) +
-        (o.crowd ? " --crowd" : "") + (o.only.empty() ? "" : " --only " + o.only);
+        (o.right == campaign::right_names[0] ? "" : " --right " + o.right) + (o.crowd ? " --crowd" : "") + (o.only.empty() ? "" : " --only " + o.only);
     campaign::circumstances around = campaign::drawn_circumstances(o.seed);
+    around.right = o.right;
     around.crowd = o.crowd;
     // On two processors MariaDB does not recover from so many that reconnect at once through TLS.
     if (o.crowd && o.on != "postgresql") around.tls = false;
     around.only = o.only;
     std::cout << "campaign: " << replay << "   (records in " << records.string() << ")\n  "
               << (around.tls ? "TLS" : "no TLS") << ", messages in " << (around.language.empty() ? "English" : around.language)
-              << ", a lease named " << around.name << std::endl;
+              << ", a " << around.right << " named " << around.name << std::endl;
     bool agrees = false;
     try {
         campaign::conduct(o.on, around, std::chrono::seconds{o.seconds}, o.seed, records);
@@ -115,6 +121,8 @@ int run(const std::vector<std::string>& arguments)
             o.on = value;
         else if (argument == "--only")
             o.only = value;
+        else if (argument == "--right" && std::ranges::find(campaign::right_names, value) != campaign::right_names.end())
+            o.right = value;
         else if (argument == "--seconds" ? !parse(value, o.seconds) || o.seconds < 10 || o.seconds > 100000
                  : argument == "--seed"  ? !parse(value, o.seed)
                                          : true)

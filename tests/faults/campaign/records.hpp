@@ -26,7 +26,7 @@ enum class event : std::uint8_t {
     // of a contender; `token` is its term's
     started,    ///< at; detail: how it contends
     call,       ///< one call of the store, from at until until; detail: "acquire:granted", "acquire:queued", "renew:no", "release:error:..."; busy: the holder's token, or 0
-    won,        ///< held() was seen true for the first time in a term: at; it says that it will hold until until
+    won,        ///< held() was seen true for the first time in a term: at; it says that it will hold until until; detail: of so many holders it takes the place, "-": of all
     held,       ///< held() was seen true: at; it says that it will hold until until
     over,       ///< held() was seen false without a release: at
     signalled,  ///< the loss was signalled: at
@@ -37,7 +37,7 @@ enum class event : std::uint8_t {
     stopped,    ///< it ends by itself: at
     calling,    ///< a call of the store has begun: at; its ttl: until; detail: "acquire", "renew", "release"
     // of the conductor; `process` is the one that it is about, or "*" for all
-    rules,    ///< the ttl: at; the safety margin: until
+    rules,    ///< the ttl: at; the safety margin: until; token: so many may hold at once, 0: one, and tokens tell its terms apart
     limits,   ///< the longest time of a call: at; the longest pause between a waiter's attempts: until
     began,    ///< the campaign: at
     ended,    ///< the faults are over: at
@@ -59,7 +59,7 @@ struct record {
     instant at = 0;
     instant until = 0;
     std::string detail = "-";
-    std::int64_t lease = 0;  ///< which; 0: that of the contenders
+    std::int64_t lease = 0;  ///< which; 0: that of the contenders, less: a part of their right, more: of the crowd
 
     friend bool operator==(const record&, const record&) = default;
 };

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// One contender of the campaign: campaign_worker NAME MODE LOCKS LEASE FILE SEED, with the connection string in
+// One contender of the campaign: campaign_worker NAME MODE LOCKS RIGHT LEASE FILE SEED, with the connection string in
 // LEASEHOLD_CAMPAIGN_STORE. It contends for the lease, holds it, renews and releases it, and writes down what it saw, until
 // SIGTERM. In mode "many" it is one of the crowd: it holds as many leases as one of them has, numbered from SEED on.
 #include "contention.hpp"
+#include "noting_store.hpp"
+#include "parts.hpp"
 #include "records.hpp"
+#include "rights.hpp"
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <leasehold/release_all.hpp>
 
-#include <algorithm>
-#include <charconv>
 #include <chrono>
+#include <concepts>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -20,16 +22,13 @@
 #include <exception>
 #include <iostream>
 #include <locale>
-#include <mutex>
-#include <optional>
 #include <random>
-#include <set>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,193 +41,44 @@ namespace campaign {
 
 namespace {
 
-std::string word_for(std::error_code ec)
-{
-    if (ec.category() != lh::lease_category())
-        return "error:" + std::string{ec.category().name()} + std::to_string(ec.value());
-    switch (static_cast<lh::errc>(ec.value())) {
-    case lh::errc::store_unavailable: return "error:unavailable";
-    case lh::errc::store_timeout: return "error:timeout";
-    case lh::errc::store_conflict: return "error:conflict";
-    case lh::errc::schema_missing: return "error:schema_missing";
-    case lh::errc::store_failure: return "error:failure";
-    default: return "error:" + std::to_string(ec.value());
-    }
-}
-
-// The crowd's leases have their number behind the name.
-constexpr char before_number = '#';
-
-std::int64_t number_of(std::string_view lease)
-{
-    std::int64_t number = 0;
-    const std::size_t at = lease.rfind(before_number);
-    if (at != std::string_view::npos) std::from_chars(lease.data() + at + 1, lease.data() + lease.size(), number);
-    return number;
-}
-
-// The owner, like the name, is words of messages.
-struct worded_owner_id {
-    std::string words;
-
-    [[nodiscard]] std::string id() const { return words + "/" + lh::random_owner_id{}.id(); }
-};
-
-/// Writes every call of the store down, as seen from outside: begin, end, answer.
-template <class Store>
-class noting_store {
-public:
-    noting_store(Store& store, std::string process, const record_file& records)
-        : store_{store}, process_{std::move(process)}, records_{records}
-    {
-    }
-
-    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
-    {
-        const instant begin = calling("acquire", name, 0, ttl);
-        const lh::acquire_result result = store_.try_acquire(name, owner, ttl, ec);
-        note("acquire", name, result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
-        return result;
-    }
-    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
-    {
-        const instant begin = calling("renew", name, token.value(), ttl);
-        const bool yes = store_.renew(name, owner, token, ttl, ec);
-        note("renew", name, token.value(), begin, ec, yes ? "yes" : "no");
-        return yes;
-    }
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left,
-                 std::error_code& ec)
-    {
-        const instant begin = calling("release", name, token.value(), {});
-        const bool yes = store_.release(name, owner, token, min_hold_left, ec);
-        note("release", name, token.value(), begin, ec, yes ? "yes" : "no");
-        return yes;
-    }
-    void renew_many(std::span<const lh::term_renewal> renewals, std::span<lh::batch_answer> answers, lh::duration within,
-                    std::error_code& ec)
-    {
-        const instant begin = now();
-        store_.renew_many(renewals, answers, within, ec);
-        note_many("renew_many", renewals.front().name, answers, begin, ec);
-    }
-    void release_many(std::span<const lh::term_release> releases, std::span<lh::batch_answer> answers, std::error_code& ec)
-    {
-        const instant begin = now();
-        store_.release_many(releases, answers, ec);
-        note_many("release_many", releases.front().name, answers, begin, ec);
-    }
-    [[nodiscard]] std::size_t batch_size() const noexcept { return store_.batch_size(); }
-    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec) { return store_.inspect(name, ec); }
-    [[nodiscard]] lh::poll_pauses pauses() const noexcept { return store_.pauses(); }
-    [[nodiscard]] auto enqueue(std::string_view name, lh::waker& to_wake) { return store_.enqueue(name, to_wake); }
-    lh::acquire_result try_acquire(lh::queue_ticket auto& ticket, std::string_view owner, lh::duration ttl, std::error_code& ec)
-    {
-        const instant begin = calling("acquire", ticket.name(), 0, ttl);
-        const lh::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
-        const bool queued = result.status == lh::acquire_status::queued;
-        // Without a remaining time it is not told that somebody holds the lease: the store prefers one who has waited longer.
-        const bool told = result.granted() || result.remaining > lh::duration::zero();
-        note("acquire", ticket.name(), told ? result.token.value() : 0, begin, ec, queued ? "queued" : result.granted() ? "granted" : "busy");
-        return result;
-    }
-    [[nodiscard]] lh::store_diagnostics diagnostics() const { return store_.diagnostics(); }
-
-private:
-    // What a process that is killed had begun must be known: it may have been carried out. The crowd's calls are not judged one by one.
-    instant calling(const char* operation, std::string_view lease, std::int64_t token, lh::duration ttl)
-    {
-        const instant begin = now();
-        if (number_of(lease) == 0) records_.write({event::calling, process_, token, begin, ttl.count(), operation});
-        return begin;
-    }
-
-    void note(const char* operation, std::string_view lease, std::int64_t token, instant begin, std::error_code ec,
-              const char* answer)
-    {
-        const instant end = now();
-        std::string detail = std::string{operation} + ":" + (ec ? word_for(ec) : answer);
-        if (ec) {
-            const lh::store_diagnostics said = store_.diagnostics();
-            const bool coded = said.sqlstate != "HY000" && !said.sqlstate.empty();
-            // What the library has no words for is told apart by what the server said.
-            if (ec == lh::errc::store_failure)
-                detail += ":" + (coded ? std::string{said.sqlstate} : std::to_string(said.native_error));
-            read_once(detail + ": " + std::string{said.sqlstate} + " " + std::to_string(said.native_error) + " " +
-                      said.server_message);
-        }
-        records_.write({event::call, process_, token, begin, end, detail, number_of(lease)});
-    }
-
-    // `token` of a batch is how many had an answer.
-    void note_many(const char* operation, std::string_view first, std::span<const lh::batch_answer> answers, instant begin,
-                   std::error_code ec)
-    {
-        const auto answered = std::ranges::count_if(answers, [](auto each) { return each != lh::batch_answer::unknown; });
-        const bool refused = std::ranges::find(answers, lh::batch_answer::no) != answers.end();
-        note(operation, first, answered, begin, ec, refused ? "no" : "yes");
-    }
-
-    // Each message once, in the file of outputs.
-    void read_once(const std::string& message)
-    {
-        const std::lock_guard lock{reading_};
-        if (read_.insert(message).second) std::cerr << process_ + " " + message + "\n";
-    }
-
-    Store& store_;
-    std::string process_;
-    const record_file& records_;
-    std::mutex reading_;
-    std::set<std::string> read_;
-};
-
-using store_type = noting_store<lh::odbc_store>;
-using lease_type = lh::basic_lease<store_type, lh::steady_clock, worded_owner_id>;
-
+template <class Right>
 class contender {
 public:
     contender(store_type& store, std::string process, const std::string& name, const record_file& records,
               std::uint32_t seed)
-        : process_{std::move(process)}, records_{records}, lease_{store, name, terms, worded_owner_id{name.substr(0, 100)}},
-          random_{seed}
+        : process_{std::move(process)}, records_{records}, right_{store, name}, random_{seed}
     {
     }
 
     void contend(std::string_view mode, const std::stop_token& stop)
     {
-        if (mode == "elect") return elect(stop);
+        if constexpr (requires { right_.lease(); })
+            if (mode == "elect") return elect(stop);
+        const bool polls = mode == "try_acquire" || std::same_as<Right, whole_set>;
         while (!stop.stop_requested()) {
             const instant begin = now();
             std::error_code ec;
-            auto guard = mode == "acquire"       ? lease_.acquire(ec, stop)
-                         : mode == "acquire_for" ? lease_.try_acquire_for(700ms, ec, stop)
-                                                 : lease_.try_acquire(ec);
-            if (guard) {
-                hold(guard, stop);
-                release(guard);
+            bool granted = false;
+            right_.attempt(mode == "elect" ? "acquire_for" : mode, ec, stop, random_, [&](auto& guard, std::int64_t number, const char* weight) {
+                granted = true;
+                hold(guard, number, weight, stop);
+                release(guard, number);
+            });
+            if (granted) {
                 pause(5, 40);
             } else {
-                const bool polls = mode == "try_acquire" && !ec;
                 records_.write({ec ? event::failed : event::empty, process_, 0, begin, now(), ec ? word_for(ec) : "-"});
-                pause(polls ? 10 : 40, polls ? 40 : 160);
+                pause(polls && !ec ? 10 : 40, polls && !ec ? 40 : 160);
             }
         }
     }
 
 private:
-    template <class Term>
-    static std::int64_t token_of(const Term& term)
-    {
-        return term.token().value();
-    }
-
     // Instants at which held() is true for certain: read before the last true answer, and after the first. What it promises
     // is read before too, so never later than what it will stick to.
     template <class Term>
-    void hold(Term& term, const std::stop_token& stop)
+    void hold(Term& term, std::int64_t token, const char* weight, const std::stop_token& stop)
     {
-        const std::int64_t token = token_of(term);
         const std::stop_callback on_loss{term.stop_token(), [this, token, &stop] {
                                              // A leader's token is stopped by our own end as well.
                                              if (!stop.stop_requested())
@@ -240,7 +90,7 @@ private:
             const instant before = now();
             const std::int64_t remaining = term.remaining().count();
             if (!term.held()) break;
-            if (written == 0) records_.write({event::won, process_, token, now(), before + remaining});
+            if (written == 0) records_.write({event::won, process_, token, now(), before + remaining, weight});
             if (written == 0 || before - written > 15 * millisecond) {
                 records_.write({event::held, process_, token, before, before + remaining});
                 written = before;
@@ -259,9 +109,9 @@ private:
         term.renew(ignored);
     }
 
-    void release(lease_type::guard_type& guard)
+    template <class Guard>
+    void release(Guard& guard, std::int64_t token)
     {
-        const std::int64_t token = token_of(guard);
         const instant begin = now();
         std::error_code ec;
         const auto outcome = guard.release(ec);
@@ -271,8 +121,8 @@ private:
 
     void elect(const std::stop_token& stop)
     {
-        lh::leader_election election{lease_, {.retry_max = 300ms}};
-        election.run(stop, [&](auto& term) { hold(term, stop); });
+        lh::leader_election election{right_.lease(), {.retry_max = 300ms}};
+        election.run(stop, [&](auto& term) { hold(term, term.token().value(), "-", stop); });
     }
 
     // Mostly short, so that there are many terms; some longer than several renewals.
@@ -287,7 +137,7 @@ private:
 
     std::string process_;
     const record_file& records_;
-    lease_type lease_;
+    Right right_;
     std::minstd_rand random_;
 };
 
@@ -328,7 +178,7 @@ public:
 private:
     struct held_lease {
         held_lease(store_type& store, const std::string& name, std::int64_t which)
-            : number{which}, lease{store, name, crowd_terms, worded_owner_id{name.substr(0, 100)}}
+            : number{which}, lease{store, name, crowd_terms, owner_for(name)}
         {
         }
 
@@ -369,8 +219,17 @@ void speak_the_language_of_the_environment()
     if (const char* language = std::getenv("LC_ALL"); language && *language) std::locale::global(std::locale{""});
 }
 
-int run(const std::string& process, const std::string& mode, bool locks, const std::string& name, const std::string& file,
-        std::uint32_t seed, const std::string& connection_string)
+struct task {
+    std::string process;
+    std::string mode;
+    bool locks = false;
+    std::string right;
+    std::string lease;
+    std::string file;
+    std::uint32_t seed = 0;
+};
+
+int run(const task& to_do, const std::string& connection_string)
 {
     // Before any thread, so that all have it blocked.
     sigset_t asked;
@@ -384,21 +243,30 @@ int run(const std::string& process, const std::string& mode, bool locks, const s
             if (::sigtimedwait(&asked, nullptr, &limit) == SIGTERM) stop.request_stop();
     }};
 
-    const record_file records{file};
-    records.write({event::started, process, 0, now(), 0, mode + (locks ? ":locks" : ":polls")});
-    const bool many = mode == "many";
+    const record_file records{to_do.file};
+    records.write({event::started, to_do.process, 0, now(), 0, to_do.mode + (to_do.locks ? ":locks" : ":polls")});
+    const bool many = to_do.mode == "many";
     lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = many ? crowd_call_timeout : call_timeout,
                                                              .pool_size = many ? 2U : lh::odbc_options{}.pool_size,
-                                                             .session_locks = locks}};
+                                                             .session_locks = to_do.locks}};
     std::error_code no_schema;
     for (store.create_schema(no_schema); no_schema && !stop.stop_requested(); store.create_schema(no_schema))
         std::this_thread::sleep_for(100ms);
-    store_type noting{store, process, records};
+    store_type noting{store, to_do.process, part_names{to_do.lease, to_do.right != right_names[0]}, records};
+    const auto contend_for = [&]<class Right>(std::type_identity<Right>) {
+        contender<Right>{noting, to_do.process, to_do.lease, records, to_do.seed}.contend(to_do.mode, stop.get_token());
+    };
     if (many)
-        holder_of_many{noting, process, name, records, seed}.hold(stop.get_token());
+        holder_of_many{noting, to_do.process, to_do.lease, records, to_do.seed}.hold(stop.get_token());
+    else if (to_do.right == "permit")
+        contend_for(std::type_identity<permit>{});
+    else if (to_do.right == "shared")
+        contend_for(std::type_identity<shared_right>{});
+    else if (to_do.right == "set")
+        contend_for(std::type_identity<whole_set>{});
     else
-        contender{noting, process, name, records, seed}.contend(mode, stop.get_token());
-    records.write({event::stopped, process, 0, now(), 0});
+        contend_for(std::type_identity<single_lease>{});
+    records.write({event::stopped, to_do.process, 0, now(), 0});
     return 0;
 }
 
@@ -409,14 +277,20 @@ int run(const std::string& process, const std::string& mode, bool locks, const s
 int main(int count, char** values)
 {
     const char* store = std::getenv("LEASEHOLD_CAMPAIGN_STORE");
-    if (count != 7 || !store) {
-        std::cerr << "usage: LEASEHOLD_CAMPAIGN_STORE=... campaign_worker NAME MODE LOCKS LEASE FILE SEED\n";
+    if (count != 8 || !store) {
+        std::cerr << "usage: LEASEHOLD_CAMPAIGN_STORE=... campaign_worker NAME MODE LOCKS RIGHT LEASE FILE SEED\n";
         return 2;
     }
     try {
         campaign::speak_the_language_of_the_environment();
-        return campaign::run(values[1], values[2], values[3] == std::string_view{"1"}, values[4], values[5],
-                             static_cast<std::uint32_t>(std::strtoul(values[6], nullptr, 10)), store);
+        return campaign::run({.process = values[1],
+                              .mode = values[2],
+                              .locks = values[3] == std::string_view{"1"},
+                              .right = values[4],
+                              .lease = values[5],
+                              .file = values[6],
+                              .seed = static_cast<std::uint32_t>(std::strtoul(values[7], nullptr, 10))},
+                             store);
     } catch (const std::exception& error) {
         std::cerr << values[1] << ": " << error.what() << '\n';
         return 1;

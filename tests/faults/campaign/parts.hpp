@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_CAMPAIGN_PARTS_HPP
+#define LEASEHOLD_TESTS_CAMPAIGN_PARTS_HPP
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace campaign {
+
+// The leases of a campaign are told apart in its records by numbers: 0 is the contenders' lease, those of the crowd are above, and
+// the leases that a right of several consists of are below.
+
+/// The crowd's leases have their number behind the name.
+inline constexpr char before_number = '#';
+
+/// The record of the count, which all processes acquire under one owner.
+inline constexpr std::int64_t part_with_the_count = -1;
+inline constexpr std::int64_t part_with_the_gate = -2;
+
+[[nodiscard]] inline bool is_of_the_crowd(std::string_view lease) noexcept { return lease.find(before_number) != std::string_view::npos; }
+
+/// Numbers the leases of a campaign.
+class part_names {
+public:
+    /// `several`: the contenders' right consists of leases whose names begin with `name`.
+    part_names(std::string name, bool several) : name_{std::move(name)}, several_{several} {}
+
+    [[nodiscard]] std::int64_t number_of(std::string_view lease) const noexcept
+    {
+        constexpr std::int64_t first_share = 10;
+        if (is_of_the_crowd(lease)) return digits(lease.substr(lease.find(before_number) + 1));
+        if (!several_) return 0;
+        const std::string_view rest = lease.substr(name_.size());
+        if (rest.empty()) return part_with_the_count;
+        if (rest == "/writer") return part_with_the_gate;
+        return -first_share - digits(rest.substr(rest.find_first_of("0123456789")));
+    }
+
+private:
+    static std::int64_t digits(std::string_view text) noexcept
+    {
+        std::int64_t number = 0;
+        std::from_chars(text.data(), text.data() + text.size(), number);
+        return number;
+    }
+
+    std::string name_;
+    bool several_;
+};
+
+}  // namespace campaign
+
+#endif

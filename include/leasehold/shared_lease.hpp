@@ -44,9 +44,6 @@ struct reader_limit {
 
 namespace detail {
 
-template <class Option>
-concept shared_lease_option = lease_option<Option> || std::same_as<std::remove_cvref_t<Option>, reader_limit>;
-
 template <class... Options>
 reader_limit pick_readers(const Options&... options)
 {
@@ -366,7 +363,7 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert((detail::shared_lease_option<Options> && ...),
+        static_assert(((detail::lease_option<Options> || std::same_as<std::remove_cvref_t<Options>, reader_limit>) && ...),
                       "the arguments after the name are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy, a reader_limit");
         static_assert(detail::each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }

@@ -394,6 +394,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(refuses_a_table_on_which_it_could_not_keep_anybody
     BOOST_CHECK_EXCEPTION(static_cast<void>(lh::odbc::fence(s.mine.handle(), guard)), lh::store_error,
                           [](const lh::store_error& e) { return std::string{e.what()}.find("index") != std::string::npos; });
     s.mine.roll_back();
+    // MariaDB's driver 3.2 sends no rollback if the only statement failed, and then the server keeps that statement's metadata lock.
+    s.mine.connection().execute("rollback");
     own.execute("create unique index leasehold_fence on without_index (name, token)");
     BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
     s.mine.roll_back();

@@ -24,6 +24,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sql.h>
@@ -55,11 +56,11 @@ std::string through(const tcp_gate& gate, const database_server& server)
     return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
 }
 
-// Whether the driver keeps SQL_ATTR_LOGIN_TIMEOUT, as psqlODBC 18 and MariaDB's 3.2 seem to do. Its thread may hang until `frozen`
-// goes on, which has to be before it is destroyed.
+// Whether the driver keeps SQL_ATTR_LOGIN_TIMEOUT, as psqlODBC 18 and MariaDB's 3.2 seem to do. Its thread may hang until what it connects
+// to goes on, which has to be before it is destroyed.
 class login_probe {
 public:
-    explicit login_probe(const database_server& frozen) : connects_{[this, text = frozen.connection_string()] { connect(text); }} {}
+    explicit login_probe(std::string to) : connects_{[this, text = std::move(to)] { connect(text); }} {}
 
     bool gives_up() { return eventually([this] { return ended_.load(); }, 4s); }
 
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(are_bounded_and_counted_and_end_when_the_server_go
     server.freeze();
     const std::uint64_t before = store.abandoned_calls();
     const std::size_t most = lh::odbc::detail::abandoned_calls_max + store.options().pool_size;
-    login_probe probe{server};
+    login_probe probe{server.connection_string()};
     if (probe.gives_up()) {
         // A call that has to connect first comes back by itself, so that there are never so many.
         for (std::size_t i = 1; i <= 2 * most; ++i) {
@@ -145,7 +146,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(return_in_time_where_the_network_drops_all_packets
         BOOST_TEST((call(store) == lh::errc::store_timeout));
         BOOST_TEST((now() - begun < call_timeout + slack));
     }
-    BOOST_TEST(store.hanging_calls() == 3U);
+    // Of a driver that gives up connecting only the first one stays, which had a connection.
+    login_probe probe{through(gate, server)};
+    const std::size_t least = probe.gives_up() ? 1 : 3;
+    BOOST_TEST(store.hanging_calls() >= least);
+    BOOST_TEST(store.hanging_calls() <= 3U);
     gate.cut();
     gate.pass();
     BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));

@@ -79,6 +79,13 @@ public:
         transaction_pooler unknown = transaction_pooler::detect;
         pooler_.compare_exchange_strong(unknown, transaction_pooler::absent);
     }
+    // What the next connection meets may be another pooler, or the same in another mode. One that keeps prepared statements for each
+    // client shows in nothing else, and ends a connection that uses a statement's name twice.
+    void note_lost_connection() const noexcept
+    {
+        transaction_pooler seen = transaction_pooler::absent;
+        if (options_.pooler == transaction_pooler::detect) pooler_.compare_exchange_strong(seen, transaction_pooler::detect);
+    }
 
     // Shared by all sessions, so that they don't all knock at a server that is starting.
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }

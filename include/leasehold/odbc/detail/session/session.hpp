@@ -150,6 +150,7 @@ private:
             if (failed == fault::none) return;
             if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
             if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
+            if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {
                 // The place in line is lost; whether it is worth another is for the waiter to say.
                 if (!lock_cancelled_ || failed == fault::connection_lost) db_.disconnect();

@@ -260,22 +260,27 @@ BOOST_AUTO_TEST_CASE(node_that_lags_behind_grants_and_extends_nothing_by_what_it
     elsewhere.execute("create table if not exists much (id int primary key, n int)");
     elsewhere.execute("insert ignore into much select seq, 0 from seq_1_to_150000");
     std::error_code ec;
-    const auto first = s.stores[0].try_acquire("lagging", "a", 30s, ec);
-    BOOST_REQUIRE(first.granted());
-    BOOST_REQUIRE(s.stores[0].renew("lagging", "a", first.token, 60s, ec));
-    BOOST_REQUIRE(eventually([&] {
-        const auto record = s.stores[1].inspect("lagging", ec);
-        return record && record->remaining > 40s;
-    }));
-    elsewhere.execute("update much set n = n + 1");  // the other nodes only begin to carry it out when it is committed here
-    BOOST_REQUIRE(s.stores[0].release("lagging", "a", first.token, {}, ec));
-    const auto second = s.stores[0].try_acquire("lagging", "b", 60s, ec);
-    BOOST_REQUIRE(second.granted());
-    const auto shown = s.stores[1].inspect("lagging", ec);
-    BOOST_TEST_MESSAGE("    the other node shows token " << (shown ? shown->token.value() : 0));
-    BOOST_TEST(!s.stores[1].try_acquire("lagging", "a", 30s, ec).granted());
-    BOOST_TEST(!s.stores[1].renew("lagging", "a", first.token, 30s, ec));
-    BOOST_TEST(eventually([&] { return s.stores[1].renew("lagging", "b", second.token, 30s, ec) && !ec; }, 30s), ec.message());
+    bool lagged = false;
+    for (int round = 0; round < 10 && !lagged; ++round) {
+        const std::string name = "lagging " + std::to_string(round);
+        const auto first = s.stores[0].try_acquire(name, "a", 30s, ec);
+        BOOST_REQUIRE(first.granted());
+        BOOST_REQUIRE(s.stores[0].renew(name, "a", first.token, 60s, ec));
+        BOOST_REQUIRE(eventually([&] {
+            const auto record = s.stores[1].inspect(name, ec);
+            return record && record->remaining > 40s;
+        }));
+        elsewhere.execute("update much set n = n + 1");  // the other nodes only begin to carry it out when it is committed here
+        BOOST_REQUIRE(s.stores[0].release(name, "a", first.token, {}, ec));
+        const auto second = s.stores[0].try_acquire(name, "b", 60s, ec);
+        BOOST_REQUIRE(second.granted());
+        const auto shown = s.stores[1].inspect(name, ec);
+        BOOST_TEST(!s.stores[1].try_acquire(name, "a", 30s, ec).granted());
+        BOOST_TEST(!s.stores[1].renew(name, "a", first.token, 30s, ec));
+        BOOST_TEST(eventually([&] { return s.stores[1].renew(name, "b", second.token, 30s, ec) && !ec; }, 30s), ec.message());
+        lagged = shown && shown->token == first.token;
+    }
+    BOOST_TEST(lagged, "the node never showed what was");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

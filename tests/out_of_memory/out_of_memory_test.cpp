@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every public operation, with the first allocation of the calling thread failing, then the second, and so on until it needs no
 // more: it reports, and leaves nothing half done. A program of its own, since it replaces the global operator new.
+#include "allocations.hpp"
+
 #include <leasehold/leasehold.hpp>
 #include <leasehold/release_all.hpp>
 
@@ -9,11 +11,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
-#include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <mutex>
-#include <new>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -23,27 +22,6 @@
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
-
-namespace {
-
-thread_local int allocations_left = -1;  // negative: without a limit
-
-void* allocate(std::size_t size)
-{
-    if (allocations_left == 0) throw std::bad_alloc{};
-    if (allocations_left > 0) --allocations_left;
-    if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
-    throw std::bad_alloc{};
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -59,40 +37,15 @@ struct scene {
     lh::lease_guard<lh::basic_lease<lh::memory_store>> theirs = somebody_else.try_acquire();
 };
 
-// Each time in a new scene, so that nothing is there yet.
 void sweep(const std::function<void(scene&)>& operation)
 {
-    constexpr int more_than_any_needs = 200;
-    int failed = 0;
-    for (int allowed = 0; allowed < more_than_any_needs; ++allowed) {
-        scene s;
-        bool done = false;
-        try {
-            allocations_left = allowed;
-            operation(s);
-            allocations_left = -1;
-            done = true;
-        } catch (const std::bad_alloc&) {
-            allocations_left = -1;
-        } catch (const std::system_error& e) {
-            allocations_left = -1;
-            BOOST_TEST((e.code() == std::errc::not_enough_memory), e.what());
-        }
-        BOOST_TEST_CONTEXT(allowed << " allocations")
-        {
-            BOOST_TEST(!s.lease.inspect().has_value(), "something is left behind");
-            BOOST_TEST(s.lease.try_acquire().held());
-            BOOST_TEST(lh::waiting::own_queue::threads_waiting() == 0U);
-            s.theirs.release();
-            BOOST_TEST(s.waiter.try_acquire_for(10s).held());
-        }
-        if (done) {
-            BOOST_TEST_MESSAGE("needed " << allowed << " allocations, failed " << failed << " times");
-            return;
-        }
-        ++failed;
-    }
-    BOOST_FAIL("never came to an end");
+    out_of_memory::sweep<scene>(operation, [](scene& s) {
+        BOOST_TEST(!s.lease.inspect().has_value(), "something is left behind");
+        BOOST_TEST(s.lease.try_acquire().held());
+        BOOST_TEST(lh::waiting::own_queue::threads_waiting() == 0U);
+        s.theirs.release();
+        BOOST_TEST(s.waiter.try_acquire_for(10s).held());
+    });
 }
 
 }  // namespace
@@ -114,7 +67,7 @@ BOOST_AUTO_TEST_CASE(one_attempt_that_reports)
     sweep([](scene& s) {
         std::error_code ec;
         const auto guard = s.lease.try_acquire(ec);
-        if (ec == std::errc::not_enough_memory) throw std::bad_alloc{};
+        out_of_memory::raise(ec);
         BOOST_REQUIRE(guard.held());
     });
 }
@@ -135,7 +88,7 @@ BOOST_AUTO_TEST_CASE(waiting_that_can_be_cancelled)
         std::stop_source stop;
         std::error_code ec;
         BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms, ec, stop.get_token()));
-        if (ec == std::errc::not_enough_memory) throw std::bad_alloc{};
+        out_of_memory::raise(ec);
     });
 }
 
@@ -154,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_guards_destructor)
 {
     sweep([](scene& s) {
         const auto guard = s.lease.try_acquire();
-        allocations_left = 0;  // what releases must need none
+        out_of_memory::allocations_left = 0;  // what releases must need none
     });
 }
 

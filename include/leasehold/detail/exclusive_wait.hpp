@@ -34,7 +34,8 @@ public:
         bool too_late = false;  // granted, but a term was over before all answers had come
     };
 
-    explicit exclusive_terms(Pool& shares) noexcept : pool_{shares} {}
+    // May throw std::bad_alloc.
+    explicit exclusive_terms(Pool& shares) : pool_{shares} {}
     exclusive_terms(const exclusive_terms&) = delete;
     exclusive_terms& operator=(const exclusive_terms&) = delete;
     ~exclusive_terms()

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// A store in a database, with allocations of its caller that fail. What the driver allocates, and the threads that wait for it, is not
+// touched.
+#include "allocations.hpp"
+
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+
+#include <support/environment.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <system_error>
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using out_of_memory::raise;
+
+namespace {
+
+const std::string name(64, 'n');
+
+const std::string& database()
+{
+    static const leasehold_test::temporary_directory folder;
+    static const std::string connection_string = [] {
+        const std::string text = leasehold_test::sqlite_connection_string(folder.path() / "leases.db");
+        lh::odbc_store{text}.create_schema();
+        return text;
+    }();
+    return connection_string;
+}
+
+// The store has met no database yet.
+struct scene {
+    lh::odbc_store store{database()};
+    lh::basic_lease<lh::odbc_store> lease{store, name, 1h};
+};
+
+template <class Operation>
+void sweep(Operation operation)
+{
+    static lh::odbc_store others{database()};
+    static lh::basic_lease<lh::odbc_store> theirs{others, name, 1h};
+    out_of_memory::sweep<scene>(operation, [](scene& s) {
+        BOOST_TEST(theirs.try_acquire().held(), "something is left behind");
+        BOOST_TEST(s.lease.try_acquire().held());
+    });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(out_of_memory_for_the_store_in_a_database)
+
+BOOST_AUTO_TEST_CASE(making_a_store)
+{
+    sweep([](scene&) { lh::odbc_store{database()}; });
+}
+
+BOOST_AUTO_TEST_CASE(attempt_and_release)
+{
+    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
+    sweep([](scene& s) {
+        std::error_code ec;
+        const auto guard = s.lease.try_acquire(ec);
+        raise(ec);
+        BOOST_REQUIRE(guard.held());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(wait)
+{
+    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire_for(10s).held()); });
+}
+
+BOOST_AUTO_TEST_CASE(a_guards_whole_life)
+{
+    sweep([](scene& s) {
+        auto guard = s.lease.try_acquire();
+        const std::stop_token lost = guard.stop_token();
+        BOOST_REQUIRE(guard.renew());
+        guard.publish(std::string_view{name});
+        BOOST_REQUIRE(s.lease.request_handover(name));
+        BOOST_REQUIRE(guard.release() == lh::release_outcome::released);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_guards_destructor)
+{
+    sweep([](scene& s) {
+        const auto guard = s.lease.try_acquire();
+        out_of_memory::allocations_left = 0;  // what releases must need none
+    });
+}
+
+BOOST_AUTO_TEST_CASE(operators_calls)
+{
+    sweep([](scene& s) { s.store.create_schema(); });
+    sweep([](scene& s) { BOOST_REQUIRE(!s.lease.inspect().has_value()); });
+    sweep([](scene& s) { BOOST_REQUIRE(s.store.list().empty()); });
+    sweep([](scene& s) { BOOST_REQUIRE(!s.store.force_release(name)); });
+    sweep([](scene& s) { s.store.purge(24h); });
+}
+
+BOOST_AUTO_TEST_CASE(health)
+{
+    sweep([](scene& s) {
+        raise(s.store.health().error);
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

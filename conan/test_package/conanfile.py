@@ -28,7 +28,7 @@ class TestPackageConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            for program in ("test_package", "test_odbc"):
+            for program in ("test_package", "test_odbc", "test_asio"):
                 path = os.path.join(self.cpp.build.bindir, program)
                 if os.path.exists(path) or os.path.exists(path + ".exe"):
                     self.run(path, env="conanrun")

@@ -36,7 +36,7 @@ class report {
 public:
     report(const chosen_store& of, bool json) : json_{json}
     {
-        text_ = "{\"store\": " + json_string(shown(of.connection_string)) + ", \"table\": " + json_string(of.table) +
+        text_ = "{\"store\": " + json_string(without_secrets(of.connection_string)) + ", \"table\": " + json_string(of.table) +
                 ", \"findings\": [";
         if (!json_)
             std::cout << "      " << shown(of.connection_string) << ", table " << printable(of.table) << '\n' << std::flush;

@@ -263,7 +263,7 @@ chosen_store choose_store(const asked_store& asked)
     return chosen;
 }
 
-std::string shown(std::string_view text)
+std::string without_secrets(std::string_view text)
 {
     std::string result;
     while (!text.empty()) {
@@ -275,10 +275,12 @@ std::string shown(std::string_view text)
         if (keyword.empty()) continue;
         if (!result.empty()) result += ';';
         // What is no pair may be the rest of a password with a semicolon in it.
-        if (is_pair) result.append(printable(keyword)).append("=");
-        result.append(is_pair && may_be_shown(keyword, value) ? printable(value) : "***");
+        if (is_pair) result.append(keyword).append("=");
+        result.append(is_pair && may_be_shown(keyword, value) ? value : "***");
     }
     return result;
 }
+
+std::string shown(std::string_view connection_string) { return printable(without_secrets(connection_string)); }
 
 }  // namespace tool

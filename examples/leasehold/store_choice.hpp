@@ -34,6 +34,9 @@ struct chosen_store {
 [[nodiscard]] std::string default_store_file();
 
 /// What may be shown of a connection string: the values of keywords that are known to be no secret.
+[[nodiscard]] std::string without_secrets(std::string_view connection_string);
+
+/// The same for a terminal: what it would obey or hide is escaped.
 [[nodiscard]] std::string shown(std::string_view connection_string);
 
 /// The connection string in a file's text: its first line that is neither empty nor begins with a #; empty where there is none.

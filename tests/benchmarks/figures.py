@@ -23,6 +23,10 @@ class Results:
         pathlib.Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def nanoseconds(microseconds):
+    return None if microseconds is None else microseconds * 1000
+
+
 def number(value, unit="", digits=None):
     if value is None:
         return "–"

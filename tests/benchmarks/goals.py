@@ -2,7 +2,7 @@
 """What the benchmarks aim at, and whether it was reached."""
 import os
 
-from figures import number
+from figures import nanoseconds, number
 
 ONE = ", one processor"
 PAUSE = ", after a pause"
@@ -107,11 +107,17 @@ def many_rows(r):
 def memory_rows(r):
     pair = r.get("cost", "memory" + ONE, "memory_store")
     one_store, apart = (r.get("cost", "memory", f"16 threads {what}, times one thread") for what in ("on 16 names", "with a store each"))
+    counted_by_one, counted_apart = (r.get("cost", "memory", f"metrics: 16 threads {what}, times one thread") for what in ("on 16 names", "with one each"))
+    call, term = (nanoseconds(r.get("cost", "memory" + ONE, f"metrics: {what}")) for what in ("a call", "a term's beginning and end"))
+    event = max(call, term / 2) if call and term else None
     processors = os.cpu_count()
-    rows = [("`memory_store`: grant + release at most 100 ns", outcome(pair and pair * 1000, 100, unit=" ns"),
+    rows = [("`memory_store`: grant + release at most 100 ns", outcome(nanoseconds(pair), 100, unit=" ns"),
              "Two reads of the clock are two fifths of it; the rest are two mutexes, a hash, two look-ups."),
             (f"`memory_store`: 16 threads on 16 names, times one thread: at least 0.8 of the processors ({processors})",
-             outcome(one_store, 0.8 * processors, at_least=True), f"With a store each it is {number(apart)}.")]
+             outcome(one_store, 0.8 * processors, at_least=True), f"With a store each it is {number(apart)}."),
+            ("`metrics`: an event at most 50 ns", outcome(event, 50, unit=" ns"), "A hash and a look-up of the name, and some additions that are atomic."),
+            (f"`metrics`: 16 threads on 16 names, times one thread: at least 0.8 of the processors ({processors})",
+             outcome(counted_by_one, 0.8 * processors, at_least=True), f"With a `metrics` each it is {number(counted_apart)}.")]
     return [[goal, text, "" if met else why] for goal, (text, met), why in rows]
 
 

@@ -25,6 +25,16 @@ conan_home()
 
 with_conan=(-pr "$top/conan/system_unixodbc/profile")
 
+links_only_what_the_page_names() # log of conan install, which tells users what to link
+{
+    local target targets
+    targets=$(grep -o 'leasehold::[a-z-]*' "$1" | sort -u)
+    [ -n "$targets" ] || fail "conan names no target: $(cat "$1")"
+    for target in $targets; do
+        grep -q "\`$target\`" "$top/conan/README.md" || fail "conan tells users to link $target, which the page does not know"
+    done
+}
+
 way_conan()
 {
     need conan
@@ -34,7 +44,8 @@ way_conan()
     (cd public && quietly conan create conan "${with_conan[@]}" --build=missing)
     mkdir with_conan
     cp "$here/conan/conanfile.txt" with_conan/
-    quietly conan install with_conan "${with_conan[@]}" --output-folder=with_conan
+    conan install with_conan "${with_conan[@]}" --output-folder=with_conan >install.log 2>&1 || fail "$(cat install.log)"
+    links_only_what_the_page_names install.log
     local toolchain=("-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" -DCMAKE_BUILD_TYPE=Release)
     cmake_project installed odbc "${toolchain[@]}"
     first_lease conan
@@ -69,12 +80,29 @@ way_conan()
     cmake_project installed_core core "-DCMAKE_TOOLCHAIN_FILE=$PWD/editable/conan_toolchain.cmake" -DCMAKE_BUILD_TYPE=Release
 }
 
+system_boost() # the file `profile`: the system's Boost in place of ConanCenter's
+{
+    quietly conan export "$here/conan/system_boost"
+    cat "$top/conan/system_unixodbc/profile" - >profile <<<'boost/*: boost/system'
+}
+
+way_conan_asio()
+{
+    need conan
+    conan_home
+    system_boost
+    checkout public
+    quietly conan create public/conan -pr "$PWD/profile" -o "leasehold/*:with_asio=True" -o "leasehold/*:with_odbc=False" --build=missing
+    quietly conan install --requires "leasehold/$version" -g CMakeDeps -g CMakeToolchain -pr "$PWD/profile" \
+        -o "leasehold/*:with_asio=True" -o "leasehold/*:with_odbc=False" --output-folder=with_conan
+    cmake_project installed_asio asio "-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" -DCMAKE_BUILD_TYPE=Release
+}
+
 way_conan_contract()
 {
     need conan
     conan_home
-    quietly conan export "$here/conan/system_boost"
-    cat "$top/conan/system_unixodbc/profile" - >profile <<<'boost/*: boost/system'
+    system_boost
     checkout public
     quietly conan create public/conan -pr "$PWD/profile" -tf "" -o "leasehold/*:with_contract=True" -o "leasehold/*:with_odbc=False" --build=missing
     quietly conan install --requires "leasehold/$version" -g CMakeDeps -g CMakeToolchain -pr "$PWD/profile" \
@@ -149,6 +177,10 @@ way_vcpkg()
         echo '{ "dependencies": [ "leasehold" ] }' >vcpkg.json
         vcpkg_installs "--overlay-ports=$PWD/../ports"
         ask installed_without_components "$(echo vcpkg_installed/*-*)"
+        echo '{ "dependencies": [ { "name": "leasehold", "features": [ "asio" ] } ] }' >vcpkg.json
+        vcpkg_installs "--overlay-ports=$PWD/../ports" "--overlay-ports=$here/vcpkg/boost-asio"
+        cmake_project installed_asio asio "-DCMAKE_TOOLCHAIN_FILE=$vcpkg_root/scripts/buildsystems/vcpkg.cmake" \
+            -DVCPKG_MANIFEST_MODE=OFF "-DVCPKG_INSTALLED_DIR=$PWD/vcpkg_installed"
     )
 
     # As a registry, by the address that users write.

@@ -118,13 +118,16 @@ void measure_memory(results& raw, const options& wanted)
 {
     print(raw, "memory" + wanted.suffix(), measured_in_memory(), 0);
     if (wanted.one_processor) return;
-    const thread_scaling threads = measured_with_threads();
-    const auto& [store, apart] = threads;
-    std::printf("%-40s 16 threads on 16 names: %.2f times one thread (%.2f to %.2f); with a store each %.2f (%.2f to %.2f)\n", "memory",
-                store.median, store.least, store.most, apart.median, apart.least, apart.most);
-    std::fflush(stdout);
-    raw.add("memory", "16 threads on 16 names, times one thread", store.median);
-    raw.add("memory", "16 threads with a store each, times one thread", apart.median);
+    const auto with_threads = [&raw](const std::string& what, const std::string& apart, double (*times)(std::size_t, bool)) {
+        const auto [one_for_all, nothing_in_common] = measured_with_threads(times);
+        std::printf("%-40s %s: %.2f times one thread (%.2f to %.2f); %s %.2f (%.2f to %.2f)\n", "memory", what.c_str(), one_for_all.median,
+                    one_for_all.least, one_for_all.most, apart.c_str(), nothing_in_common.median, nothing_in_common.least, nothing_in_common.most);
+        std::fflush(stdout);
+        raw.add("memory", what + ", times one thread", one_for_all.median);
+        raw.add("memory", apart + ", times one thread", nothing_in_common.median);
+    };
+    with_threads("16 threads on 16 names", "16 threads with a store each", &pairs_a_second);
+    with_threads("metrics: 16 threads on 16 names", "metrics: 16 threads with one each", &counted_a_second);
 }
 
 // The servers of those of them that are wanted.

@@ -15,6 +15,7 @@ set(VCPKG_BUILD_TYPE release) # header-only port
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
     FEATURES
+        asio LEASEHOLD_ASIO
         odbc LEASEHOLD_ODBC
 )
 

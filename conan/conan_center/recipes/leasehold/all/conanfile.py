@@ -19,8 +19,8 @@ class LeaseholdConan(ConanFile):
     topics = ("lease", "distributed-lock", "leader-election", "odbc", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_odbc": [True, False], "with_contract": [True, False]}
-    default_options = {"with_odbc": True, "with_contract": False}
+    options = {"with_odbc": [True, False], "with_asio": [True, False], "with_contract": [True, False]}
+    default_options = {"with_odbc": True, "with_asio": False, "with_contract": False}
     no_copy_source = True
 
     def layout(self):
@@ -29,7 +29,7 @@ class LeaseholdConan(ConanFile):
     def requirements(self):
         if self.options.with_odbc and self.settings.os != "Windows":
             self.requires("odbc/2.3.11")
-        if self.options.with_contract:
+        if self.options.with_asio or self.options.with_contract:
             self.requires("boost/1.83.0")
 
     def package_id(self):
@@ -76,6 +76,9 @@ class LeaseholdConan(ConanFile):
                 odbc.system_libs = ["odbc32"]
             else:
                 odbc.requires.append("odbc::odbc")
+        if self.options.with_asio:
+            asio = self._component("asio", "leasehold::asio", "leasehold-asio")
+            asio.requires = ["core", "boost::headers"]
         if self.options.with_contract:
             contract = self._component("contract", "leasehold::contract", "leasehold-contract")
             contract.includedirs = ["res"]

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(batch_flow_test)
@@ -81,6 +82,7 @@ struct scene {
         return batch_flow(db, kind, many, [&](std::string_view, std::string_view, std::int64_t token, bool& yes) {
             db.alone.push_back(token);
             if (db.locked.contains(token)) return fault::lock_timeout;
+            if (overtaken.contains(token)) return fault::overtaken;
             if (single_fails) return fault::failure;
             yes = !db.over.contains(token);
             if (yes && kind == batch_kind::releases) db.over.insert(token);
@@ -100,6 +102,7 @@ struct scene {
 
     batching_database db;
     batch many;
+    std::set<std::int64_t> overtaken;  // perhaps by an earlier try
     bool single_fails = false;
 };
 
@@ -124,6 +127,26 @@ BOOST_AUTO_TEST_CASE(one_statement_is_enough_where_every_term_is_counted)
     BOOST_TEST(releases.answers() == std::string(256, 'y'));
     BOOST_TEST(releases.db.commits == 1);
     BOOST_TEST(releases.db.released.size() == 256U);
+}
+
+BOOST_AUTO_TEST_CASE(release_whose_outcome_can_not_be_seen_leaves_the_others_their_answers)
+{
+    scene s{40};
+    s.db.over = {7, 12, 30};
+    s.overtaken = {7, 30};
+    BOOST_TEST(s.run(batch_kind::releases) == fault::overtaken);
+    BOOST_TEST(s.answers() == with_no(with_no(std::string(40, 'y'), {12}), {7, 30}, '?'));
+}
+
+BOOST_AUTO_TEST_CASE(locked_row_is_worth_another_try_whatever_else_is_unknown)
+{
+    for (const auto& [locked, overtaken] : {std::pair{3, 30}, std::pair{30, 3}}) {
+        scene s{40};
+        s.db.over = {overtaken};
+        s.overtaken = {overtaken};
+        s.db.locked = {locked};
+        BOOST_TEST(s.run(batch_kind::releases) == fault::lock_timeout);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(whose_term_is_over_is_found_in_a_few_statements)

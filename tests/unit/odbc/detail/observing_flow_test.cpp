@@ -358,6 +358,17 @@ BOOST_AUTO_TEST_CASE(row_that_was_made_anew_is_not_the_one_observed)
     BOOST_TEST(busy(other.attempt(), 10s));
 }
 
+BOOST_AUTO_TEST_CASE(repeated_release_after_which_somebody_else_was_granted_the_name_is_of_unknown_outcome)
+{
+    BOOST_TEST(holder.attempt().granted());
+    BOOST_TEST(holder.release(1));
+    BOOST_TEST(other.attempt().granted());
+    BOOST_TEST(!holder.release_again(1));
+    BOOST_TEST(holder.failed == fault::overtaken);
+    BOOST_TEST(!holder.release_again(1, false, false));
+    BOOST_TEST(holder.failed == fault::none);
+}
+
 BOOST_AUTO_TEST_CASE(renewal_is_lost_when_released_or_taken)
 {
     BOOST_TEST(holder.attempt().granted());

@@ -138,7 +138,9 @@ fault release_at_once(Database& db, const batch& of, std::span<const item_number
     return failed != fault::none ? failed : ended;
 }
 
-// What is locked by somebody else does not keep the rest from being asked for.
+// Of one item, and no reason not to ask for the rest. What is locked is worth another try.
+constexpr bool leaves_the_others(fault failed) noexcept { return failed == fault::lock_timeout || failed == fault::overtaken; }
+
 template <class Single>
 fault one_by_one(batch& of, std::span<const item_number> items, Single& single)
 {
@@ -148,10 +150,10 @@ fault one_by_one(batch& of, std::span<const item_number> items, Single& single)
         const fault failed = single(of.name(i), of.owner(i), of.token(i), yes);
         if (failed == fault::none)
             of.set_answer(i, yes);
-        else if (failed == fault::lock_timeout)
-            left = failed;
-        else
+        else if (!leaves_the_others(failed))
             return failed;
+        else if (left != fault::lock_timeout)
+            left = failed;
     }
     return left;
 }
@@ -181,10 +183,8 @@ fault together(Database& db, batch_kind kind, batch& of, std::span<const item_nu
                 parts.push_back(part.subspan(at, std::min(size, part.size() - at)));
             failed = fault::none;
         }
-        if (failed == fault::lock_timeout)
-            left = failed;
-        else if (failed != fault::none)
-            return failed;
+        if (failed != fault::none && !leaves_the_others(failed)) return failed;
+        if (failed != fault::none && left != fault::lock_timeout) left = failed;
     }
     return left;
 }

@@ -20,6 +20,7 @@ enum class fault : std::uint8_t {
     unavailable,      // can't connect
     read_only,        // it refuses to write; a new connection may lead to a server that doesn't
     timeout,          // no answer in time; what the statement did is unknown
+    overtaken,        // what a statement did whose answer was lost can't be seen any longer
     schema_missing,
     failure  // anything else
 };
@@ -39,7 +40,8 @@ constexpr errc errc_of(fault kind) noexcept
     case fault::lock_timeout: return errc::store_conflict;
     case fault::connection_lost:
     case fault::starting:
-    case fault::unavailable: return errc::store_unavailable;
+    case fault::unavailable:
+    case fault::overtaken: return errc::store_unavailable;
     case fault::timeout: return errc::store_timeout;
     case fault::schema_missing: return errc::schema_missing;
     default: return errc::store_failure;

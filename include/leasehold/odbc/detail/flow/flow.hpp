@@ -221,7 +221,8 @@ fault renew_flow(Database& db, std::int64_t token, bool& renewed)
     return failed;
 }
 
-// `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost.
+// `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost, unless somebody else has been
+// let in since, by that try or because the term was over.
 template <flow_database Database>
 fault release_flow(Database& db, std::int64_t token, bool min_hold, bool repeated, bool& released)
 {
@@ -233,7 +234,7 @@ fault release_flow(Database& db, std::int64_t token, bool min_hold, bool repeate
     if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
     released = db.found() && db.number(column::token) == token &&
                (db.number(column::released) != 0 || (min_hold && db.number(column::whose) == owner_is_nobody));
-    return fault::none;
+    return db.found() && db.number(column::token) > token ? fault::overtaken : fault::none;
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -209,7 +209,8 @@ fault observing_release_flow(Database& db, observations& seen, std::string_view 
     if (failed == fault::none) failed = look_if_written(db, repeated, released, is_released);
     if (released && min_hold) seen.closed(name, token, version, asked_ttl(db), now());
     if (over) released = false;
-    return failed;
+    const bool overtaken = failed == fault::none && repeated && !over && !released && db.found() && row_shown(db).token > token;
+    return overtaken ? fault::overtaken : failed;
 }
 
 template <observing_database Database>

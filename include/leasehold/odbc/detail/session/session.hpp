@@ -170,12 +170,12 @@ private:
         }
     }
 
-    // A conflict may come of statements none of which failed, or none but in a way that could be waited out.
+    // A conflict may come of statements none of which failed, or none but in a way that could be waited out; so may what is overtaken.
     [[nodiscard]] store_diagnostics explanation() const
     {
         if (db_.last_report().kind != fault::none) return db_.last_report().details;
         store_diagnostics details = db_.last_refusal();
-        details.advice = advice::conflict;
+        details.advice = answer_.failed == fault::overtaken ? advice::overtaken : advice::conflict;
         return details;
     }
 

@@ -77,7 +77,8 @@ public:
     int end(std::size_t at_most)
     {
         std::istringstream sessions{
-            own_.execute("select group_concat(id separator ' ') from information_schema.processlist where " + others)};
+            own_.execute("select group_concat(id separator ' ') from information_schema.processlist where " + others +
+                         " and command <> 'Killed'")};
         int ended = 0;
         for (std::string session; ended < static_cast<int>(at_most) && sessions >> session;) {
             try {

@@ -81,11 +81,13 @@ private:
         return std::min((doublings + 1) / 2, buckets - 1);
     }
 
+    // Relaxed: each number is counted by itself, and nothing is read because of one. So a sum may be written that lacks the last
+    // duration which its count has.
     std::array<std::atomic<std::uint64_t>, buckets> counts_{};
     std::atomic<std::uint64_t> sum_us_ = 0;
 };
 
-// The numbers of one name. Terms of a name follow each other, so threads seldom meet here.
+// The numbers of one name. Terms of a name follow each other, so threads seldom meet here. Relaxed, as in a histogram.
 struct name_series {
     std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, operations> calls{};
     std::array<std::atomic<std::uint64_t>, 2> lost{};  // over; in an outage
@@ -162,9 +164,10 @@ private:
 
     const std::size_t most_;
     const std::size_t mask_;
+    // The release with which an entry comes into its slot, and the acquire of those that find it there: they see it whole.
     const std::unique_ptr<std::atomic<entry*>[]> slots_;
-    std::atomic<std::size_t> count_ = 0;
-    std::atomic<bool> others_used_ = false;
+    std::atomic<std::size_t> count_ = 0;  // relaxed: a place is taken by adding to it, and nothing else is read because of it
+    std::atomic<bool> others_used_ = false;  // relaxed: others_ was made with the table
     name_series others_;
 };
 

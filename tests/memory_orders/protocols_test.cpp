@@ -52,6 +52,7 @@ BOOST_AUTO_TEST_CASE(threads_that_add_a_name_at_once_share_its_entry)
 {
     check_holds("name table, one name", explore(two_add("a", "a", 2)));
     check_holds("name table, two names", explore(two_add("a", "b", 2)));
+    check_holds("name table, one name, one place", explore(two_add("a", "a", 1)));
     check_holds("name table, no room for the second", explore(two_add("a", "b", 1)));
     check_breaks("name table, one name, without acquire", explore(two_add("a", "a", 2), weakening{.acquire = true}),
                  half_made);

@@ -17,6 +17,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -146,18 +147,22 @@ private:
     // Returns what is in the slot then, which another thread may have put there; null: there is no room.
     entry* add(std::size_t slot, std::string_view name, std::size_t hash) noexcept
     {
-        std::unique_ptr<entry> added;
-        std::error_code failed;
         // Prometheus refuses all of a file in which a text is not UTF-8, or a sample is there twice.
-        const bool fits = name != name_of_others && broken_text_rule(name, max_name_bytes) == nullptr;
-        if (fits && count_.load(std::memory_order_relaxed) < most_) catch_into(failed, [&] { added = std::make_unique<entry>(name, hash); });
-        if (added && count_.fetch_add(1, std::memory_order_relaxed) < most_) {
-            entry* there = nullptr;
-            if (slots_[slot].compare_exchange_strong(there, added.get(), std::memory_order_acq_rel)) return added.release();
-            count_.fetch_sub(1, std::memory_order_relaxed);
-            return there;
+        if (name != name_of_others && broken_text_rule(name, max_name_bytes) == nullptr) {
+            // One at a time: otherwise a name can be one too many while another thread adds it. A full table takes no lock.
+            std::unique_lock lock{adding_, std::defer_lock};
+            if (count_.load(std::memory_order_acquire) < most_) lock.lock();
+            if (entry* const there = slots_[slot].load(std::memory_order_acquire)) return there;
+            const std::size_t before = count_.load(std::memory_order_relaxed);
+            std::unique_ptr<entry> added;
+            std::error_code failed;
+            if (lock && before < most_) catch_into(failed, [&] { added = std::make_unique<entry>(name, hash); });
+            if (added) {
+                slots_[slot].store(added.get(), std::memory_order_release);
+                count_.store(before + 1, std::memory_order_release);
+                return added.release();
+            }
         }
-        if (added) count_.fetch_sub(1, std::memory_order_relaxed);
         if (!others_used_.load(std::memory_order_relaxed)) others_used_.store(true, std::memory_order_relaxed);
         return nullptr;
     }
@@ -166,7 +171,8 @@ private:
     const std::size_t mask_;
     // The release with which an entry comes into its slot, and the acquire of those that find it there: they see it whole.
     const std::unique_ptr<std::atomic<entry*>[]> slots_;
-    std::atomic<std::size_t> count_ = 0;  // relaxed: a place is taken by adding to it, and nothing else is read because of it
+    std::atomic<std::size_t> count_ = 0;  // a thread that finds it full sees all entries, by its release and acquire
+    std::mutex adding_;
     std::atomic<bool> others_used_ = false;  // relaxed: others_ was made with the table
     name_series others_;
 };

@@ -134,7 +134,7 @@ private:
 
     detail::name_table names_;
     detail::histogram loss_delay_seconds_;
-    std::array<std::atomic<std::uint64_t>, detail::error_labels.size()> errors_{};
+    std::array<std::atomic<std::uint64_t>, detail::error_labels.size()> errors_{};  // relaxed: see detail::histogram
 };
 
 }  // namespace leasehold::inline v0

@@ -26,6 +26,7 @@ namespace sim {
 enum class role : std::uint8_t {
     tries,         // try_acquire() every half ttl
     waits,         // try_acquire_for(), until it is granted
+    cancels,       // acquire(), cancelled after a quarter of a ttl
     leads,         // an election
     takes_permit,  // the only one of a lease_semaphore, waiting for it
     reads,         // of a shared_lease, waiting for it
@@ -39,6 +40,7 @@ struct contender_plan {
     bool fenced = false;    // writes to the resource in the middle of a term
     bool starts_early = true;
     bool runs_out = false;  // is not renewed any more once it has been held for half a ttl
+    int threads = 1;        // each does all this, and they share the lease object
 };
 
 // The small program that runs in each process of a small world. It draws nothing: all that differs from run to run is what happens
@@ -100,13 +102,21 @@ private:
     {
         lease right{store_, lease_names[job], terms(), clock_, leasehold::fixed_owner_id{owner_text_}, policy()};
         if (plan_.starts_early) start_engine(right);
+        std::vector<fiber_thread> others;
+        for (int i = 1; i < plan_.threads; ++i) others.emplace_back(world_.time.start(self_, [this, &right] { use(right); }));
+        use(right);
+        for (fiber_thread& each : others) each.join();
+    }
+
+    void use(lease& right)
+    {
         for (int term = 0; term < plan_.terms; ++term) {
-            if (plan_.does == role::leads)
-                lead(right);
-            else if (plan_.does == role::waits)
-                wait(right);
-            else
-                try_often(right);
+            switch (plan_.does) {
+            case role::leads: lead(right); break;
+            case role::waits: wait(right); break;
+            case role::cancels: wait_until_cancelled(right); break;
+            default: try_often(right);
+            }
         }
     }
 
@@ -148,6 +158,15 @@ private:
             if (ec) sleep(ttl() / 4);
         }
         never_got();
+    }
+
+    void wait_until_cancelled(lease& right)
+    {
+        const cancellations::one& cancel = cancellations_.after(ttl() / 4);
+        std::error_code ec;
+        guard g = right.acquire(ec, cancel.token());
+        cancellations_.check(cancel);
+        if (got(g, ec)) hold(g);
     }
 
     void lead(lease& right)

@@ -51,7 +51,9 @@ inline const std::vector<world_plan>& small_worlds()
         const std::int64_t ttl = small_rules(store_kind::memory).ttl;
         const contender_plan twice{role::tries, 2, ttl / 2, true}, once{role::tries, 1, ttl / 2}, renews{role::tries, 1, ttl * 3 / 2},
             starts{role::tries, 1, ttl / 2, false, false}, runs_out{role::tries, 1, ttl * 2, false, true, true},
-            waits{role::waits, 1, ttl / 2}, leads{role::leads, 1, ttl / 2}, permit{role::takes_permit, 1, ttl / 2},
+            waits{role::waits, 1, ttl / 2}, two_try{role::tries, 1, ttl, false, true, false, 2},
+            two_wait{role::waits, 1, ttl / 2, false, true, false, 2}, keeps{role::tries, 1, ttl * 5 / 2},
+            cancels{role::cancels, 1, ttl / 2}, leads{role::leads, 1, ttl / 2}, permit{role::takes_permit, 1, ttl / 2},
             reads{role::reads, 1, ttl / 2}, writes{role::writes, 1, ttl / 2};
         const auto memory = small_rules(store_kind::memory), compared = small_rules(store_kind::compare_and_set),
                    single = small_rules(store_kind::single_statement);
@@ -63,8 +65,10 @@ inline const std::vector<world_plan>& small_worlds()
         in_clock.at_clock = {1, 0, in_clock.fault_end};
         const auto any = [](int faults) { return small_bounds(faults, anything_goes_wrong()); };
         const auto messages = [](int faults) { return small_bounds(faults, messages_go_wrong()); };
-        const choice_bounds crashes = small_bounds(2, {fault_kind::crashed, fault_kind::lost_reply}),
-                            in_clocks = small_bounds(1, {fault_kind::stopped_in_clock});
+        const choice_bounds crashes = small_bounds(2, {fault_kind::crashed, fault_kind::lost_reply});
+        // The stop in the middle outlasts the deadline, and not the extension of a renewal that was answered before it.
+        choice_bounds in_clocks = small_bounds(1, {fault_kind::stopped_in_clock});
+        in_clocks.stops = {500 * ms, 900 * ms, 1500 * ms};
         choice_bounds swapped = messages(1);
         swapped.swaps = 1;
         return std::vector<world_plan>{
@@ -77,6 +81,9 @@ inline const std::vector<world_plan>& small_worlds()
             {"closed", "min_hold keeps it closed", closed, {once, once}, any(1), true},
             {"restarted", "processes crash, and come back under their owner's name", restarted, {once, once}, crashes, true},
             {"in-clock", "a process is stopped while it reads its clock", in_clock, {renews, once}, in_clocks, true},
+            {"one-object", "two threads try through one lease object, and a process", compared, {two_try, once}, messages(1), false},
+            {"one-waits", "two threads wait through one lease object, and a process", memory, {two_wait, waits}, messages(1), true},
+            {"cancelled", "a wait is cancelled while the other holds", memory, {keeps, cancels}, any(1), true},
             {"waiting", "both wait, and poll", memory, {waits, waits}, any(1), true},
             {"woken", "both wait; a release wakes them", wakes, {waits, waits}, messages(1), true},
             {"queue", "both wait in the queue for the session lock", queue, {waits, waits}, messages(1), true},

@@ -339,6 +339,7 @@ private:
     const std::shared_ptr<counted_type> counted_;
     std::mutex mutex_;  // guards leases_
     std::vector<std::unique_ptr<lease_type>> leases_;
+    // Both are only where a search begins, so any value will do; exchange() and fetch_add() give a value to one search.
     std::atomic<std::size_t> recent_ = none;  // the permit that was released last
     std::atomic<std::uint64_t> random_;
     turnstile<Clock> turnstile_;

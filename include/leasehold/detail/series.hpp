@@ -17,6 +17,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -81,11 +82,13 @@ private:
         return std::min((doublings + 1) / 2, buckets - 1);
     }
 
+    // Relaxed: each number is counted by itself, and nothing is read because of one. So a sum may be written that lacks the last
+    // duration which its count has.
     std::array<std::atomic<std::uint64_t>, buckets> counts_{};
     std::atomic<std::uint64_t> sum_us_ = 0;
 };
 
-// The numbers of one name. Terms of a name follow each other, so threads seldom meet here.
+// The numbers of one name. Terms of a name follow each other, so threads seldom meet here. Relaxed, as in a histogram.
 struct name_series {
     std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, operations> calls{};
     std::array<std::atomic<std::uint64_t>, 2> lost{};  // over; in an outage
@@ -144,27 +147,33 @@ private:
     // Returns what is in the slot then, which another thread may have put there; null: there is no room.
     entry* add(std::size_t slot, std::string_view name, std::size_t hash) noexcept
     {
-        std::unique_ptr<entry> added;
-        std::error_code failed;
         // Prometheus refuses all of a file in which a text is not UTF-8, or a sample is there twice.
-        const bool fits = name != name_of_others && broken_text_rule(name, max_name_bytes) == nullptr;
-        if (fits && count_.load(std::memory_order_relaxed) < most_) catch_into(failed, [&] { added = std::make_unique<entry>(name, hash); });
-        if (added && count_.fetch_add(1, std::memory_order_relaxed) < most_) {
-            entry* there = nullptr;
-            if (slots_[slot].compare_exchange_strong(there, added.get(), std::memory_order_acq_rel)) return added.release();
-            count_.fetch_sub(1, std::memory_order_relaxed);
-            return there;
+        if (name != name_of_others && broken_text_rule(name, max_name_bytes) == nullptr) {
+            // One at a time: otherwise a name can be one too many while another thread adds it. A full table takes no lock.
+            std::unique_lock lock{adding_, std::defer_lock};
+            if (count_.load(std::memory_order_acquire) < most_) lock.lock();
+            if (entry* const there = slots_[slot].load(std::memory_order_acquire)) return there;
+            const std::size_t before = count_.load(std::memory_order_relaxed);
+            std::unique_ptr<entry> added;
+            std::error_code failed;
+            if (lock && before < most_) catch_into(failed, [&] { added = std::make_unique<entry>(name, hash); });
+            if (added) {
+                slots_[slot].store(added.get(), std::memory_order_release);
+                count_.store(before + 1, std::memory_order_release);
+                return added.release();
+            }
         }
-        if (added) count_.fetch_sub(1, std::memory_order_relaxed);
         if (!others_used_.load(std::memory_order_relaxed)) others_used_.store(true, std::memory_order_relaxed);
         return nullptr;
     }
 
     const std::size_t most_;
     const std::size_t mask_;
+    // The release with which an entry comes into its slot, and the acquire of those that find it there: they see it whole.
     const std::unique_ptr<std::atomic<entry*>[]> slots_;
-    std::atomic<std::size_t> count_ = 0;
-    std::atomic<bool> others_used_ = false;
+    std::atomic<std::size_t> count_ = 0;  // a thread that finds it full sees all entries, by its release and acquire
+    std::mutex adding_;
+    std::atomic<bool> others_used_ = false;  // relaxed: others_ was made with the table
     name_series others_;
 };
 

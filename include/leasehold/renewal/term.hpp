@@ -61,6 +61,9 @@ struct term {
         handover.reset();
     }
 
+    // A loss is for ever because each change but the end is a compare-exchange from the value before: no renewal comes after the
+    // `over` that a reader has stored. That is one location, so any order would do. A reader may see the end, or an extension, a
+    // moment late, but it reads its own clock after the deadline.
     std::atomic<time_point> deadline{over};
     term_machine machine;
     fencing_token token;

@@ -426,6 +426,7 @@ private:
 
     void keep_spare(const term_ptr& ended) noexcept
     {
+        // The count is read relaxed. That is enough here: each other user of a term uses it last under this mutex, and drops it after that.
         constexpr long known_to_its_guard_alone = 1;
         if (spare_ || ended.use_count() != known_to_its_guard_alone) return;
         ended->reset();

@@ -111,7 +111,7 @@ private:
     bucket& bucket_of(std::string_view name) noexcept { return buckets_[std::hash<std::string_view>{}(name) % buckets_.size()]; }
 
     std::array<bucket, 32> buckets_;
-    std::atomic<std::size_t> waiting_ = 0;
+    std::atomic<std::size_t> waiting_ = 0;  // added to before the waiter's attempt, read after the release: see released()
 };
 
 /// A store that has a queue for its waiters, so that all waiters of a process use the same queue, whichever library they

@@ -57,7 +57,7 @@ public:
     [[nodiscard]] static std::size_t threads_waiting() noexcept { return threads_waiting_.load(); }
 
 private:
-    inline static std::atomic<std::size_t> threads_waiting_ = 0;
+    inline static std::atomic<std::size_t> threads_waiting_ = 0;  // only shown; nothing depends on it
 
     waiter_list places_;
 };

@@ -32,6 +32,7 @@ public:
     void give_back() noexcept { left_.fetch_add(1); }
 
 private:
+    // Each change starts from the newest value, in whatever order the threads see it. A ticket is handed to no other thread by it.
     std::atomic<std::size_t> left_;
 };
 

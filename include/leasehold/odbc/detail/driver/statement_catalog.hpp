@@ -38,7 +38,7 @@ struct compiled_fence {
     compiled_statement write;
     compiled_statement written;
     compiled_statement write_back;
-    mutable std::atomic<fence_kind> kind{fence_kind::unknown};
+    mutable std::atomic<fence_kind> kind{fence_kind::unknown};  // all find out the same; a thread that does not see it asks again
 };
 
 // See dialect::batch_sql and many_attempts_sql.

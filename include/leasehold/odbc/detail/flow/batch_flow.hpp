@@ -57,6 +57,7 @@ private:
 
     std::vector<item> items_;
     std::string text_;
+    // Relaxed: an answer says all that there is to read. The rest of a batch does not change once a session has it.
     std::vector<std::atomic<batch_answer>> answers_;
 };
 

@@ -216,7 +216,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     kept_locks kept_;
-    std::atomic<std::size_t> count_{0};
+    std::atomic<std::size_t> count_{0};  // changed under the mutex; a term's keep() has happened before its give_back()
     time_point wakes_at_ = time_point::min();
     bool stopping_ = false;
     bool stopped_ = false;

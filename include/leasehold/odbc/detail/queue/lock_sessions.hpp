@@ -82,6 +82,8 @@ public:
 private:
     mutable std::mutex mutex_;
     std::map<std::string, entry, std::less<>> entries_;
+    // Changed under the mutex. Read without it: a term's put() has happened before its release, so take() sees that there is one.
+    // take_older() may miss one that another thread is just putting there; that costs its waiters a moment.
     std::atomic<std::size_t> count_{0};
 };
 

@@ -238,7 +238,9 @@ private:
     std::function<void()> done_;
     std::mutex mutex_;
     std::condition_variable to_thread_, to_caller_;
-    std::atomic<state> state_{state::idle};  // changed under the mutex, but for a `done` that the caller has seen
+    // Changed under the mutex, but for a `done` that the caller has seen. The caller may see that without the mutex: it needs the
+    // release and the acquire of these stores and loads then, for what inner_ has written.
+    std::atomic<state> state_{state::idle};
     adaptive_spin for_answer_{adaptive_spin::for_an_answer};  // of the caller
     adaptive_spin for_next_{adaptive_spin::for_the_next_call};  // of the session's thread
     std::thread thread_;

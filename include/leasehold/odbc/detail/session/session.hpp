@@ -485,6 +485,8 @@ private:
     time_point deadline_ = time_point::max();
     std::uint64_t lock_connection_ = 0;  // the one that has the session lock
     std::uint64_t connection_number_ = 0;
+    // Sequentially consistent: lock() tells its number and then looks whether it is cancelled; the thread that cancels sets its flag
+    // and then looks for the number. So one of the two sees the other, and no wait goes on that nobody can end.
     std::atomic<std::int64_t> backend_{0};
     std::atomic<bool> lock_cancelled_{false};
     answer answer_;

@@ -94,7 +94,9 @@ inline std::string new_name()
     return "n" + std::to_string(++names);
 }
 
-// A wake takes milliseconds. A waiter in a server's queue that nobody woke would look again near the end of the holder's term.
+// A wake takes milliseconds. A waiter in a server's queue that nobody woke looks again after some five seconds.
+inline constexpr auto woken_within = 2s;
+// Long enough for what waits for nothing.
 inline constexpr auto soon = 5s;
 // Tests that hold a row for a while want no time-out meanwhile.
 inline lh::odbc_options patient_options() { return {.call_timeout = 40s, .lock_timeout = 20s}; }

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_set_of_another_process_is_handed_over_when_it_is
     lh::async_release(held.result, released.on(s.io.context));
     BOOST_TEST((released.get().result == lh::release_outcome::released));
     auto one = waiter.get();
-    BOOST_TEST((now() - begun < soon));
+    BOOST_TEST((now() - begun < woken_within));
     BOOST_TEST((!one.ec && one.result.held()));
     BOOST_TEST(s.taken() == 1u);
     one.result.release();

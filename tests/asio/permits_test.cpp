@@ -4,7 +4,6 @@
 #include <support/thread_count.hpp>
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <set>
 
@@ -30,23 +29,6 @@ struct fixture {
     permits one{store, "single", 1};
     permits same_one{store, "single", 1};
     running_context io;
-};
-
-// Its attempts hang at a gate. The first attempt has written the record of the count.
-struct hanging {
-    hanging()
-    {
-        static_cast<void>(semaphore.try_acquire());
-        store.before(operation::try_acquire, [this](std::string_view name) {
-            if (name.starts_with("hangs")) calls.pass();
-        });
-    }
-    ~hanging() { calls.open(); }
-
-    lh::manual_clock clock;
-    scripted_store store{clock};
-    gate calls{clock};
-    scripted_permits semaphore{store, "hangs", 1, clock};
 };
 
 // Where the end of a ticket waits.
@@ -107,68 +89,6 @@ BOOST_FIXTURE_TEST_CASE(attempts_get_permits_until_all_are_taken, fixture)
     BOOST_TEST(busy.result.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_release_wakes_waiters_of_this_object_and_of_others, fixture)
-{
-    for (permits* waits : {&one, &same_one}) {
-        auto held = one.acquire();
-        recorder<permit> waiter;
-        lh::async_acquire(*waits, waiter.on(io.context));
-        BOOST_TEST(!waiter.called(20ms));
-        recorder<lh::release_outcome> released;
-        lh::async_release(held, released.on(io.context));
-        BOOST_TEST(held.empty());
-        BOOST_TEST((released.get().result == lh::release_outcome::released));
-        BOOST_TEST(waiter.get().result.held());
-    }
-}
-
-BOOST_FIXTURE_TEST_CASE(waiters_of_both_kinds_are_served_in_the_order_of_arrival, fixture)
-{
-    auto held = one.acquire();
-    std::mutex mutex;
-    std::string order;
-    const auto note = [&](char who) {
-        const std::lock_guard lock{mutex};
-        order += who;
-    };
-    lh::async_acquire(same_one, net::bind_executor(io.context, [&](error_code, permit guard) {
-        note('a');
-        guard.release();
-    }));
-    BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 1; }));
-    std::thread blocking{[&] {
-        permits third{store, "single", 1};
-        auto guard = third.acquire();
-        note('b');
-        guard.release();
-    }};
-    BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 2; }));
-    permits fourth{store, "single", 1};
-    recorder<permit> last;
-    lh::async_acquire(fourth, last.on(io.context));
-    BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 3; }));
-    held.release();
-    blocking.join();
-    BOOST_TEST(last.get().result.held());
-    BOOST_TEST(order == "ab");
-}
-
-BOOST_FIXTURE_TEST_CASE(a_wait_that_runs_out_of_time_ends_with_an_empty_guard_and_no_error, fixture)
-{
-    const auto held = one.acquire();
-    recorder<permit> for_a_while, until_then, no_time, behind;
-    lh::async_try_acquire_for(same_one, 20ms, for_a_while.on(io.context));
-    lh::async_try_acquire_for(same_one, 10ms, behind.on(io.context));
-    lh::async_try_acquire_until(one, std::chrono::system_clock::now() + 20ms, until_then.on(io.context));
-    lh::async_try_acquire_for(one, 0s, no_time.on(io.context));
-    for (auto* each : {&for_a_while, &until_then, &no_time, &behind}) {
-        const auto end = each->get();
-        BOOST_TEST(!end.ec);
-        BOOST_TEST(end.result.empty());
-    }
-    BOOST_TEST(store.local_waiters().waiting() == 0u);
-}
-
 BOOST_FIXTURE_TEST_CASE(those_behind_others_end_with_their_time_or_when_they_are_cancelled, fixture)
 {
     auto held = one.acquire();
@@ -215,69 +135,6 @@ BOOST_FIXTURE_TEST_CASE(processes_that_disagree_on_the_count_get_an_error, fixtu
     BOOST_TEST(wait.get().ec == lh::errc::invalid_terms);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_semaphore_need_not_outlive_the_operation, fixture)
-{
-    auto held = one.acquire();
-    recorder<permit> waiter;
-    {
-        permits short_lived{store, "single", 1};
-        lh::async_acquire(short_lived, waiter.on(io.context));
-    }
-    held.release();
-    BOOST_TEST(waiter.get().result.held());
-}
-
-BOOST_FIXTURE_TEST_CASE(a_permit_is_renewed_and_its_loss_is_told, fixture)
-{
-    auto held = two.acquire();
-    recorder<bool> extended, longer, lost, none;
-    lh::async_renew(held, extended.on(io.context));
-    BOOST_TEST(extended.get().result);
-    lh::async_renew(held, 10min, longer.on(io.context));
-    BOOST_TEST(longer.get().result);
-    BOOST_TEST((held.remaining() > 5min));
-    store.force_release(held.name());
-    lh::async_renew(held, lost.on(io.context));
-    const auto after_loss = lost.get();
-    BOOST_TEST(!after_loss.ec);
-    BOOST_TEST(!after_loss.result);
-    lh::async_renew(permit{}, none.on(io.context));
-    BOOST_TEST(none.get().ec == lh::errc::not_held);
-    recorder<lh::release_outcome> released;
-    lh::async_release(permit{}, released.on(io.context));
-    BOOST_TEST(released.get().ec == lh::errc::not_held);
-}
-
-BOOST_AUTO_TEST_CASE(an_outage_ends_a_wait_with_the_stores_error)
-{
-    lh::manual_clock clock;
-    scripted_store store{clock};
-    scripted_permits semaphore{store, "p", 2, clock};
-    running_context io;
-    store.always(operation::try_acquire, fate::fails);
-    recorder<scripted_permit> wait;
-    lh::async_acquire(semaphore, wait.on(io.context));
-    BOOST_TEST(wait.get().ec == lh::errc::store_unavailable);
-}
-
-BOOST_AUTO_TEST_CASE(a_wait_follows_the_clock_of_its_semaphore)
-{
-    lh::manual_clock clock;
-    scripted_store store{clock};
-    scripted_permits holder{store, "p", 1, clock, lh::lease_terms{.ttl = 10h}}, semaphore{store, "p", 1, clock, lh::lease_terms{.ttl = 10h}};
-    const auto held = holder.acquire();
-    running_context io;
-    recorder<scripted_permit> waiter;
-    lh::async_try_acquire_for(semaphore, 2h, waiter.on(io.context));
-    BOOST_TEST(eventually([&] { return store.answered(operation::try_acquire) >= 4 && clock.sleepers() == 1; }));
-    clock.advance(2h - 1ns);
-    BOOST_TEST(!waiter.called(5ms));
-    clock.advance(1ns);
-    const auto end = waiter.get();
-    BOOST_TEST(!end.ec);
-    BOOST_TEST(end.result.empty());
-}
-
 BOOST_FIXTURE_TEST_CASE(a_stop_ends_a_wait_at_once_and_the_next_has_its_turn, fixture)
 {
     auto held = one.acquire();
@@ -294,102 +151,6 @@ BOOST_FIXTURE_TEST_CASE(a_stop_ends_a_wait_at_once_and_the_next_has_its_turn, fi
     held.release();
     BOOST_TEST(behind_it.get().result.held());
     BOOST_TEST(store.local_waiters().waiting() == 0u);
-}
-
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-BOOST_FIXTURE_TEST_CASE(a_cancellation_slot_ends_a_wait, fixture)
-{
-    const auto held = one.acquire();
-    net::cancellation_signal signal;
-    recorder<permit> waiter;
-    lh::async_acquire(same_one, net::bind_cancellation_slot(signal.slot(), waiter.on(io.context)));
-    net::post(io.context, [&] { signal.emit(net::cancellation_type::total); });
-    BOOST_TEST(waiter.get().ec == aborted);
-    BOOST_TEST(store.local_waiters().waiting() == 0u);
-}
-#endif
-
-BOOST_AUTO_TEST_CASE(a_grant_that_comes_after_the_cancellation_is_released)
-{
-    for (const bool waits : {true, false}) {
-        hanging with;
-        running_context io;
-        std::stop_source stop;
-        recorder<scripted_permit> waiter;
-        const int released = with.store.sent(operation::release);
-        if (waits)
-            lh::async_acquire(with.semaphore, stop.get_token(), waiter.on(io.context));
-        else
-            lh::async_try_acquire_until(with.semaphore, with.clock.now() + 1s, stop.get_token(), waiter.on(io.context));
-        BOOST_TEST(with.calls.reached_by(1));
-        stop.request_stop();
-        BOOST_TEST(!waiter.called(5ms));
-        with.calls.open();
-        const auto end = waiter.get();
-        BOOST_TEST(end.ec == aborted);
-        BOOST_TEST(end.result.empty());
-        std::error_code ec;
-        BOOST_TEST(!with.store.leases.inspect("hangs/0", ec));
-        BOOST_TEST(with.store.sent(operation::release) == released + 1);
-    }
-}
-
-BOOST_FIXTURE_TEST_CASE(no_permit_is_lost_between_a_cancellation_and_a_grant, fixture)
-{
-    for (int i = 0; i < 100; ++i) {
-        auto held = one.acquire();
-        std::stop_source stop;
-        recorder<permit> waiter;
-        lh::async_acquire(same_one, stop.get_token(), waiter.on(io.context));
-        std::thread cancels{[&] { stop.request_stop(); }};
-        held.release();
-        cancels.join();
-        auto end = waiter.get();
-        BOOST_TEST_REQUIRE((end.ec == aborted) == end.result.empty());
-        end.result = {};
-        BOOST_TEST_REQUIRE(one.try_acquire().held());
-    }
-}
-
-BOOST_AUTO_TEST_CASE(a_store_that_hangs_blocks_neither_the_executor_nor_a_cancellation)
-{
-    hanging with;
-    running_context io;
-    scripted_lease other{with.store, "hangs too", with.clock};
-    scripted_permits third{with.store, "not asked for yet", 2, with.clock};
-    recorder<scripted_permit> hangs, waits;
-    recorder<scripted_lease::guard_type> hangs_too;
-    std::stop_source stop;
-    lh::async_try_acquire(with.semaphore, hangs.on(io.context));
-    lh::async_try_acquire(other, hangs_too.on(io.context));
-    BOOST_TEST(with.calls.reached_by(2));
-    lh::async_acquire(third, stop.get_token(), waits.on(io.context));
-    std::promise<void> ran;
-    net::post(io.context, [&] { ran.set_value(); });
-    BOOST_TEST((ran.get_future().wait_for(20s) == std::future_status::ready));
-    stop.request_stop();
-    BOOST_TEST(waits.get().ec == aborted);
-    with.calls.open();
-    static_cast<void>(hangs.get());
-    static_cast<void>(hangs_too.get());
-}
-
-BOOST_AUTO_TEST_CASE(a_context_that_is_destroyed_ends_its_waits_and_destroys_their_handlers)
-{
-    lh::memory_store store;
-    permits one{store, "p", 1};
-    auto held = one.acquire();
-    const auto alive = std::make_shared<int>(1);
-    {
-        net::io_context io;
-        for (int i = 0; i < 3; ++i)
-            lh::async_acquire(one, net::bind_executor(io, [alive](error_code, const permit&) { BOOST_ERROR("called"); }));
-        BOOST_TEST(alive.use_count() == 4);
-    }
-    BOOST_TEST(alive.use_count() == 1);
-    BOOST_TEST(store.local_waiters().waiting() == 0u);
-    held.release();
-    BOOST_TEST(one.try_acquire().held());
 }
 
 BOOST_AUTO_TEST_CASE(contexts_are_destroyed_while_grants_arrive)
@@ -458,28 +219,6 @@ BOOST_AUTO_TEST_CASE(one_waiter_of_a_store_has_a_ticket_that_takes_a_thread)
     stop_too.request_stop();
     BOOST_TEST(second.get().ec == aborted);
     BOOST_TEST(store.tickets == 0, "given back before the handler is called");
-}
-
-BOOST_FIXTURE_TEST_CASE(a_future_has_the_permit_or_throws_the_error, fixture)
-{
-    auto guard = lh::async_acquire(one, net::use_future).get();
-    BOOST_TEST(guard.held());
-    BOOST_TEST(lh::async_try_acquire(same_one, net::use_future).get().empty());
-    BOOST_TEST(lh::async_renew(guard, net::use_future).get());
-    BOOST_TEST((lh::async_release(std::move(guard), net::use_future).get() == lh::release_outcome::released));
-    BOOST_CHECK_THROW(static_cast<void>(lh::async_release(permit{}, net::use_future).get()), net_system_error);
-}
-
-BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_function, fixture)
-{
-    net::io_context context;
-    bool called = false;
-    std::stop_source stopped;
-    stopped.request_stop();
-    lh::async_acquire(one, stopped.get_token(), net::bind_executor(context, [&](error_code ec, const permit&) { called = ec == aborted; }));
-    BOOST_TEST(!called);
-    context.run();
-    BOOST_TEST(called);
 }
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES

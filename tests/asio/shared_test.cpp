@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 
 BOOST_AUTO_TEST_SUITE(asio_shared_test)
 
@@ -106,101 +105,6 @@ BOOST_FIXTURE_TEST_CASE(a_waiting_writer_goes_before_new_readers_and_after_those
     BOOST_TEST(reads.get().result.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(waiting_writers_of_both_kinds_are_served_in_the_order_of_arrival, fixture)
-{
-    shared reads{store, "c", lh::reader_limit{4}};
-    auto reader = reads.acquire_shared();
-    std::mutex mutex;
-    std::string order;
-    const auto note = [&](char who) {
-        const std::lock_guard lock{mutex};
-        order += who;
-    };
-    lh::async_acquire(one, net::bind_executor(io.context, [&](error_code, writer_guard guard) {
-        note('a');
-        guard.release();
-    }));
-    BOOST_TEST(eventually([&] { return held() == 5u; }));
-    std::thread blocking{[&] {
-        auto guard = other.acquire();
-        note('b');
-        guard.release();
-    }};
-    BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 2; }));
-    shared third{store, "c", lh::reader_limit{4}};
-    recorder<writer_guard> last;
-    lh::async_acquire(third, last.on(io.context));
-    BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 3; }));
-    reader.release();
-    blocking.join();
-    BOOST_TEST(last.get().result.held());
-    BOOST_TEST(order == "ab");
-}
-
-BOOST_FIXTURE_TEST_CASE(the_lease_need_not_outlive_the_operation, fixture)
-{
-    auto reader = one.acquire_shared();
-    recorder<writer_guard> writes;
-    recorder<reader_guard> reads;
-    {
-        shared short_lived{store, "c", lh::reader_limit{4}};
-        lh::async_acquire(short_lived, writes.on(io.context));
-        BOOST_TEST(eventually([&] { return gate_is_taken(); }));
-        lh::async_acquire_shared(short_lived, reads.on(io.context));
-    }
-    reader.release();
-    writes.get().result.release();
-    BOOST_TEST(reads.get().result.held());
-}
-
-BOOST_FIXTURE_TEST_CASE(waits_that_run_out_of_time_end_with_empty_guards_and_no_error, fixture)
-{
-    const auto reader = one.acquire_shared();
-    recorder<writer_guard> for_a_while, until_then, no_time;
-    lh::async_try_acquire_for(other, 20ms, for_a_while.on(io.context));
-    lh::async_try_acquire_until(one, std::chrono::system_clock::now() + 20ms, until_then.on(io.context));
-    lh::async_try_acquire_for(one, 0s, no_time.on(io.context));
-    for (auto* each : {&for_a_while, &until_then, &no_time}) {
-        const auto end = each->get();
-        BOOST_TEST((!end.ec && end.result.empty()));
-    }
-    BOOST_TEST(held() == 1u, "the gate and the shares were given back");
-    const auto writer = [&] {
-        shared third{store, "x", lh::reader_limit{1}};
-        return third.acquire();
-    }();
-    shared blocked{store, "x", lh::reader_limit{1}};
-    recorder<reader_guard> reads, reads_until;
-    lh::async_try_acquire_shared_for(blocked, 20ms, reads.on(io.context));
-    lh::async_try_acquire_shared_until(blocked, std::chrono::steady_clock::now() + 20ms, reads_until.on(io.context));
-    for (auto* each : {&reads, &reads_until}) {
-        const auto end = each->get();
-        BOOST_TEST((!end.ec && end.result.empty()));
-    }
-    BOOST_TEST(store.local_waiters().waiting() == 0u);
-}
-
-BOOST_FIXTURE_TEST_CASE(an_exclusive_right_is_renewed_and_its_loss_is_told, fixture)
-{
-    auto writer = one.acquire();
-    recorder<bool> extended, lost, none;
-    lh::async_renew(writer, extended.on(io.context));
-    BOOST_TEST(extended.get().result);
-    store.force_release("c/r2");
-    lh::async_renew(writer, lost.on(io.context));
-    const auto after_loss = lost.get();
-    BOOST_TEST((!after_loss.ec && !after_loss.result));
-    BOOST_TEST(!writer.held());
-    lh::async_renew(writer_guard{}, none.on(io.context));
-    BOOST_TEST(none.get().ec == lh::errc::not_held);
-    recorder<lh::release_outcome> released, released_none;
-    lh::async_release(std::move(writer), released.on(io.context));
-    BOOST_TEST((released.get().result == lh::release_outcome::lost));
-    BOOST_TEST(held() == 0u);
-    lh::async_release(writer_guard{}, released_none.on(io.context));
-    BOOST_TEST(released_none.get().ec == lh::errc::not_held);
-}
-
 BOOST_FIXTURE_TEST_CASE(a_cancelled_writer_has_left_the_gate_when_it_is_told, still)
 {
     const auto reader = other.acquire_shared();
@@ -233,47 +137,6 @@ BOOST_FIXTURE_TEST_CASE(a_cancelled_writer_and_reader_leave_their_turns_to_the_n
     reader.release();
     BOOST_TEST(writes.get().result.held());
     BOOST_TEST(store.local_waiters().waiting() == 0u);
-}
-
-BOOST_FIXTURE_TEST_CASE(no_right_is_lost_between_a_cancellation_and_a_grant, fixture)
-{
-    for (int i = 0; i < 100; ++i) {
-        auto reader = one.acquire_shared();
-        std::stop_source stop;
-        recorder<writer_guard> writes;
-        lh::async_acquire(other, stop.get_token(), writes.on(io.context));
-        if (i % 2 == 0) BOOST_TEST_REQUIRE(eventually([&] { return held() == 5u; }, 10s, 50us));
-        std::thread cancels{[&] { stop.request_stop(); }};
-        reader.release();
-        cancels.join();
-        auto end = writes.get();
-        BOOST_TEST_REQUIRE((end.ec == aborted) == end.result.empty());
-        end.result = {};
-        BOOST_TEST_REQUIRE(held() == 0u);
-        BOOST_TEST_REQUIRE(one.try_acquire().held());
-    }
-}
-
-BOOST_FIXTURE_TEST_CASE(a_grant_that_comes_after_the_cancellation_is_released, still)
-{
-    { const auto first = one.try_acquire_shared(); }  // writes the record of the number of readers
-    for (const std::string_view hangs : {"c/writer", "c/r3"}) {
-        gate calls{clock};
-        store.before(operation::try_acquire, [&, hangs](std::string_view name) {
-            if (name == hangs) calls.pass();
-        });
-        std::stop_source stop;
-        recorder<scripted_writer> writes;
-        lh::async_acquire(one, stop.get_token(), writes.on(io.context));
-        BOOST_TEST(calls.reached_by(1));
-        stop.request_stop();
-        BOOST_TEST(!writes.called(5ms));
-        calls.open();
-        const auto end = writes.get();
-        BOOST_TEST((end.ec == aborted && end.result.empty()));
-        BOOST_TEST(held() == 0u);
-        store.before(operation::try_acquire, [](std::string_view) {});
-    }
 }
 
 BOOST_FIXTURE_TEST_CASE(the_gate_is_left_before_attempts_that_wait_for_a_thread, still)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <asio/support.hpp>
+#include <asio/kinds.hpp>
 
 #if LEASEHOLD_ASIO_VERSION >= 102400
 #define LEASEHOLD_TESTS_TOKENS net
@@ -93,15 +93,16 @@ BOOST_FIXTURE_TEST_CASE(a_function_without_an_executor_is_called_on_the_system_e
     BOOST_TEST(held.get_future().get());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_future_has_the_guard_or_throws_the_error, fixture)
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_future_has_the_guard_or_throws_the_error, Kind, kinds)
 {
-    auto guard = lh::async_acquire(lease, net::use_future).get();
+    two_rights<Kind> f;
+    auto guard = Kind::async_acquire(f.one, net::use_future).get();
     BOOST_TEST(guard.held());
-    BOOST_TEST(lh::async_try_acquire(other, net::use_future).get().empty());
+    BOOST_TEST(Kind::async_try_acquire(f.other, net::use_future).get().empty());
     BOOST_TEST(lh::async_renew(guard, net::use_future).get());
     BOOST_TEST((lh::async_release(std::move(guard), net::use_future).get() == lh::release_outcome::released));
     try {
-        static_cast<void>(lh::async_release(memory_guard{}, net::use_future).get());
+        static_cast<void>(lh::async_release(typename two_rights<Kind>::guard{}, net::use_future).get());
         BOOST_ERROR("an empty guard was released");
     } catch (const net_system_error& e) {
         BOOST_TEST((e.code() == lh::errc::not_held));
@@ -162,14 +163,16 @@ BOOST_FIXTURE_TEST_CASE(a_packaged_task_runs_with_the_guard, fixture)
     BOOST_TEST(lh::async_acquire(lease, std::move(task)).get());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_function, fixture)
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_handler_is_never_called_within_the_initiating_function, Kind, kinds)
 {
+    two_rights<Kind> f;
     net::io_context io;
     bool called = false;
-    // What is known at once: a stop that was asked for before, and an empty guard.
+    // What is known at once: a stop that was asked for before.
     std::stop_source stopped;
     stopped.request_stop();
-    lh::async_acquire(lease, stopped.get_token(), net::bind_executor(io, [&](error_code ec, const memory_guard&) { called = ec == aborted; }));
+    const auto note = [&](error_code ec, const typename two_rights<Kind>::guard&) { called = ec == aborted; };
+    Kind::async_acquire(f.one, stopped.get_token(), net::bind_executor(io, note));
     BOOST_TEST(!called);
     io.run();
     BOOST_TEST(called);

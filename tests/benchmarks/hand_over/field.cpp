@@ -31,7 +31,7 @@ field::field(const std::string& connection_string, std::size_t takers, const way
     start(store, takers, [&](std::size_t i) {
         processes_.emplace_back(std::vector<std::string>{
             myself, std::string{role}, folder_.path() / "record", std::to_string(i), std::to_string(static_cast<int>(how.work)),
-            how.polling ? "poll" : "wait", std::to_string(how.ttl.count()), connection_string});
+            std::to_string(static_cast<int>(how.waits)), std::to_string(how.ttl.count()), connection_string});
     });
 }
 
@@ -82,7 +82,7 @@ std::optional<int> serve_as_taker(int argc, char** argv)
 try {
     if (argc != 8 || argv[1] != role) return std::nullopt;
     const shared_record run{argv[2]};
-    const way how{static_cast<work>(std::atoi(argv[4])), std::string_view{argv[5]} == "poll",
+    const way how{static_cast<work>(std::atoi(argv[4])), static_cast<waits>(std::atoi(argv[5])),
                   std::chrono::nanoseconds{std::atoll(argv[6])}};
     lh::odbc_store store{argv[7]};
     take_part(*run, static_cast<std::size_t>(std::atoi(argv[3])), store, how);

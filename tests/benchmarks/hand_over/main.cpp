@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // How long a released lease takes to its next holder, how fairly contenders take turns, and how soon a dead holder is
-// replaced: with the store's own waiting, and with the loop that asks every 50 ms.
+// replaced: with the store's own waiting, on a thread and without one, and with the loop that asks every 50 ms.
 //
 // Each waiter is a process of its own; in the memory store, a thread. A hand-over is measured from the instant before the
-// release to the instant after the next holder's acquire() returned.
+// release to the instant after the next holder's acquire() returned, or its handler was called.
 #include "../choice.hpp"
 #include "../results.hpp"
 #include "../usual_sizes.hpp"
@@ -79,20 +79,44 @@ struct subject {
     results& raw;
 };
 
-statistics turns(const subject& s, std::size_t waiters, std::int64_t times, bool polling)
+std::vector<std::int64_t> turns_taken(const subject& s, std::size_t waiters, std::int64_t times, waits how)
 {
-    field takers{s.connection_string, waiters + 1, {work::turns, polling}};
+    field takers{s.connection_string, waiters + 1, {work::turns, how}};
     takers.begin();
     while (takers.run().samples < times) std::this_thread::sleep_for(1ms);
     takers.end();
-    return of(samples(takers.run()));
+    return samples(takers.run());
 }
+
+statistics turns(const subject& s, std::size_t waiters, std::int64_t times, waits how) { return of(turns_taken(s, waiters, times, how)); }
+
+#ifdef HAND_OVER_ASYNCHRONOUS
+// Alternately, so that both see the same machine. The ratio is that of the two medians.
+void compare_asynchronous(const subject& s, std::size_t waiters, const std::string& with)
+{
+    std::vector<std::int64_t> blocking, asynchronous;
+    for (int i = 0; i < 4; ++i)
+        for (const bool blocks : {true, false}) {
+            const auto more = turns_taken(s, waiters, 100, blocks ? waits::blocking : waits::asynchronous);
+            auto& all = blocks ? blocking : asynchronous;
+            all.insert(all.end(), more.begin(), more.end());
+        }
+    const statistics without = of(asynchronous), beside = of(blocking);
+    std::printf("%-11s %zu waiter%s  median %7.3f ms  p99 %7.3f ms   without a thread; beside it, with one: median %7.3f ms   ratio %.2f\n",
+                s.label, waiters, waiters == 1 ? " " : "s", without.median, without.p99, beside.median, without.median / beside.median);
+    std::fflush(stdout);
+    s.raw.add(s.label, "hand-over, asynchronous" + with, without.median);
+    s.raw.add(s.label, "hand-over, asynchronous, p99" + with, without.p99);
+    s.raw.add(s.label, "hand-over, beside the asynchronous" + with, beside.median);
+    s.raw.add(s.label, "hand-over, asynchronous, ratio" + with, without.median / beside.median);
+}
+#endif
 
 void measure_turns(const subject& s)
 {
     for (const std::size_t waiters : {1U, 8U}) {
-        const statistics own = turns(s, waiters, 400, false);
-        const statistics poll = turns(s, waiters, 60, true);
+        const statistics own = turns(s, waiters, 400, waits::blocking);
+        const statistics poll = turns(s, waiters, 60, waits::polling);
         std::printf("%-11s %zu waiter%s  median %7.3f ms  p99 %7.3f ms   50 ms poll: median %6.2f ms  p99 %6.2f ms   ratio %.0f\n",
                     s.label, waiters, waiters == 1 ? " " : "s", own.median, own.p99, poll.median, poll.p99, poll.median / own.median);
         std::fflush(stdout);
@@ -100,12 +124,16 @@ void measure_turns(const subject& s)
         s.raw.add(s.label, "hand-over" + with, own.median);
         s.raw.add(s.label, "hand-over, p99" + with, own.p99);
         s.raw.add(s.label, "hand-over, 50 ms poll" + with, poll.median);
+#ifdef HAND_OVER_ASYNCHRONOUS
+        compare_asynchronous(s, waiters, with);
+#endif
     }
 }
 
-void contend(const subject& s, std::size_t processes, bool polling)
+void contend(const subject& s, std::size_t processes, waits by)
 {
-    const way how{work::contend, polling};
+    const way how{work::contend, by};
+    const bool polling = by == waits::polling;
     const auto statements = [&s] { return s.statements ? s.statements() : 0; };
     const auto before = statements();
     if (s.statements) field{s.connection_string, processes, how}.run().stop = true;  // they come and go; that is taken off
@@ -147,10 +175,10 @@ void contend(const subject& s, std::size_t processes, bool polling)
 void measure_idleness(const subject& s)
 {
     if (!s.statements) return;
-    field holder{s.connection_string, 1, {work::take}};
+    field holder{s.connection_string, 1, {.work = work::take}};
     holder.begin();
     while (holder.run().takers[0].grants == 0) std::this_thread::sleep_for(1ms);
-    field takers{s.connection_string, contenders, {work::take}};
+    field takers{s.connection_string, contenders, {.work = work::take}};
     takers.begin();
     std::this_thread::sleep_for(settling_time);
     const auto before = s.statements();
@@ -173,10 +201,10 @@ void measure_crash(const subject& s)
     lh::odbc_store store{s.connection_string};
     std::vector<std::int64_t> late;
     for (int i = 0; i < kills; ++i) {
-        field holder{s.connection_string, 1, {work::take, false, 2s}};
+        field holder{s.connection_string, 1, {.work = work::take, .ttl = 2s}};
         holder.begin();
         while (holder.run().takers[0].grants == 0) std::this_thread::sleep_for(1ms);
-        field takers{s.connection_string, contenders, {work::take, false, 2s}};
+        field takers{s.connection_string, contenders, {.work = work::take, .ttl = 2s}};
         takers.begin();
         std::this_thread::sleep_for(300ms);
         holder.kill();
@@ -205,8 +233,8 @@ void measure(const subject& s)
 {
     if (!s.connection_string.empty()) lh::odbc_store{s.connection_string}.create_schema();
     measure_turns(s);
-    for (const std::size_t processes : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) contend(s, processes, false);
-    contend(s, contenders, true);
+    for (const std::size_t processes : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) contend(s, processes, waits::blocking);
+    contend(s, contenders, waits::polling);
     if (s.connection_string.empty()) return;
     measure_idleness(s);
     measure_crash(s);
@@ -241,7 +269,7 @@ void measure_mariadb(results& raw)
 void usage(std::FILE* to)
 {
     std::fputs("Usage: hand_over [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
-               "Measures waiting on all of them, or on one, with private servers; takes about eight minutes.\n"
+               "Measures waiting on all of them, or on one, with private servers; takes about ten minutes.\n"
                "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
 }

@@ -3,6 +3,7 @@
 #define LEASEHOLD_TESTS_BENCHMARKS_HAND_OVER_TAKER_HPP
 
 #include "record.hpp"
+#include "waiters.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -23,26 +24,17 @@ enum class work {
     take      ///< once: takes it and keeps it until the end
 };
 
+/// See the waiters of these names.
+enum class waits { blocking, polling, asynchronous };
+
 struct way {
     hand_over::work work = work::turns;
-    bool polling = false;  ///< asks every 50 ms, as locks on databases mostly do, instead of the store's own waiting
+    hand_over::waits waits = waits::blocking;
     std::chrono::nanoseconds ttl = std::chrono::seconds{30};
 };
 
-inline constexpr auto poll_pause = std::chrono::milliseconds{50};
 /// Long enough for whoever has just released to be back in line.
 inline constexpr auto turn_lasts = std::chrono::milliseconds{15};
-
-template <class Lease>
-auto acquire(Lease& lease, const way& how, const record& run)
-{
-    if (!how.polling) return lease.acquire();
-    for (;;) {
-        auto guard = lease.try_acquire();
-        if (guard || run.stop) return guard;
-        std::this_thread::sleep_for(poll_pause);
-    }
-}
 
 /// Held while the takers of a run start.
 inline constexpr std::string_view busy_name = "held while they start";
@@ -59,14 +51,13 @@ inline void note(record& run, std::size_t index, std::int64_t asked, std::int64_
     if (asked - run.began > warm_up && !run.stop) self.longest_wait = std::max(self.longest_wait.load(), got - asked);
 }
 
-template <class Lease>
-void take_turns(record& run, std::size_t index, Lease& lease, const way& how)
+template <class Lease, class Waiter>
+void take_turns(record& run, std::size_t index, Lease& lease, Waiter& waiter, const way& how)
 {
     using namespace std::chrono_literals;
     while (!run.stop) {
         const auto asked = now();
-        auto guard = acquire(lease, how, run);
-        const auto got = now();
+        auto [guard, got] = waiter.acquire(lease, run);
         if (!guard) return;
         note(run, index, asked, got);
         if (const auto since = run.released.exchange(0)) run.add(got - since);
@@ -86,9 +77,8 @@ void take_turns(record& run, std::size_t index, Lease& lease, const way& how)
     }
 }
 
-/// Takes part in a run, from its begin until its stop.
-template <class Store>
-void take_part(record& run, std::size_t index, Store& store, const way& how)
+template <class Store, class Waiter>
+void take_part(record& run, std::size_t index, Store& store, Waiter waiter, const way& how)
 {
     leasehold::basic_lease lease{store, "measured", leasehold::lease_terms{.ttl = how.ttl}};
     std::error_code ignored;
@@ -96,10 +86,26 @@ void take_part(record& run, std::size_t index, Store& store, const way& how)
     ++run.connected;
     // Opens also the session that a waiter needs, and prepares all statements: no run is to count these.
     leasehold::basic_lease prepares{store, busy_name};
-    static_cast<void>(prepares.acquire());
+    static_cast<void>(waiter.acquire(prepares, run));
     ++run.ready;
     while (!run.begin) std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    take_turns(run, index, lease, how);
+    take_turns(run, index, lease, waiter, how);
+}
+
+/// Takes part in a run, from its begin until its stop.
+template <class Store>
+void take_part(record& run, std::size_t index, Store& store, const way& how)
+{
+    switch (how.waits) {
+    case waits::blocking: return take_part(run, index, store, blocking_waiter{}, how);
+    case waits::polling: return take_part(run, index, store, polling_waiter{}, how);
+    case waits::asynchronous: break;
+    }
+#ifdef HAND_OVER_ASYNCHRONOUS
+    take_part(run, index, store, asynchronous_waiter{}, how);
+#else
+    throw std::logic_error{"compiled without Boost.Asio"};
+#endif
 }
 
 }  // namespace hand_over

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// Asynchronous waits on real databases: for a lease, a permit, a share and an exclusive right that another process holds.
+#include <asio/stores/scene.hpp>
+
+#include <stop_token>
+#include <thread>
+
+using namespace leasehold_test;
+
+namespace {
+
+template <class On>
+using two_contenders = contenders<On, two_processes<typename On::database>>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(asio_waits_on_stores)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_release_in_another_process_hands_over_to_an_asynchronous_waiter, On, everywhere)
+{
+    two_contenders<On> s;
+    using kind = typename On::kind;
+    auto held = s.hold();
+    recorder<typename two_contenders<On>::guard> waiter;
+    kind::async_acquire(s.right, waiter.on(s.io.context));
+    BOOST_TEST_REQUIRE(s.one_waits());
+    BOOST_TEST(!waiter.called(20ms));
+    const auto begun = now();
+    BOOST_TEST((held.release() == lh::release_outcome::released));
+    auto end = waiter.get();
+    BOOST_TEST((now() - begun < woken_within));
+    BOOST_TEST(!end.ec);
+    BOOST_TEST(end.result.held());
+    BOOST_TEST(s.taken() == kind::own_rows);
+    BOOST_TEST(kind::try_acquire(s.holder).empty());
+    recorder<lh::release_outcome> released;
+    lh::async_release(end.result, released.on(s.io.context));
+    BOOST_TEST((released.get().result == lh::release_outcome::released));
+    BOOST_TEST(s.taken() == 0u);
+    BOOST_TEST(s.nobody_waits());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_wait_leaves_its_queues_and_what_it_had_taken, On, everywhere)
+{
+    two_contenders<On> s;
+    using kind = typename On::kind;
+    auto held = s.hold();
+    std::stop_source stop;
+    recorder<typename two_contenders<On>::guard> waiter;
+    kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
+    BOOST_TEST_REQUIRE(s.one_waits());
+    stop.request_stop();
+    if (On::only_queues) BOOST_TEST(s.waiting() == 0u, "at once");
+    const auto end = waiter.get();
+    BOOST_TEST(end.ec == aborted);
+    BOOST_TEST(end.result.empty());
+    BOOST_TEST(s.taken() == kind::held_rows);
+    BOOST_TEST(s.nobody_waits());
+    held.release();
+    BOOST_TEST(kind::try_acquire(s.holder).held());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(no_right_is_lost_between_a_cancellation_and_a_grant, On, everywhere)
+{
+    two_contenders<On> s;
+    using kind = typename On::kind;
+    for (int i = 0; i < 12; ++i) {
+        auto held = kind::hold(s.holder);
+        std::stop_source stop;
+        recorder<typename two_contenders<On>::guard> waiter;
+        kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
+        if (i % 4 == 0) BOOST_TEST_REQUIRE(s.one_waits(false));
+        std::thread cancels{[&] { stop.request_stop(); }};
+        if (i % 2 == 0) cancels.join();
+        held.release();
+        if (cancels.joinable()) cancels.join();
+        auto end = waiter.get();
+        BOOST_TEST_REQUIRE((end.ec == aborted) == end.result.empty());
+        end.result = {};
+        BOOST_TEST_REQUIRE(s.taken() == 0u);
+        BOOST_TEST_REQUIRE(kind::try_acquire(s.holder).held());
+    }
+    BOOST_TEST(s.nobody_waits());
+}
+
+// An application's transaction holds the row, so that the statement that grants it has begun when the wait is cancelled.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_grant_that_comes_after_the_cancellation_is_released, On, over_network)
+{
+    two_contenders<On> s;
+    using kind = typename On::kind;
+    { const auto first = kind::try_acquire(s.holder); }  // writes the rows
+    for (const auto& row : kind::asked_rows(s.name)) {
+        odbc_connection application{s.database.connection_string()};
+        application.begin();
+        application.execute("select token from leasehold where name = '" + row + "' for update");
+        std::stop_source stop;
+        recorder<typename two_contenders<On>::guard> waiter;
+        kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
+        BOOST_TEST_REQUIRE(s.statement_blocks());
+        stop.request_stop();
+        BOOST_TEST(!waiter.called(20ms), "a call that has begun is waited for");
+        application.roll_back();
+        const auto end = waiter.get();
+        BOOST_TEST(end.ec == aborted);
+        BOOST_TEST(end.result.empty());
+        BOOST_TEST(s.taken() == 0u);
+        BOOST_TEST(kind::try_acquire(s.holder).held());
+    }
+    BOOST_TEST(s.nobody_waits());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

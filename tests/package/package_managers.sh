@@ -7,10 +7,7 @@ need() # command...
 {
     local command
     for command in "$@"; do
-        command -v "$command" >/dev/null || {
-            echo "$way: NOT TRIED: there is no $command on PATH here."
-            exit 77
-        }
+        command -v "$command" >/dev/null || not_tried "there is no $command on PATH here."
     done
 }
 

@@ -103,8 +103,9 @@ packages_not_in_release()
             leasehold_apt && "${apt[@]}" update >/dev/null 2>&1 || return 0  # then need_packages says what is wrong
             updated=yes
         fi
-        # Not through grep -q: apt-cache, ended by a closed pipe, would count as a package that is not there.
-        [[ $(apt-cache policy "${item%%=*}") == *"Candidate: "[^\(]* ]] || echo "${item%%=*}"
+        # Not through grep -q: apt-cache, ended by a closed pipe, would count as a package that is not there. The name in front, since
+        # apt takes one that it does not know, such as g++-99, for a regular expression.
+        [[ $(apt-cache policy "${item%%=*}") == "${item%%=*}:"*"Candidate: "[^\(]* ]] || echo "${item%%=*}"
     done
 }
 

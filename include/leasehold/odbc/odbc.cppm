@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+module;
+
+#include <leasehold/odbc/fence.hpp>
+#include <leasehold/odbc/fence_sql.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+
+/// The public names of the store for databases and of the fence, and those of the module leasehold.
+export module leasehold.odbc;
+
+export import leasehold;
+
+export namespace leasehold {
+
+using leasehold::basic_odbc_store;
+using leasehold::expiry_by_observation;
+using leasehold::expiry_by_server_clock;
+using leasehold::max_call_timeout;
+using leasehold::max_pool_size;
+using leasehold::max_unused_for;
+using leasehold::min_call_timeout;
+using leasehold::min_unused_for;
+using leasehold::observing_odbc_store;
+using leasehold::odbc_columns;
+using leasehold::odbc_expiry;
+using leasehold::odbc_options;
+using leasehold::odbc_store;
+using leasehold::store_health;
+using leasehold::transaction_pooler;
+using leasehold::validate;
+
+}  // namespace leasehold
+
+export namespace leasehold::dialect {
+
+using leasehold::dialect::batch_sql;
+using leasehold::dialect::columns_one_by_one;
+using leasehold::dialect::detected;
+using leasehold::dialect::fence_sql;
+using leasehold::dialect::generic;
+using leasehold::dialect::handover_sql;
+using leasehold::dialect::handover_with;
+using leasehold::dialect::many_attempts_sql;
+using leasehold::dialect::mariadb;
+using leasehold::dialect::observing;
+using leasehold::dialect::odbc_dialect;
+using leasehold::dialect::postgresql;
+using leasehold::dialect::purge_sql;
+using leasehold::dialect::purge_with;
+using leasehold::dialect::remaining_is_no_time;
+using leasehold::dialect::server_info;
+using leasehold::dialect::session_lock_sql;
+using leasehold::dialect::spec;
+using leasehold::dialect::sqlite;
+
+}  // namespace leasehold::dialect
+
+export namespace leasehold::odbc {
+
+using leasehold::odbc::fence;
+using leasehold::odbc::fence_sql;
+using leasehold::odbc::queue_ticket;
+using leasehold::odbc::sql_placeholders;
+
+}  // namespace leasehold::odbc

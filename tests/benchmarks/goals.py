@@ -106,7 +106,7 @@ def many_rows(r):
     yield row("… all released within 5 s", of("held, release of all, s"), 5, unit=" s")
     yield row("64 processes on one name: at least 0.50 of the grants a second of one", kept, 0.5, "SQLite has no queue: all processes poll.", at_least=True)
     yield row("… at most 4 statements a grant", lambda store: processes("statements a grant", 64)(store) if store in NETWORK else None, 4,
-              "Grant, release, the wait for a lock and the attempt after it make four; sometimes there is one more.")
+              "acquire() queues before it asks, so that it overtakes nobody: the lock, the grant, the release and giving the lock back; sometimes a look more.")
     yield row("grant in a table of 1,000,000 names: at most 1.30 of one of 100", of("grant + release in a table of 1000000 names, ratio to the smallest"),
               1.3, "See [where cost grows](#where-cost-grows).")
     yield row("list by prefix uses the index: at most 3 times the time in a table of 100", in_table("list by prefix"), 3)

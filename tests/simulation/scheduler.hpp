@@ -181,8 +181,9 @@ public:
     {
         draining_ = true;
         events_.clear();
-        for (const auto& f : fibers_)
-            if (f->stopped_in_clock) run(*f);  // it may have a lock of its process, so it goes on first
+        // One that was stopped may have a lock of its process, so it goes on first. It may start others.
+        for (std::size_t i = 0; i < fibers_.size(); ++i)
+            if (fibers_[i]->stopped_in_clock) run(*fibers_[i]);
         for (int round = 0; !all_done(); ++round) {
             if (round == 10'000) give_up();
             now_ += 1'000'000'000'000;

@@ -157,7 +157,8 @@ private:
     mutable std::string dbms_name_;
     mutable std::string dbms_version_;
     mutable std::shared_ptr<const statement_catalog> catalog_;
-    // What was found out about the database. Each says it all: a thread that does not see it yet finds it out again. Where a statement depends on it, the catalogue is made again under the mutex.
+    // What was found out about the database. Each says it all: a thread that does not see it yet finds it out again. Where a
+    // statement depends on it, the catalogue is made again under the mutex.
     mutable std::atomic<transaction_pooler> pooler_;
     mutable std::atomic<bool> locks_failed_ = false;
     mutable std::atomic<bool> batches_failed_ = false;

@@ -172,7 +172,7 @@ private:
         else {
             machine.busy();
             // Another candidate of this process may be first in the queue, and then only that one got the store's answers.
-            look();
+            look(stop);
         }
     }
 
@@ -246,7 +246,11 @@ private:
         return resigned_;
     }
 
-    void look() { tell_of(look_at_holder()); }
+    // A candidate that is asked to stop does not wait for another call.
+    void look(const std::stop_token& stop)
+    {
+        if (!stop.stop_requested()) tell_of(look_at_holder());
+    }
 
     // Nothing, if nobody wants to know. Does I/O: a holder may be asked to hand over.
     std::optional<lease_record> look_at_holder()
@@ -295,8 +299,8 @@ private:
     auto wait_for_lease(time_point until, const std::stop_token& stop, std::error_code& ec)
     {
         lease_.attach_engine();
-        const auto told_busy = [this](const acquire_result& busy) {
-            if (sightings_.may_be_news(busy.token)) look();
+        const auto told_busy = [this, &stop](const acquire_result& busy) {
+            if (sightings_.may_be_news(busy.token)) look(stop);
         };
         return lease_.wait(until, stop, ec, told_busy).guard;
     }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -37,6 +38,7 @@ public:
     lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
         ++attempts;
+        if (on_attempt) on_attempt();
         if (down) return fail<lh::acquire_result>(ec);
         lh::acquire_result result = memory_.try_acquire(name, owner, ttl, ec);
         if (anonymous && !result.granted()) result.token = {};
@@ -53,12 +55,15 @@ public:
     }
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
     {
+        ++looks;
         return down ? fail<std::optional<lh::lease_record>>(ec) : memory_.inspect(name, ec);
     }
 
     std::atomic<bool> down = false;
     std::atomic<bool> anonymous = false;
     std::atomic<int> attempts = 0;
+    std::atomic<int> looks = 0;
+    std::function<void()> on_attempt;
 
 private:
     template <class Result>
@@ -217,6 +222,22 @@ BOOST_AUTO_TEST_CASE(a_leader_is_told_of_once_where_busy_answers_do_not_say_whos
     BOOST_TEST(a.times_told_of("x") == 1);
     pass(5s);
     BOOST_TEST(a.times_told_of("y") == 1);
+}
+
+// Each look may take a call's time-out at a store that hangs.
+BOOST_AUTO_TEST_CASE(a_candidate_that_is_asked_to_stop_during_an_attempt_does_not_look_who_leads)
+{
+    remote_store store{memory};
+    grant_to("x");
+    lease_type lease{store, "leader", {.ttl = 1h}, clock, lh::fixed_owner_id{"a"}};
+    lh::leader_election_options options;
+    options.on_leader_observed = [](const lh::lease_record&) {};
+    lh::leader_election election{lease, options};
+    std::stop_source stop;
+    store.on_attempt = [&] { stop.request_stop(); };
+    election.run(stop.get_token(), [](auto&) {});
+    BOOST_TEST(store.attempts == 1);
+    BOOST_TEST(store.looks == 0);
 }
 
 // Only the first of them asks the store.

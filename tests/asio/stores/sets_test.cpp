@@ -90,6 +90,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_set_that_is_granted_after_its_cancellation_is_re
     odbc_connection application{s.database.connection_string()};
     application.begin();
     application.execute("select token from leasehold where name = '" + s.ours[1].name() + "' for update");
+    BOOST_TEST_REQUIRE(s.no_statement_blocks());
     std::thread ends_it;
     {
         net::io_context gone;

@@ -93,6 +93,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_grant_that_comes_after_the_cancellation_is_relea
         odbc_connection application{s.database.connection_string()};
         application.begin();
         application.execute("select token from leasehold where name = '" + row + "' for update");
+        BOOST_TEST_REQUIRE(s.no_statement_blocks());
         std::stop_source stop;
         recorder<typename two_contenders<On>::guard> waiter;
         kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));

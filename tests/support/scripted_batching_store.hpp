@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 namespace leasehold_test {
@@ -109,6 +110,9 @@ private:
 
 static_assert(leasehold::batching_store<scripted_batching_store> && !leasehold::batching_store<scripted_store>);
 static_assert(leasehold::batch_acquiring_store<scripted_batching_store> && !leasehold::batch_acquiring_store<scripted_store>);
+
+/// For BOOST_AUTO_TEST_CASE_TEMPLATE: a store that takes one attempt in a call, and one that takes many.
+using both_stores = std::tuple<scripted_store, scripted_batching_store>;
 
 }  // namespace leasehold_test
 

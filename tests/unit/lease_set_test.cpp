@@ -4,76 +4,41 @@
 
 #include <support/eventually.hpp>
 #include <support/printing.hpp>
+#include <support/says.hpp>
 #include <support/scripted_batching_store.hpp>
+#include <unit/lease_set_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <memory>
+#include <cstddef>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(lease_set_test)
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
+using leasehold_test::both_stores;
 using leasehold_test::eventually;
 using leasehold_test::fate;
 using leasehold_test::operation;
+using leasehold_test::says;
 using leasehold_test::scripted_batching_store;
 using leasehold_test::scripted_store;
 
 namespace {
 
-using both_stores = std::tuple<scripted_store, scripted_batching_store>;
-
 template <class Store>
-struct scene {
-    using lease_type = lh::basic_lease<Store, lh::manual_clock>;
-    static constexpr bool in_batches = lh::batch_acquiring_store<Store>;
-
-    [[nodiscard]] lease_type lease(const std::string& name, lh::lease_terms terms = {.ttl = 30s})
-    {
-        return {store, name, terms, clock};
-    }
-
-    [[nodiscard]] std::vector<std::string> held() const
-    {
-        std::vector<std::string> names;
-        for (const auto& record : store.leases.list()) names.push_back(record.name);
-        return names;
-    }
-
-    [[nodiscard]] int calls() const
-    {
-        int sum = 0;
-        for (const operation each : {operation::try_acquire, operation::renew, operation::release, operation::inspect,
-                                     operation::renew_many, operation::release_many, operation::acquire_many})
-            sum += store.sent(each);
-        return sum;
-    }
-
-    static constexpr operation attempts = in_batches ? operation::acquire_many : operation::try_acquire;
-    static constexpr operation releases = in_batches ? operation::release_many : operation::release;
-    static constexpr operation renewals = in_batches ? operation::renew_many : operation::renew;
-
-    lh::manual_clock clock;
-    Store store{clock};
-    lease_type a = lease("a"), b = lease("b"), c = lease("c");
-};
-
-std::vector<std::string> names(std::initializer_list<const char*> of) { return {of.begin(), of.end()}; }
+using scene = leasehold_test::lease_set_scene<Store>;
 
 }  // namespace
-
-#define BOOST_TEST_NAMES(is, ...) BOOST_TEST((is) == names({__VA_ARGS__}), boost::test_tools::per_element())
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(all_are_held_by_one_guard, Store, both_stores)
 {
@@ -206,19 +171,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(backing_out_does_not_keep_names_closed, Store, bot
 BOOST_AUTO_TEST_CASE_TEMPLATE(wrong_sets_are_refused_before_any_call, Store, both_stores)
 {
     scene<Store> s;
-    const auto says = [](lh::errc code, const char* words) {
-        return [=](const std::system_error& e) {
-            return e.code() == code && std::string{e.what()}.find(words) != std::string::npos;
-        };
-    };
     auto again = s.lease("a");
     BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, again)), std::system_error,
-                          says(lh::errc::invalid_name, "'a' is in the set twice"));
+                          says(lh::errc::invalid_name, {"'a' is in the set twice"}));
     BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.a)), std::system_error,
-                          says(lh::errc::invalid_name, "twice"));
+                          says(lh::errc::invalid_name, {"twice"}));
     std::vector<typename scene<Store>::lease_type> none;
     BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(none)), std::system_error,
-                          says(lh::errc::invalid_terms, "the set is empty"));
+                          says(lh::errc::invalid_terms, {"the set is empty"}));
     std::error_code ec;
     BOOST_TEST(lh::try_acquire_all(none, ec).empty());
     BOOST_TEST(ec == lh::errc::invalid_terms);
@@ -227,122 +187,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wrong_sets_are_refused_before_any_call, Store, bot
     none.push_back(s.lease("x"));
     none.push_back(s.lease("x"));
     BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_each(none)), std::system_error,
-                          says(lh::errc::invalid_name, "'x' is in the set twice"));
+                          says(lh::errc::invalid_name, {"'x' is in the set twice"}));
     BOOST_TEST(s.calls() == 0);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_one_is_the_loss_of_all, Store, both_stores)
-{
-    scene<Store> s;
-    auto all = lh::try_acquire_all(s.a, s.b, s.c);
-    const std::stop_token told = all.stop_token();
-    std::atomic<int> calls = 0;
-    const std::stop_callback count{told, [&] { ++calls; }};
-    s.clock.advance(10s);
-    BOOST_TEST(eventually([&] { return all.remaining() == 27s; }));
-    s.store.leases.force_release("b");
-    BOOST_TEST(all.held());
-    s.clock.advance(10s);
-    BOOST_TEST(eventually([&] { return told.stop_requested() && calls == 1; }));
-    BOOST_TEST(!all.held());
-    BOOST_TEST(all.remaining() == 0s);
-    BOOST_TEST(all.stop_token().stop_requested());
-    BOOST_TEST(all.guards()[0].held());
-    BOOST_CHECK_EXCEPTION(all.ensure_held(), lh::lease_lost,
-                          [](const auto& e) { return std::string{e.what()}.find("'b'") != std::string::npos; });
-    BOOST_TEST(!all.renew());
-    BOOST_TEST(all.release() == lh::release_outcome::lost);
-    BOOST_TEST(s.held().empty());
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(release_is_not_told_as_a_loss, Store, both_stores)
-{
-    scene<Store> s;
-    auto all = lh::try_acquire_all(s.a, s.b);
-    const std::stop_token told = all.stop_token();
-    all.release();
-    s.clock.advance(1min);
-    BOOST_TEST(!told.stop_requested());
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(renewals_in_the_background_keep_all, Store, both_stores)
-{
-    scene<Store> s;
-    auto all = lh::try_acquire_all(s.a, s.b, s.c);
-    for (int i = 0; i < 12; ++i) {
-        s.clock.advance(5s);
-        BOOST_TEST(all.held());
-    }
-    if (s.in_batches) BOOST_TEST(s.store.sent(operation::renew) == 0);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(renew_extends_all_or_says_why_not, Store, both_stores)
-{
-    scene<Store> s;
-    auto all = lh::try_acquire_all(s.a, s.b);
-    s.clock.advance(5s);
-    BOOST_TEST(all.remaining() == 22s);
-    BOOST_TEST(all.renew());
-    BOOST_TEST(all.remaining() == 27s);
-    s.store.always(s.renewals, fate::fails);
-    std::error_code ec;
-    BOOST_TEST(!all.renew(ec));
-    BOOST_TEST(ec == lh::errc::store_unavailable);
-    BOOST_TEST(all.held(), "until its deadline");
-    BOOST_CHECK_THROW(all.renew(), lh::store_error);
-    s.store.always(s.renewals, fate::carried_out);
-    BOOST_TEST(all.renew(ec));
-    BOOST_TEST(!ec);
-    s.store.leases.force_release("a");
-    BOOST_TEST(!all.renew(ec));
-    BOOST_TEST(!ec);
-    BOOST_TEST(!all.held());
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_release_that_fails_the_store_is_not_called_again, Store, both_stores)
-{
-    scene<Store> s;
-    s.store.always(s.releases, fate::fails);
-    {
-        auto all = lh::try_acquire_all(s.a, s.b, s.c);
-        std::error_code ec;
-        BOOST_TEST(all.release(ec) == lh::release_outcome::unknown);
-        BOOST_TEST(ec == lh::errc::store_unavailable);
-        BOOST_TEST(s.store.sent(s.releases) == 1);
-        BOOST_TEST(all.empty());
-        BOOST_TEST(all.release(ec) == lh::release_outcome::lost);
-        BOOST_TEST(ec == lh::errc::not_held);
-    }
-    s.clock.advance(30s);
-    auto all = lh::try_acquire_all(s.a, s.b, s.c);
-    BOOST_CHECK_THROW(all.release(), lh::store_error);
-    BOOST_TEST(s.store.sent(s.releases) == 2);
-    s.clock.advance(30s);
-    {
-        const auto destroyed = lh::try_acquire_all(s.a, s.b, s.c);
-    }
-    BOOST_TEST(s.store.sent(s.releases) == 3);
-}
-
-BOOST_AUTO_TEST_CASE(deadline_is_the_earliest)
-{
-    scene<scripted_store> s;
-    s.store.after(operation::try_acquire, [&](std::string_view) { s.clock.advance(2s); });
-    auto slow = lh::try_acquire_all(s.a, s.b, s.c);
-    BOOST_TEST(slow.remaining() == 21s);
-}
-
-BOOST_AUTO_TEST_CASE(set_that_took_too_long_is_given_back)
-{
-    scene<scripted_store> s;
-    lh::basic_lease x{s.store, "x", 30s, s.clock, lh::no_renewal{}}, y{s.store, "y", 30s, s.clock, lh::no_renewal{}};
-    s.store.after(operation::try_acquire, [&](std::string_view) { s.clock.advance(14s); });
-    std::error_code ec;
-    BOOST_TEST(lh::try_acquire_all(x, y, ec).empty());
-    BOOST_TEST(ec == lh::errc::store_timeout);
-    BOOST_TEST(s.held().empty());
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(x, y)), lh::store_error,
-                          [](const lh::store_error& e) { return std::string{e.what()}.find("'x'") != std::string::npos; });
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(lease_that_holds_already_is_busy, Store, both_stores)
@@ -391,27 +237,6 @@ BOOST_AUTO_TEST_CASE(leases_of_several_types_and_stores_are_one_set)
     BOOST_TEST(mixed.release(ec) == lh::release_outcome::unknown);
     BOOST_TEST(other.list().empty(), "the other store did not fail");
     BOOST_TEST(s.store.sent(operation::release) == 3, "one of them now, and this store is not called again");
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(guard_moves, Store, both_stores)
-{
-    scene<Store> s;
-    auto all = lh::try_acquire_all(s.a, s.b);
-    auto moved = std::move(all);
-    BOOST_TEST(all.empty());
-    BOOST_TEST(moved.held());
-    all = lh::try_acquire_all(s.c);
-    BOOST_TEST_NAMES(s.held(), "a", "b", "c");
-    moved = std::move(all);
-    BOOST_TEST_NAMES(s.held(), "c");
-    BOOST_CHECK_THROW(all.release(), std::system_error);
-    BOOST_CHECK_THROW(all.renew(), std::system_error);
-    BOOST_CHECK_THROW(all.ensure_held(), std::system_error);
-    BOOST_TEST(!all.stop_token().stop_requested());
-    {
-        auto gone = std::move(moved);
-    }
-    BOOST_TEST(s.held().empty());
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(each_gives_those_that_were_free, Store, both_stores)

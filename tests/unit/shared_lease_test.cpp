@@ -2,105 +2,37 @@
 // Readers and writers: on a store that takes one attempt in a call, and on one that takes many.
 #include <leasehold/leasehold.hpp>
 
-#include <support/eventually.hpp>
 #include <support/printing.hpp>
+#include <support/says.hpp>
 #include <support/scripted_batching_store.hpp>
+#include <unit/shared_lease_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
-#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(shared_lease_test)
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
-using leasehold_test::eventually;
+using leasehold_test::both_stores;
 using leasehold_test::fate;
 using leasehold_test::operation;
+using leasehold_test::says;
 using leasehold_test::scripted_batching_store;
 using leasehold_test::scripted_store;
 
 namespace {
 
-using both_stores = std::tuple<scripted_store, scripted_batching_store>;
-
 template <class Store>
-struct scene {
-    static constexpr bool in_batches = lh::batch_acquiring_store<Store>;
-
-    template <class... Options>
-    [[nodiscard]] auto lease(const Options&... options)
-    {
-        return lh::shared_lease{store, "catalog", lh::lease_terms{.ttl = 30s}, clock, options...};
-    }
-
-    // Whatever is held, except the record of the count.
-    [[nodiscard]] std::size_t held() const { return store.leases.list("catalog/").size(); }
-
-    [[nodiscard]] int statements() const
-    {
-        int sum = 0;
-        for (const operation each : {operation::try_acquire, operation::inspect, operation::acquire_many, operation::release,
-                                     operation::release_many})
-            sum += store.sent(each);
-        return sum;
-    }
-
-    lh::manual_clock clock;
-    Store store{clock};
-};
-
-// Runs `work` on a thread; finish() lets the clock go on until it is done.
-class in_background {
-public:
-    template <class Work>
-    in_background(lh::manual_clock clock, Work work)
-        : clock_{std::move(clock)}, thread_{[this, work] {
-              work();
-              done_ = true;
-          }}
-    {
-    }
-
-    [[nodiscard]] bool done() const { return done_; }
-    [[nodiscard]] bool finish(lh::duration step = 10ms)
-    {
-        const bool ended = eventually([&] {
-            if (!done_) clock_.advance(step);
-            return done_.load();
-        });
-        if (ended) thread_.join();
-        return ended;
-    }
-
-private:
-    lh::manual_clock clock_;
-    std::atomic<bool> done_ = false;
-    std::jthread thread_;
-};
-
-auto says(lh::errc code, std::vector<std::string> words)
-{
-    return [=](const std::system_error& e) {
-        BOOST_TEST_MESSAGE(e.what());
-        return e.code() == code && std::ranges::all_of(words, [&](const auto& word) {
-                   return std::string{e.what()}.find(word) != std::string::npos;
-               });
-    };
-}
+using scene = leasehold_test::shared_lease_scene<Store>;
 
 }  // namespace
 
@@ -162,172 +94,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(as_many_read_as_all_agree_on, Store, both_stores)
     BOOST_TEST(one.try_acquire().held());
     auto most = lh::shared_lease{s.store, "y", lh::reader_limit{lh::max_permits}, s.clock};
     BOOST_TEST(most.try_acquire().held());
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_waits_goes_before_new_readers, Store, both_stores)
-{
-    scene<Store> s;
-    auto one = s.lease(), other = s.lease();
-    auto first = one.try_acquire_shared(), second = other.try_acquire_shared();
-    typename decltype(one)::guard_type writer;
-    in_background waiting{s.clock, [&] { writer = one.acquire(); }};
-    BOOST_TEST(eventually([&] { return s.held() == 65U; }), "it has the gate, and takes what is free");
-    BOOST_TEST(other.try_acquire_shared().empty());
-    BOOST_TEST(one.try_acquire_shared().empty());
-    first.release();
-    BOOST_TEST(other.try_acquire_shared().empty());
-    BOOST_TEST(!waiting.done());
-    second.release();
-    BOOST_TEST(waiting.finish());
-    BOOST_TEST(writer.held());
-}
-
-BOOST_AUTO_TEST_CASE(readers_without_end_do_not_starve_a_writer)
-{
-    lh::memory_store store;
-    std::atomic<bool> stop = false;
-    std::atomic<int> reads = 0;
-    const auto read = [&] {
-        lh::shared_lease lease{store, "catalog"};
-        while (!stop) {
-            const auto mine = lease.try_acquire_shared_for(5ms);
-            if (!mine) continue;
-            ++reads;
-            std::this_thread::sleep_for(1ms);
-        }
-    };
-    const std::jthread a{read}, b{read}, c{read};
-    BOOST_TEST(eventually([&] { return reads > 20; }));
-    lh::shared_lease lease{store, "catalog"};
-    for (int i = 0; i < 5; ++i) BOOST_TEST(lease.try_acquire_for(10s).held());
-    stop = true;
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(dead_writer_keeps_readers_out_until_its_ttl_ends_and_no_longer, Store, both_stores)
-{
-    scene<Store> s;
-    auto dead = s.lease(lh::no_renewal{});
-    auto alive = s.lease();
-    {
-        const auto reader = alive.try_acquire_shared();
-        std::error_code ec;
-        BOOST_TEST(s.store.leases.try_acquire("catalog/writer", "dead while it waits", 30s, ec).granted());
-        const std::string another = "catalog/r" + std::to_string((reader.index() + 1) % 64);
-        BOOST_TEST(s.store.leases.try_acquire(another, "dead while it waits", 30s, ec).granted());
-    }
-    BOOST_TEST(alive.try_acquire_shared().empty());
-    s.clock.advance(30s);
-    BOOST_TEST(alive.try_acquire_shared().held());
-    auto writer = dead.try_acquire();
-    BOOST_TEST(writer.held());
-    s.clock.advance(30s);
-    BOOST_TEST(!writer.held());
-    BOOST_TEST(alive.try_acquire().held());
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(writer_whose_time_runs_out_gives_everything_back, Store, both_stores)
-{
-    scene<Store> s;
-    auto one = s.lease(), other = s.lease();
-    auto reader = other.try_acquire_shared();
-    typename decltype(one)::guard_type writer;
-    in_background waiting{s.clock, [&] { writer = one.try_acquire_for(5s); }};
-    BOOST_TEST(eventually([&] { return s.held() == 65U; }));
-    BOOST_TEST(waiting.finish(100ms));
-    BOOST_TEST(writer.empty());
-    BOOST_TEST(s.held() == 1U);
-    BOOST_TEST(reader.held());
-    BOOST_TEST(other.try_acquire_shared().held());
-
-    std::stop_source stop;
-    in_background cancelled{s.clock, [&] { writer = one.acquire(stop.get_token()); }};
-    BOOST_TEST(eventually([&] { return s.held() == 65U; }));
-    stop.request_stop();
-    BOOST_TEST(cancelled.finish());
-    BOOST_TEST(writer.empty());
-    BOOST_TEST(s.held() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_fails_half_way_holds_nothing, Store, both_stores)
-{
-    scene<Store> s;
-    auto lease = s.lease(lh::reader_limit{4});
-    lease.try_acquire_shared().release();  // the record of the count
-    // The gate, and then one share after another.
-    for (int granted = 0; granted < 4; ++granted) {
-        for (int i = 0; i < granted; ++i) s.store.next(operation::try_acquire, fate::carried_out);
-        s.store.next(operation::try_acquire, fate::fails);
-        s.store.next(operation::acquire_many, fate::fails);
-        std::error_code ec;
-        BOOST_TEST(lease.try_acquire(ec).empty());
-        BOOST_TEST(ec == lh::errc::store_unavailable);
-        BOOST_TEST(s.held() == 0U);
-        for (int i = 0; s.in_batches && i < 9; ++i) lease.try_acquire(ec).release(ec);  // uses up what is left of the plan
-    }
-    BOOST_TEST(lease.try_acquire().held());
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_a_share_is_the_loss_of_the_exclusive_right, Store, both_stores)
-{
-    scene<Store> s;
-    auto lease = s.lease();
-    auto writer = lease.try_acquire();
-    const std::stop_token told = writer.stop_token();
-    for (int i = 0; i < 6; ++i) s.clock.advance(5s);
-    BOOST_TEST(writer.held(), "it is renewed");
-    if (s.in_batches) BOOST_TEST(s.store.sent(operation::renew) == 0);
-    s.store.leases.force_release("catalog/r17");
-    for (int i = 0; i < 3; ++i) s.clock.advance(5s);
-    BOOST_TEST(eventually([&] { return told.stop_requested(); }));
-    BOOST_TEST(!writer.held());
-    BOOST_CHECK_THROW(writer.ensure_held(), lh::lease_lost);
-    BOOST_TEST(!writer.renew());
-    BOOST_TEST(writer.release() == lh::release_outcome::lost);
-    BOOST_TEST(s.held() == 0U);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_loses_the_gate_while_it_waits_gives_up, Store, both_stores)
-{
-    scene<Store> s;
-    auto one = s.lease(), other = s.lease();
-    auto reader = other.try_acquire_shared();
-    std::error_code ec;
-    typename decltype(one)::guard_type writer;
-    in_background waiting{s.clock, [&] { writer = one.acquire(ec); }};
-    BOOST_TEST(eventually([&] { return s.held() == 65U; }));
-    s.store.leases.force_release("catalog/writer");
-    BOOST_TEST(waiting.finish(1s));
-    BOOST_TEST(writer.empty());
-    BOOST_TEST(ec == lh::errc::lost);
-    BOOST_TEST(s.held() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_loses_the_gate_before_it_waits_gives_up, Store, both_stores)
-{
-    scene<Store> s;
-    auto one = s.lease(), other = s.lease();
-    auto reader = other.try_acquire_shared();
-    BOOST_TEST(reader.held());
-    const auto shares = scene<Store>::in_batches ? operation::acquire_many : operation::try_acquire;
-    const auto renewals = [&] { return s.store.answered(operation::renew) + s.store.answered(operation::renew_many); };
-    const lh::time_point begun = s.clock.now();
-    std::atomic<bool> lost = false;
-    // Between the grant of the gate and the first answer about the shares.
-    s.store.before(shares, [&](std::string_view name) {
-        if (!name.starts_with("catalog/r") || lost.exchange(true)) return;
-        s.store.leases.force_release("catalog/writer");
-        s.clock.advance(11s);
-        static_cast<void>(eventually([&] { return renewals() >= 2; }));
-    });
-    std::error_code ec;
-    typename decltype(one)::guard_type writer;
-    in_background waiting{s.clock, [&] { writer = one.try_acquire_for(1h, ec); }};
-    BOOST_TEST(waiting.finish(1s));
-    BOOST_TEST(lost);
-    BOOST_TEST(writer.empty());
-    BOOST_TEST(ec == lh::errc::lost);
-    BOOST_TEST(s.clock.now() - begun < 30min);
-    BOOST_TEST(s.held() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(exclusive_right_costs_few_statements)

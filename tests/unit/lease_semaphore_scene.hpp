@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_UNIT_LEASE_SEMAPHORE_SCENE_HPP
+#define LEASEHOLD_TESTS_UNIT_LEASE_SEMAPHORE_SCENE_HPP
+
+#include <leasehold/leasehold.hpp>
+
+#include <support/scripted_batching_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <system_error>
+#include <vector>
+
+namespace leasehold_test {
+
+/// Permits on a scripted store, and a clock that stands still.
+template <class Store>
+struct lease_semaphore_scene {
+    static constexpr bool in_batches = leasehold::batch_acquiring_store<Store>;
+
+    template <class... Options>
+    [[nodiscard]] auto semaphore(std::size_t permits, const Options&... options)
+    {
+        const leasehold::lease_terms terms{.ttl = std::chrono::seconds{30}};
+        return leasehold::lease_semaphore{store, "licences", permits, terms, clock, options...};
+    }
+
+    /// Permits that are unexpired in the store.
+    [[nodiscard]] std::size_t taken() const { return store.leases.list("licences/").size(); }
+    [[nodiscard]] leasehold::duration left_of_record() const
+    {
+        std::error_code ec;
+        const auto record = store.leases.inspect("licences", ec);
+        return record ? record->remaining : leasehold::duration::zero();
+    }
+
+    [[nodiscard]] int attempts() const { return store.sent(operation::try_acquire) + store.sent(operation::acquire_many); }
+
+    leasehold::manual_clock clock;
+    Store store{clock};
+};
+
+/// So many permits, all of them held.
+template <class Semaphore>
+auto take(Semaphore& from, std::size_t count)
+{
+    std::vector<typename Semaphore::guard_type> permits;
+    for (std::size_t i = 0; i < count; ++i) {
+        permits.push_back(from.try_acquire());
+        BOOST_TEST_REQUIRE(permits.back().held());
+    }
+    return permits;
+}
+
+}  // namespace leasehold_test
+
+#endif

@@ -3,15 +3,14 @@
 
 #include <support/printing.hpp>
 #include <support/scripted_store.hpp>
+#include <unit/basic_lease_fixture.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -25,26 +24,8 @@ namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::fate;
 using leasehold_test::operation;
-using leasehold_test::scripted_store;
 
 namespace {
-
-struct fixture {
-    auto lease(std::string_view name = "n", lh::lease_terms terms = {.ttl = 30s})
-    {
-        return lh::basic_lease{store, name, terms, clock, lh::fixed_owner_id{"o"}, lh::no_renewal{}};
-    }
-
-    bool free()
-    {
-        std::error_code none;
-        return !store.leases.inspect("n", none).has_value();
-    }
-
-    lh::manual_clock clock;
-    scripted_store store{clock};
-    std::error_code ec;
-};
 
 bool is(const std::system_error& e, lh::errc code) { return e.code() == code && !std::string{e.what()}.empty(); }
 
@@ -53,7 +34,7 @@ constexpr std::array failures{fate::fails, fate::loses_reply, fate::throws, fate
 }  // namespace
 }  // namespace basic_lease_test
 
-BOOST_FIXTURE_TEST_SUITE(basic_lease_test, fixture)
+BOOST_FIXTURE_TEST_SUITE(basic_lease_test, leasehold_test::basic_lease_fixture)
 
 BOOST_AUTO_TEST_CASE(arguments_are_refused_before_any_io)
 {
@@ -350,48 +331,6 @@ BOOST_AUTO_TEST_CASE(inspect_tells_free_held_and_failure_apart)
     }
     BOOST_TEST(l.inspect(ec).has_value());
     BOOST_TEST(!ec);
-}
-
-BOOST_AUTO_TEST_CASE(try_run_hands_the_result_back_and_releases)
-{
-    auto l = lease();
-    BOOST_TEST((l.try_run([](auto& guard) { return guard.held(); }) == std::optional{true}));
-    BOOST_TEST((l.try_run([] { return std::string{"without a guard"}; }) == std::optional<std::string>{"without a guard"}));
-    BOOST_TEST(l.try_run([] {}));
-    BOOST_TEST(free());
-}
-
-BOOST_AUTO_TEST_CASE(try_run_does_not_run_when_busy_or_failed)
-{
-    auto l = lease();
-    bool ran = false;
-    store.next(operation::try_acquire, fate::fails);
-    BOOST_CHECK_THROW(l.try_run([&] { ran = true; }), lh::store_error);
-    store.next(operation::try_acquire, fate::fails);
-    BOOST_TEST(!l.try_run([&] { ran = true; }, ec));
-    BOOST_TEST((ec == lh::errc::store_unavailable));
-    const auto guard = l.try_acquire();
-    BOOST_TEST(!l.try_run([&] { ran = true; }));
-    BOOST_TEST(!l.try_run([&] { return ran = true; }, ec).has_value());
-    BOOST_TEST(!ec);
-    BOOST_TEST(!ran);
-}
-
-BOOST_AUTO_TEST_CASE(what_try_run_calls_may_throw_and_the_lease_is_released)
-{
-    auto l = lease();
-    BOOST_CHECK_THROW(l.try_run([] { throw std::out_of_range{"work"}; }), std::out_of_range);
-    BOOST_TEST(free());
-    BOOST_CHECK_THROW(l.try_run([] { throw std::out_of_range{"work"}; }, ec), std::out_of_range);
-    BOOST_TEST(free());
-}
-
-BOOST_AUTO_TEST_CASE(release_that_fails_after_try_run_is_not_reported)
-{
-    auto l = lease();
-    store.next(operation::release, fate::fails);
-    BOOST_TEST((l.try_run([] { return 7; }) == std::optional{7}));
-    BOOST_TEST(!free());
 }
 
 BOOST_AUTO_TEST_CASE(longest_terms_work)

@@ -1,87 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renewal/term_machine.hpp>
+
+#include <unit/renewal/term_machines.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
-namespace leasehold::inline v0::renewal
-{
-
-std::ostream& boost_test_print_type(std::ostream& out, term_action action)
-{
-    constexpr std::array names{"sleep", "renew", "signal_loss"};
-    return out << names.at(static_cast<std::size_t>(action));
-}
-
-std::ostream& boost_test_print_type(std::ostream& out, term_phase phase)
-{
-    constexpr std::array names{"none", "held", "lost"};
-    return out << names.at(static_cast<std::size_t>(phase));
-}
-
-}  // namespace leasehold::inline v0::renewal
-
 BOOST_AUTO_TEST_SUITE(term_machine_test)
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using lh::renewal::term_action;
-using lh::renewal::term_machine;
-using lh::renewal::term_phase;
-
-namespace {
-
-constexpr lh::time_point start{1h};
-constexpr lh::duration ttl = 30s;
-constexpr lh::duration margin = 3s;
-constexpr lh::time_point deadline = start + 27s;  // from the start of the attempt
-
-struct after {
-    std::optional<lh::duration> pause;
-    std::optional<lh::duration> next(lh::renewal_state) const noexcept { return pause; }
-};
-
-constexpr after at_ten{10s};
-
-term_machine held(lh::time_point sent = start)
-{
-    term_machine machine;
-    machine.granted(sent, ttl, margin, at_ten);
-    return machine;
-}
-
-term_machine renewing()
-{
-    term_machine machine = held();
-    BOOST_TEST_REQUIRE((machine.step(start + 10s).action == term_action::renew));
-    return machine;
-}
-
-term_machine lost()
-{
-    term_machine machine = held();
-    BOOST_TEST_REQUIRE((machine.step(deadline).action == term_action::signal_loss));
-    return machine;
-}
-
-term_machine ended()
-{
-    term_machine machine = held();
-    machine.ended();
-    return machine;
-}
-
-}  // namespace
+using namespace leasehold_test::term_machines;
 
 BOOST_AUTO_TEST_CASE(every_state_answers_every_event)
 {
@@ -366,54 +300,6 @@ BOOST_AUTO_TEST_CASE(clock_that_starts_at_the_epoch_works)
     machine.granted(lh::time_point{}, ttl, margin, lh::no_renewal{});
     BOOST_TEST(machine.step(lh::time_point{}).action == term_action::sleep);
     BOOST_TEST(machine.step(lh::time_point{27s}).action == term_action::signal_loss);
-}
-
-BOOST_AUTO_TEST_CASE(renewal_may_go_early_by_an_eighth_of_its_pause)
-{
-    term_machine machine = held();
-    BOOST_TEST((machine.early_from() == start + 8750ms));
-    BOOST_TEST(!machine.step_early(start + 8750ms - 1ns));
-    BOOST_TEST(!machine.renewing());
-    BOOST_TEST(machine.step_early(start + 8750ms));
-    BOOST_TEST(machine.renewing());
-    BOOST_TEST((machine.wakes_at() == deadline));
-    BOOST_TEST(!machine.step_early(start + 9s), "asked for twice");
-    BOOST_TEST(machine.renewed(start + 9s, start + 9s, ttl, at_ten));
-    BOOST_TEST((machine.early_from() == start + 17750ms));
-}
-
-BOOST_AUTO_TEST_CASE(retry_may_go_early_by_half_of_its_pause)
-{
-    term_machine machine = held();
-    BOOST_TEST(machine.step(start + 10s).action == term_action::renew);
-    machine.renewal_failed(start + 11s, after{13s});
-    BOOST_TEST((machine.wakes_at() == start + 13s));
-    BOOST_TEST((machine.early_from() == start + 12s));
-}
-
-BOOST_AUTO_TEST_CASE(nothing_goes_early_that_is_not_to_be_renewed)
-{
-    term_machine machine;
-    BOOST_TEST(!machine.step_early(start + 1h));
-    machine.granted(start, ttl, margin, after{});
-    BOOST_TEST((machine.early_from() == lh::time_point::max()));
-    BOOST_TEST(!machine.step_early(start + 26s));
-    machine.ended();
-    machine.granted(start, ttl, margin, at_ten);
-    BOOST_TEST(!machine.step_early(deadline), "past its deadline");
-    machine.ended();
-    BOOST_TEST(!machine.step_early(start + 10s));
-    machine.granted(start, ttl, margin, at_ten);
-    BOOST_TEST(machine.refused());
-    BOOST_TEST(!machine.step_early(start + 10s));
-}
-
-BOOST_AUTO_TEST_CASE(company_is_less_the_less_time_is_left)
-{
-    const term_machine machine = held();
-    BOOST_TEST((machine.tier(start + 10s) == lh::renewal::batch_tier::many));
-    BOOST_TEST((machine.tier(start + 15s) == lh::renewal::batch_tier::some));
-    BOOST_TEST((machine.tier(start + 22s) == lh::renewal::batch_tier::none));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

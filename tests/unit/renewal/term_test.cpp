@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/clock/manual_clock.hpp>
-#include <leasehold/renew_policy/no_renewal.hpp>
-#include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renewal/term_keeper.hpp>
-
 #include <support/printing.hpp>
 #include <support/scripted_store.hpp>
+#include <unit/renewal/kept_term.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,94 +10,22 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 BOOST_AUTO_TEST_SUITE(term_test)
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
+using leasehold_test::alone;
 using leasehold_test::fate;
-using leasehold_test::gate;
+using leasehold_test::kept_term;
 using leasehold_test::operation;
 using leasehold_test::scripted_store;
 using lh::release_outcome;
 
 namespace {
-
-// The newest term of a lease without an engine: the test is the watchdog, the worker and the signaller.
-template <class Clock>
-struct kept_term {
-    using keeper_type = lh::renewal::term_keeper<scripted_store, Clock, lh::renew_at_fraction>;
-
-    kept_term(scripted_store& store, lh::lease_terms terms, Clock clock)
-        : keeper{std::make_shared<keeper_type>(store, "n", "o", terms, clock, lh::renew_at_fraction{})}
-    {
-    }
-
-    [[nodiscard]] lh::duration remaining() const { return newest ? newest->remaining(keeper->clock()) : lh::duration::zero(); }
-    [[nodiscard]] bool held() const { return remaining() > 0s; }
-    [[nodiscard]] std::error_code renewal_error() const { return keeper->renewal_error(newest); }
-    [[nodiscard]] std::stop_token stop_token() const { return keeper->stop_token(newest); }
-
-    bool grant(lh::fencing_token token, lh::time_point sent)
-    {
-        BOOST_TEST_REQUIRE(keeper->begin_attempt());
-        auto granted = keeper->grant(token, sent);
-        if (!granted)
-            keeper->attempt_failed();
-        else
-            newest = std::move(granted);
-        return newest != nullptr;
-    }
-
-    bool step() { return told(keeper->step()); }
-    void renew() { keeper->renew(), told(true); }
-    bool extend(std::optional<lh::duration> ttl, std::error_code& ec) { return told(keeper->extend(newest, ttl, ec)); }
-    release_outcome end(std::error_code& ec)
-    {
-        const auto ended = std::move(newest);
-        return told(keeper->end(ended, ec));
-    }
-
-    template <class T>
-    T told(T answer)
-    {
-        keeper->signal();
-        return answer;
-    }
-
-    std::shared_ptr<keeper_type> keeper;
-    std::shared_ptr<lh::renewal::term> newest;
-};
-
-struct alone {
-    explicit alone(lh::lease_terms with = {.ttl = 30s}) : terms{with}, kept{store, with, clock} {}
-
-    lh::fencing_token grant()
-    {
-        const lh::time_point sent = clock.now();
-        const lh::acquire_result result = store.try_acquire("n", "o", terms.ttl, ec);
-        BOOST_TEST_REQUIRE((!ec && result.granted()));
-        BOOST_TEST_REQUIRE(term->grant(result.token, sent));
-        return result.token;
-    }
-
-    void renew_when_due()
-    {
-        clock.advance(10s);
-        BOOST_TEST_REQUIRE(term->step());
-        term->renew();
-    }
-
-    lh::manual_clock clock;
-    scripted_store store{clock};
-    std::error_code ec;
-    lh::lease_terms terms;
-    kept_term<lh::manual_clock> kept;
-    kept_term<lh::manual_clock>* const term = &kept;
-};
 
 // Lets something happen between a thread's look at the clock and what it does next.
 struct interrupted_clock {
@@ -251,87 +175,6 @@ BOOST_AUTO_TEST_CASE(term_after_a_refused_one_is_released)
     a.term->end(a.ec);
     a.grant();
     BOOST_TEST(a.term->end(a.ec) == release_outcome::released);
-}
-
-BOOST_AUTO_TEST_CASE(failed_renewal_is_tried_again_after_a_pause)
-{
-    alone a;
-    a.grant();
-    a.store.next(operation::renew, fate::fails);
-    a.renew_when_due();
-    BOOST_TEST(a.term->held());
-    BOOST_TEST(!a.term->step(), "tried again at once");
-    a.clock.advance(500ms);  // ttl/60
-    BOOST_TEST(a.term->step());
-    a.term->renew();
-    BOOST_TEST(a.term->remaining() == 27s);
-}
-
-BOOST_AUTO_TEST_CASE(store_that_fails_at_once_is_asked_with_growing_pauses_up_to_the_deadline)
-{
-    alone a;
-    a.grant();
-    a.store.always(operation::renew, fate::fails);
-    for (int i = 0; i < 2700; ++i) {
-        BOOST_TEST_REQUIRE(a.term->held());
-        if (a.term->step()) a.term->renew();
-        a.clock.advance(10ms);
-    }
-    BOOST_TEST(!a.term->held());
-    BOOST_TEST(a.store.sent(operation::renew) >= 8);
-    BOOST_TEST(a.store.sent(operation::renew) <= 16);
-}
-
-BOOST_AUTO_TEST_CASE(renewal_whose_reply_was_lost_is_not_believed)
-{
-    alone a;
-    a.grant();
-    a.store.next(operation::renew, fate::loses_reply);
-    a.renew_when_due();
-    BOOST_TEST(a.term->remaining() == 17s);
-}
-
-BOOST_AUTO_TEST_CASE(failed_renewal_of_the_holder_leaves_the_background_as_it_was)
-{
-    alone a;
-    a.grant();
-    a.store.next(operation::renew, fate::fails);
-    BOOST_TEST(!a.term->extend(std::nullopt, a.ec));
-    BOOST_TEST(a.ec == lh::errc::store_unavailable);
-    BOOST_TEST(a.term->remaining() == 27s);
-    a.clock.advance(10s);
-    BOOST_TEST(a.term->step());
-}
-
-BOOST_AUTO_TEST_CASE(background_renewal_does_not_wait_for_one_that_hangs)
-{
-    alone a;
-    a.grant();
-    gate hang{a.clock};
-    a.store.before(operation::renew, [&](auto) { hang.pass(); });
-    std::thread holder{[&] {
-        std::error_code ec;
-        a.term->extend(std::nullopt, ec);
-    }};
-    BOOST_TEST(hang.reached_by());
-    a.clock.advance(10s);
-    BOOST_TEST(a.term->step());
-    std::jthread opens_at_last{[&](const std::stop_token& s) {
-        // Only where it waits after all, so that the test fails and doesn't hang.
-        for (int i = 0; i < 10'000 && !s.stop_requested(); ++i) std::this_thread::sleep_for(1ms);
-        hang.open();
-    }};
-    a.term->renew();
-    BOOST_TEST(hang.waiting() == 1, "a worker waited for the holder's call");
-    BOOST_TEST(!a.term->step(), "tried again at once");
-    opens_at_last.request_stop();
-    holder.join();
-    BOOST_TEST(a.term->held());
-    BOOST_TEST(a.store.sent(operation::renew) == 1);
-    a.clock.advance(10s);
-    BOOST_TEST(a.term->step());
-    a.term->renew();
-    BOOST_TEST(a.store.sent(operation::renew) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(grant_that_came_too_late_is_no_term)

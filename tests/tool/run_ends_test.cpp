@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+// How the command of `leasehold run` ends when the lease is lost, or the program is killed or stopped.
+#include <tool/run_commands.hpp>
+#include <tool/tool_fixture.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <string>
+
+#include <unistd.h>
+
+using namespace leasehold_test;
+
+BOOST_AUTO_TEST_SUITE(tool_run_ends)
+
+// Between two renewals: the command has ended before the loss was known.
+BOOST_FIXTURE_TEST_CASE(a_lease_that_turns_out_to_be_lost_at_the_release_is_76_too, tool_fixture)
+{
+    auto tool = start({"run", "job", "--", "sh", "-c", "echo on; read line; exit 3"});
+    BOOST_REQUIRE(tool.read_line());
+    BOOST_TEST(run({"release", "job", "--force"}).status.success());
+    tool.write("go\n");
+    BOOST_TEST(tool.wait(20s).code == 76);
+    BOOST_TEST(errors() == "leasehold: 'job' was taken away or ran out before the command ended with status 3\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lease_taken_away_ends_the_command_s_whole_group_with_sigterm_at_the_next_renewal, tool_fixture)
+{
+    auto tool = start({"run", "job", "--ttl", "6s", "--", "sh", "-c", "sleep 60 & echo $!; echo $$; wait"});
+    const pid_t grandchild = process_in(tool.read_line());
+    const pid_t child = process_in(tool.read_line());
+    BOOST_REQUIRE(alive(grandchild));
+    const auto taken = std::chrono::steady_clock::now();
+    BOOST_TEST(run({"release", "job", "--force"}).status.success());
+    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(std::chrono::steady_clock::now() - taken < 4s);  // a renewal is 2 s after the grant, the deadline 4.8 s
+    BOOST_TEST(!alive(child));
+    BOOST_TEST(!alive(grandchild));
+    BOOST_TEST(errors() ==
+               "leasehold: the lease 'job' is lost: it ran out or was taken away; the command is asked to end\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_that_ignores_sigterm_gets_sigkill, tool_fixture)
+{
+    auto tool = start(run_with({"job", "--ttl", "3s"}, stubborn));
+    const pid_t child = process_in(tool.read_line());
+    BOOST_TEST(run({"release", "job", "--force"}).status.success());
+    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(!alive(child));
+    BOOST_TEST(errors().find("leasehold: the command did not end in time, and was killed\n") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(grandchildren_that_ignore_sigterm_don_t_outlive_the_term_of_a_child_that_does_not, tool_fixture)
+{
+    auto tool =
+        start({"run", "job", "--ttl", "3s", "--", "sh", "-c", "(trap '' TERM; exec sleep 60) & echo $!; exec sleep 60"});
+    const pid_t grandchild = process_in(tool.read_line());
+    BOOST_TEST(run({"release", "job", "--force"}).status.success());
+    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(!alive(grandchild));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tool_that_is_killed_takes_its_command_along_at_once, tool_fixture)
+{
+    auto tool = start(run_with({"job", "--kill-after", "500ms"}, stubborn));
+    const pid_t child = process_in(tool.read_line());
+    const auto tree = process_tree(tool.pid());
+    BOOST_REQUIRE(tree.size() > 2);
+    tool.kill();
+    BOOST_TEST(eventually([&] { return !alive(child); }, 10s));    // long before the deadline
+    BOOST_TEST(eventually([&] { return !alive(tree[1]); }, 10s));  // who reads our output isn't kept waiting
+    BOOST_TEST(errors().find("the process that renews the lease is gone") != std::string::npos);
+}
+
+// Or it would keep those waiting who read the command's output to its end.
+BOOST_FIXTURE_TEST_CASE(nothing_stays_behind_of_a_tool_that_is_killed, tool_fixture)
+{
+    auto tool = start(run_with({"job"}, worker));
+    BOOST_REQUIRE(tool.read_line());
+    const auto tree = process_tree(tool.pid());
+    BOOST_REQUIRE(tree.size() > 2);
+    tool.kill();
+    BOOST_TEST(eventually([&] { return std::none_of(tree.begin(), tree.end(), alive); }, 10s));
+    BOOST_TEST(tool.read_all(10s) == "");
+}
+
+// What a runner of jobs does to one that takes too long. The tool inside is the leader of a group of its own.
+BOOST_FIXTURE_TEST_CASE(a_tool_whose_whole_group_is_killed_takes_its_command_s_group_along, tool_fixture)
+{
+    auto outer = start(run_with({"outer"}, {LEASEHOLD_TOOL, "run", "job", "--kill-after", "500ms", "--", "sh", "-c",
+                                            "(trap '' TERM; exec sleep 60) & echo $!; wait"}));
+    const pid_t grandchild = process_in(outer.read_line());
+    const auto tree = process_tree(outer.pid());
+    BOOST_REQUIRE(tree.size() > 2);
+    BOOST_REQUIRE(::getpgid(tree[2]) == tree[2]);
+    ::kill(-tree[2], SIGKILL);
+    BOOST_TEST(outer.wait(10s).code == 128 + SIGKILL);
+    BOOST_TEST(eventually([&] { return !alive(grandchild); }, 10s));
+}
+
+// Nobody renews: the command must be gone before the store lets somebody else in.
+BOOST_FIXTURE_TEST_CASE(a_tool_that_is_stopped_has_its_command_ended_before_the_next_can_have_the_lease, tool_fixture)
+{
+    auto tool = start(run_with({"job", "--ttl", "3s"}, stubborn));
+    const pid_t child = process_in(tool.read_line());
+    ::kill(tool.pid(), SIGSTOP);
+    auto next = start(
+        {"run", "job", "--", "sh", "-c", "kill -0 " + std::to_string(child) + " 2>/dev/null && echo overlap || echo alone"});
+    BOOST_TEST(next.read_line(20s).value_or("") == "alone");
+    ::kill(tool.pid(), SIGCONT);
+    BOOST_TEST(tool.wait(10s).code == 76);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_keeper_that_is_killed_takes_the_command_along, tool_fixture)
+{
+    auto tool = start({"run", "job", "--", "sh", "-c", "sleep 60 & echo $!; echo $$; wait"});
+    const pid_t grandchild = process_in(tool.read_line());
+    const pid_t child = process_in(tool.read_line());
+    const auto tree = process_tree(tool.pid());
+    BOOST_REQUIRE(tree.size() >= 3);
+    ::kill(tree[1], SIGKILL);
+    BOOST_TEST(tool.wait(10s).code == 70);
+    BOOST_TEST(eventually([&] { return !alive(child) && !alive(grandchild); }));
+    BOOST_TEST(!held("job"));
+}
+
+// As early as it can be: the command has only just become one.
+BOOST_FIXTURE_TEST_CASE(a_keeper_that_its_command_kills_at_once_takes_the_command_s_group_along, tool_fixture)
+{
+    for (int i = 0; i < 5; ++i) {
+        auto tool = start({"run", "job", "--", "sh", "-c", "sleep 60 & echo $!; kill -9 $PPID; wait"});
+        const pid_t grandchild = process_in(tool.read_line());
+        BOOST_TEST(tool.wait(10s).code == 70);
+        BOOST_TEST(eventually([&] { return !alive(grandchild); }));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_command_leaves_running_is_left_and_told_of, tool_fixture)
+{
+    const auto result = run({"run", "job", "--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!"});
+    const pid_t left = std::stoi(result.out);
+    BOOST_TEST(result.status.success());
+    BOOST_TEST(alive(left));
+    BOOST_TEST(result.err == "leasehold: the command has left processes running, which continue without the lease 'job'\n");
+    ::kill(left, SIGKILL);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

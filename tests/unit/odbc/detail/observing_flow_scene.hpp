@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_UNIT_ODBC_DETAIL_OBSERVING_FLOW_SCENE_HPP
+#define LEASEHOLD_TESTS_UNIT_ODBC_DETAIL_OBSERVING_FLOW_SCENE_HPP
+
+// One row in memory, and those who want it, each with a clock and observations of its own.
+
+#include <leasehold/odbc/detail/flow/observing_flow.hpp>
+
+#include <unit/odbc/detail/scripted_database.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace leasehold_test::observing_flows {
+
+namespace lh = leasehold;
+namespace od = leasehold::odbc::detail;
+using namespace std::chrono_literals;
+using od::fault;
+using od::grant_answer;
+using od::statement;
+
+struct row {
+    std::string owner;
+    std::int64_t token = 1;
+    std::int64_t version = 0;
+    std::int64_t ttl_us = 0;
+};
+
+/// What the statements do, to one row that several of them share. There is no clock in it: nothing could ask for one.
+class table_connection {
+public:
+    table_connection(std::optional<row>& the_row, std::string owner) : row_{the_row}, owner_{std::move(owner)} {}
+
+    std::function<void(statement)> before = [](statement) {};  // what others do in between
+    std::map<statement, fault> failures;
+    std::function<std::int64_t(std::int64_t)> count = [](std::int64_t rows) { return rows; };  // what is said of it
+    std::function<void(row&)> keep = [](row&) {};                                              // what becomes of what is written
+    bool believes = true;
+    bool reply_lost = false;  // of the next statement, which is carried out
+    std::string advice;
+    bool constraint = false;  // what the failures are of
+
+    fault run(statement which)
+    {
+        before(which);
+        if (failures.contains(which)) return failures[which];
+        rows_ = 0;
+        if (which == statement::observe) {
+            shown_ = row_;
+        } else if (which == statement::insert) {
+            if (row_) return fault::duplicate_key;
+            row_ = row{owner_, 1, version_, ttl_us};
+            rows_ = 1;
+        } else if (which == statement::take && row_ && row_->token == token_ && row_->version == seen_) {
+            row_ = row{owner_, token_ + 1, version_, ttl_us};
+            rows_ = 1;
+        } else if (which == statement::release && row_ && row_->token == token_ && row_->owner == owner_ && row_->ttl_us > 0) {
+            if (ttl_us > 0) row_->owner.clear();
+            row_->ttl_us = ttl_us;
+            row_->version = version_;
+            rows_ = 1;
+        } else if (which == statement::renew && row_ && row_->token == token_ && row_->owner == owner_ && row_->ttl_us > 0) {
+            row_->ttl_us = std::max(row_->ttl_us, ttl_us);
+            row_->version = version_;
+            rows_ = 1;
+        } else if (which == statement::force_release && row_ && row_->ttl_us > 0) {
+            row_->ttl_us = 0;
+            row_->version = version_;
+            rows_ = 1;
+        }
+        if (which != statement::observe) rows_ = count(rows_);
+        if (row_) keep(*row_);
+        return std::exchange(reply_lost, false) ? fault::connection_lost : fault::none;
+    }
+    [[nodiscard]] bool found() const { return shown_.has_value(); }
+    [[nodiscard]] std::int64_t rows() const { return rows_; }
+    [[nodiscard]] std::int64_t time_to_live_us() const { return ttl_us; }
+    [[nodiscard]] bool reads_back() const { return !believes; }
+    [[nodiscard]] bool shows_name() const { return true; }
+    [[nodiscard]] bool met_constraint() const { return constraint; }
+    fault fail(fault kind, const char* words)
+    {
+        advice = words;
+        return kind;
+    }
+    void set_time_to_live(lh::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
+    [[nodiscard]] std::int64_t number(od::column which) const
+    {
+        switch (which) {
+        case od::column::token: return shown_->token;
+        case od::column::version: return shown_->version;
+        case od::column::remaining: return shown_->ttl_us;
+        case od::column::live: return shown_->ttl_us > 0;
+        case od::column::whose:
+            return shown_->owner == owner_ ? od::owner_is_us : shown_->owner.empty() ? od::owner_is_nobody : 0;
+        default: return 0;
+        }
+    }
+    void set_token(std::int64_t token) { token_ = token; }
+    void set_version(std::int64_t version) { version_ = version; }
+    void set_seen(std::int64_t version) { seen_ = version; }
+
+    std::int64_t ttl_us = 10'000'000;
+
+private:
+    std::optional<row>& row_;
+    std::optional<row> shown_;
+    std::string owner_;
+    std::int64_t token_ = 0;
+    std::int64_t version_ = 0;
+    std::int64_t seen_ = 0;
+    std::int64_t rows_ = 0;
+};
+
+inline std::int64_t next_version()
+{
+    static std::int64_t last = 1000;
+    return ++last;
+}
+
+struct contender {
+    table_connection db;
+    lh::time_point now{1h};
+    od::observations seen{};
+    fault failed = fault::none;
+
+    contender(std::optional<row>& the_row, std::string owner) : db{the_row, std::move(owner)} {}
+
+    std::int64_t request = 0;  // whose version the writes leave
+
+    lh::acquire_result attempt()
+    {
+        request = next_version();
+        return attempt_again();
+    }
+    lh::acquire_result attempt_again()
+    {
+        grant_answer answer;
+        failed = od::observing_grant_flow(db, seen, "n", request, [this] { return now; }, answer);
+        return answer.result;
+    }
+    bool release(std::int64_t token, bool min_hold_left = false)
+    {
+        request = next_version();
+        return release_again(token, min_hold_left, false);
+    }
+    bool release_again(std::int64_t token, bool min_hold_left = false, bool repeated = true)
+    {
+        bool released = true;
+        const std::int64_t ttl_us = db.ttl_us;
+        if (!min_hold_left) db.ttl_us = 0;
+        failed =
+            od::observing_release_flow(db, seen, "n", token, request, min_hold_left, repeated, [this] { return now; }, released);
+        db.ttl_us = ttl_us;
+        return released;
+    }
+    bool force_release()
+    {
+        bool ended = false;
+        failed = od::observing_force_release_flow(db, next_version(), false, ended);
+        return ended;
+    }
+    lh::duration left()
+    {
+        lh::duration d{};
+        failed = od::observing_inspect_flow(db, seen, "n", [this] { return now; }, d);
+        return d;
+    }
+    bool renew(std::int64_t token)
+    {
+        bool renewed = true;
+        failed = od::observing_renew_flow(db, seen, "n", token, next_version(), [this] { return now; }, renewed);
+        return renewed;
+    }
+};
+
+struct scene {
+    std::optional<row> shared;
+    contender holder{shared, "holder"};
+    contender other{shared, "other"};
+};
+
+inline bool busy(const lh::acquire_result& result, lh::duration remaining)
+{
+    return !result.granted() && result.remaining == remaining;
+}
+
+}  // namespace leasehold_test::observing_flows
+
+#endif

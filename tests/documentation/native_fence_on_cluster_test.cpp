@@ -2,14 +2,14 @@
 // The fence without ODBC on a Galera cluster, whose nodes don't see each other's locks.
 #include "native_connections.hpp"
 
+#include <faults/fenced_cluster.hpp>
+
 #include <leasehold/leasehold.hpp>
-#include <leasehold/odbc/odbc_store.hpp>
-#include <support/eventually.hpp>
-#include <support/galera_cluster.hpp>
 #include <support/printing.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -18,40 +18,11 @@ using namespace leasehold_test;
 
 namespace {
 
-galera_cluster& cluster()
-{
-    static galera_cluster the_cluster;
-    static const bool prepared = [] {
-        const std::string connection_string = the_cluster.node(0).connection_string();
-        lh::odbc_store{connection_string}.create_schema();
-        odbc_connection{connection_string}.execute(application::table);
-        return true;
-    }();
-    static_cast<void>(prepared);
-    return the_cluster;
-}
+struct cluster_scene : fenced_cluster_scene {
+    over_libmariadb app{fenced_cluster().node(0), "galera"};
 
-/// A holder on the first node, whose clock is stopped, and somebody else on the second. The application writes rows that nobody
-/// else writes: nothing but the fence can refuse them.
-struct cluster_scene {
-    std::string name;
-    lh::odbc_store store{cluster().node(0).connection_string(), mariadb_database::options()};
-    lh::odbc_store others_store{cluster().node(1).connection_string(), mariadb_database::options()};
-    lh::basic_lease<lh::odbc_store, lh::manual_clock, lh::random_owner_id, lh::no_renewal> lease;
-    lh::basic_lease<lh::odbc_store> others{others_store, name, lh::lease_terms{.ttl = 60s}};
-    over_libmariadb app{cluster().node(0), "galera"};
+    using fenced_cluster_scene::fenced_cluster_scene;
 
-    explicit cluster_scene(std::string of)
-        : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 500ms}, lh::manual_clock{}}
-    {
-        application::prepare(cluster().node(0).connection_string(), name);
-    }
-
-    // As the first node sees it: the second may not have heard of the term yet.
-    bool has_run_out()
-    {
-        return eventually([&] { return !lease.inspect(); }, 20s);
-    }
     void write(lh::fencing_token token)
     {
         app.execute("update written set token = " + std::to_string(token.value()) + " where name = '" + name + "'");
@@ -112,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_statement_for_a_single_server_confirms_no_term_here)
 {
     cluster_scene s{"single server"};
     const auto guard = s.lease.try_acquire();
-    over_libmariadb misled{cluster().node(0), "mariadb"};
+    over_libmariadb misled{fenced_cluster().node(0), "mariadb"};
     misled.begin();
     BOOST_TEST(!misled.fence(guard));
 }

@@ -26,6 +26,23 @@ bool confirms(scene<Database>& s, const Guard& guard)
     return fenced;
 }
 
+// Ends the terms that `guard` is made of, and has `theirs` take what it was: only the newer guard is confirmed, which is returned.
+// The older one believes that it still holds.
+template <class Database, class Guard, class Theirs>
+auto take_over(scene<Database>& s, const Guard& guard, Theirs& theirs, const std::vector<std::string>& terms)
+{
+    BOOST_TEST(confirms(s, guard));
+    for (const std::string& name : terms) BOOST_TEST(s.others_store.force_release(name));
+    BOOST_TEST(!confirms(s, guard));
+    auto next = theirs.try_acquire();
+    BOOST_REQUIRE(next.held());
+    BOOST_TEST(next.token() > guard.token());
+    BOOST_TEST(guard.held());
+    BOOST_TEST(!confirms(s, guard));
+    BOOST_TEST(confirms(s, next));
+    return next;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(fence_of_several)
@@ -38,16 +55,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permit_is_confirmed_until_another_has_it, Database
     const auto permit = ours.try_acquire();
     const auto other = theirs.try_acquire();
     BOOST_REQUIRE((permit.held() && other.held()));
-    BOOST_TEST(confirms(s, permit));
     BOOST_TEST(confirms(s, other));
-    BOOST_TEST(s.others_store.force_release(permit.name()));
-    BOOST_TEST(!confirms(s, permit));
-    const auto next = theirs.try_acquire();
+    const auto next = take_over(s, permit, theirs, {std::string{permit.name()}});
     BOOST_TEST(next.index() == permit.index());
-    BOOST_TEST(next.token() > permit.token());
-    BOOST_TEST(permit.held());
-    BOOST_TEST(!confirms(s, permit));
-    BOOST_TEST(confirms(s, next));
     BOOST_TEST(confirms(s, other));
 }
 
@@ -58,15 +68,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_is_confirmed_until_another_writes, Database
     lh::shared_lease theirs{s.others_store, s.name, 60s, lh::no_renewal{}, lh::reader_limit{2}};
     const auto writer = ours.try_acquire();
     BOOST_REQUIRE(writer.held());
-    BOOST_TEST(confirms(s, writer));
-    for (const char* part : {"/writer", "/r0", "/r1"}) BOOST_TEST(s.others_store.force_release(s.name + part));
-    BOOST_TEST(!confirms(s, writer));
-    const auto next = theirs.try_acquire();
-    BOOST_REQUIRE(next.held());
-    BOOST_TEST(next.token() > writer.token());
-    BOOST_TEST(writer.held());
-    BOOST_TEST(!confirms(s, writer));
-    BOOST_TEST(confirms(s, next));
+    BOOST_TEST(take_over(s, writer, theirs, {s.name + "/writer", s.name + "/r0", s.name + "/r1"}).held());
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(reader_is_confirmed_until_its_share_is_anothers, Database, databases)

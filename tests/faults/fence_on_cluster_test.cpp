@@ -2,15 +2,18 @@
 // needs: server, quiet
 // The fence on a Galera cluster, whose nodes don't see each other's locks: what is written under the fence is refused
 // if another node has let somebody else in.
+#include <contract/odbc_connection.hpp>
+#include <faults/fenced_cluster.hpp>
 #include <faults/fenced_databases.hpp>
 
+#include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/fence.hpp>
-#include <support/eventually.hpp>
-#include <support/galera_cluster.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
 #include <support/printing.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -19,44 +22,11 @@ using namespace leasehold_test;
 
 namespace {
 
-galera_cluster& cluster()
-{
-    static galera_cluster the_cluster;
-    static const bool prepared = [] {
-        const std::string connection_string = the_cluster.node(0).connection_string();
-        lh::odbc_store{connection_string}.create_schema();
-        odbc_connection{connection_string}.execute(application::table);
-        return true;
-    }();
-    static_cast<void>(prepared);
-    return the_cluster;
-}
+struct cluster_scene : fenced_cluster_scene {
+    application app{fenced_cluster().node(0).connection_string(), name};
 
-/// A holder on the first node, and somebody else on the second. The holder's clock is stopped, and it writes rows that
-/// nobody else writes: nothing but the fence can refuse them.
-struct cluster_scene {
-    std::string name;
-    lh::odbc_store store{cluster().node(0).connection_string(), mariadb_database::options()};
-    lh::odbc_store others_store{cluster().node(1).connection_string(), mariadb_database::options()};
-    lh::basic_lease<lh::odbc_store, lh::manual_clock, lh::random_owner_id, lh::no_renewal> lease;
-    lh::basic_lease<lh::odbc_store> others{others_store, name, lh::lease_terms{.ttl = 60s}};
-    application app;
+    using fenced_cluster_scene::fenced_cluster_scene;
 
-    explicit cluster_scene(std::string of)
-        : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 500ms}, lh::manual_clock{}}, app{prepared(), name}
-    {
-    }
-
-    std::string prepared() const
-    {
-        application::prepare(cluster().node(0).connection_string(), name);
-        return cluster().node(0).connection_string();
-    }
-    // As the first node sees it: the second may not have heard of the term yet.
-    bool has_run_out()
-    {
-        return eventually([&] { return !lease.inspect(); }, 20s);
-    }
     std::string written()
     {
         app.roll_back();
@@ -111,13 +81,13 @@ BOOST_AUTO_TEST_CASE(take_over_on_the_same_node_is_busy_until_the_transaction_en
 // here, and so is not certified; one that makes a larger one would let the term grow with each fence.
 BOOST_AUTO_TEST_CASE(holds_where_the_expiry_has_whole_seconds_and_does_not_lengthen_the_term)
 {
-    const std::string here = cluster().node(0).connection_string();
+    const std::string here = fenced_cluster().node(0).connection_string();
     odbc_connection{here}.execute("create table whole_seconds (name varbinary(190) not null primary key, owner varbinary(190) not null,"
                                   " token bigint not null, expires_at datetime not null, unique key leasehold_fence (name, token))");
     lh::odbc_options options = mariadb_database::options();
     options.table = "whole_seconds";
     lh::odbc_store store{here, options};
-    lh::odbc_store others_store{cluster().node(1).connection_string(), options};
+    lh::odbc_store others_store{fenced_cluster().node(1).connection_string(), options};
     application::prepare(here, "whole seconds");
     application app{here, "whole seconds"};
     {

@@ -20,9 +20,9 @@ inline void raise(const std::error_code& ec)
 }
 
 /// Calls operation(scene) with no allocation allowed, then with one, and so on until it needs no more; each time in a new scene, so
-/// that nothing is there yet. What fails must say that memory ran out, and leave the scene as look(scene) wants it.
-template <class Scene, class Operation, class Look>
-void sweep(Operation operation, Look look)
+/// that nothing is there yet. What fails must say that memory ran out, and leave the scene so that its check() finds nothing wrong.
+template <class Scene, class Operation>
+void sweep(Operation operation)
 {
     constexpr int more_than_any_needs = 1000;
     for (int allowed = 0; allowed < more_than_any_needs; ++allowed) {
@@ -41,7 +41,7 @@ void sweep(Operation operation, Look look)
         }
         BOOST_TEST_CONTEXT(allowed << " allocations")
         {
-            look(scene);
+            scene.check();
         }
         if (done) {
             BOOST_TEST_MESSAGE("needed " << allowed << " allocations");

@@ -19,6 +19,7 @@
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using out_of_memory::raise;
+using out_of_memory::sweep;
 
 namespace {
 
@@ -39,18 +40,15 @@ const std::string& database()
 struct scene {
     lh::odbc_store store{database()};
     lh::basic_lease<lh::odbc_store> lease{store, name, 1h};
-};
 
-template <class Operation>
-void sweep(Operation operation)
-{
-    static lh::odbc_store others{database()};
-    static lh::basic_lease<lh::odbc_store> theirs{others, name, 1h};
-    out_of_memory::sweep<scene>(operation, [](scene& s) {
+    void check()
+    {
+        static lh::odbc_store others{database()};
+        static lh::basic_lease<lh::odbc_store> theirs{others, name, 1h};
         BOOST_TEST(theirs.try_acquire().held(), "something is left behind");
-        BOOST_TEST(s.lease.try_acquire().held());
-    });
-}
+        BOOST_TEST(lease.try_acquire().held());
+    }
+};
 
 }  // namespace
 
@@ -58,13 +56,13 @@ BOOST_AUTO_TEST_SUITE(out_of_memory_for_the_store_in_a_database)
 
 BOOST_AUTO_TEST_CASE(making_a_store)
 {
-    sweep([](scene&) { lh::odbc_store{database()}; });
+    sweep<scene>([](scene&) { lh::odbc_store{database()}; });
 }
 
 BOOST_AUTO_TEST_CASE(attempt_and_release)
 {
-    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
+    sweep<scene>([](scene& s) {
         std::error_code ec;
         const auto guard = s.lease.try_acquire(ec);
         raise(ec);
@@ -74,12 +72,12 @@ BOOST_AUTO_TEST_CASE(attempt_and_release)
 
 BOOST_AUTO_TEST_CASE(wait)
 {
-    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire_for(10s).held()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire_for(10s).held()); });
 }
 
 BOOST_AUTO_TEST_CASE(a_guards_whole_life)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         auto guard = s.lease.try_acquire();
         const std::stop_token lost = guard.stop_token();
         BOOST_REQUIRE(guard.renew());
@@ -91,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_guards_whole_life)
 
 BOOST_AUTO_TEST_CASE(a_guards_destructor)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         const auto guard = s.lease.try_acquire();
         out_of_memory::allocations_left = 0;  // what releases must need none
     });
@@ -99,16 +97,16 @@ BOOST_AUTO_TEST_CASE(a_guards_destructor)
 
 BOOST_AUTO_TEST_CASE(operators_calls)
 {
-    sweep([](scene& s) { s.store.create_schema(); });
-    sweep([](scene& s) { BOOST_REQUIRE(!s.lease.inspect().has_value()); });
-    sweep([](scene& s) { BOOST_REQUIRE(s.store.list().empty()); });
-    sweep([](scene& s) { BOOST_REQUIRE(!s.store.force_release(name)); });
-    sweep([](scene& s) { s.store.purge(24h); });
+    sweep<scene>([](scene& s) { s.store.create_schema(); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(!s.lease.inspect().has_value()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.store.list().empty()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(!s.store.force_release(name)); });
+    sweep<scene>([](scene& s) { s.store.purge(24h); });
 }
 
 BOOST_AUTO_TEST_CASE(health)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         raise(s.store.health().error);
     });
 }

@@ -11,7 +11,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
-#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -22,6 +21,8 @@
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
+using out_of_memory::raise;
+using out_of_memory::sweep;
 
 namespace {
 
@@ -35,18 +36,16 @@ struct scene {
     lh::basic_lease<lh::memory_store> somebody_else{store, busy_name, 1h};
     lh::basic_lease<lh::memory_store> waiter{store, busy_name, 1h};
     lh::lease_guard<lh::basic_lease<lh::memory_store>> theirs = somebody_else.try_acquire();
-};
 
-void sweep(const std::function<void(scene&)>& operation)
-{
-    out_of_memory::sweep<scene>(operation, [](scene& s) {
-        BOOST_TEST(!s.lease.inspect().has_value(), "something is left behind");
-        BOOST_TEST(s.lease.try_acquire().held());
+    void check()
+    {
+        BOOST_TEST(!lease.inspect().has_value(), "something is left behind");
+        BOOST_TEST(lease.try_acquire().held());
         BOOST_TEST(lh::waiting::own_queue::threads_waiting() == 0U);
-        s.theirs.release();
-        BOOST_TEST(s.waiter.try_acquire_for(10s).held());
-    });
-}
+        theirs.release();
+        BOOST_TEST(waiter.try_acquire_for(10s).held());
+    }
+};
 
 }  // namespace
 
@@ -54,47 +53,47 @@ BOOST_AUTO_TEST_SUITE(out_of_memory_test)
 
 BOOST_AUTO_TEST_CASE(making_a_lease)
 {
-    sweep([](scene& s) { lh::basic_lease{s.store, std::string_view{name}, lh::fixed_owner_id{"somebody with a long name, too long to be kept"}}; });
+    sweep<scene>([](scene& s) { lh::basic_lease{s.store, std::string_view{name}, lh::fixed_owner_id{"somebody with a long name, too long to be kept"}}; });
 }
 
 BOOST_AUTO_TEST_CASE(one_attempt)
 {
-    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
 }
 
 BOOST_AUTO_TEST_CASE(one_attempt_that_reports)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         std::error_code ec;
         const auto guard = s.lease.try_acquire(ec);
-        out_of_memory::raise(ec);
+        raise(ec);
         BOOST_REQUIRE(guard.held());
     });
 }
 
 BOOST_AUTO_TEST_CASE(attempt_at_a_name_that_is_busy)
 {
-    sweep([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire()); });
 }
 
 BOOST_AUTO_TEST_CASE(waiting)
 {
-    sweep([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms)); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms)); });
 }
 
 BOOST_AUTO_TEST_CASE(waiting_that_can_be_cancelled)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         std::stop_source stop;
         std::error_code ec;
         BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms, ec, stop.get_token()));
-        out_of_memory::raise(ec);
+        raise(ec);
     });
 }
 
 BOOST_AUTO_TEST_CASE(a_guards_whole_life)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         auto guard = s.lease.try_acquire();
         const std::stop_token stop = guard.stop_token();
         BOOST_REQUIRE(guard.renew());
@@ -105,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_guards_whole_life)
 
 BOOST_AUTO_TEST_CASE(a_guards_destructor)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         const auto guard = s.lease.try_acquire();
         out_of_memory::allocations_left = 0;  // what releases must need none
     });
@@ -113,22 +112,22 @@ BOOST_AUTO_TEST_CASE(a_guards_destructor)
 
 BOOST_AUTO_TEST_CASE(locking)
 {
-    sweep([](scene& s) { const std::scoped_lock both{s.lease}; });
+    sweep<scene>([](scene& s) { const std::scoped_lock both{s.lease}; });
 }
 
 BOOST_AUTO_TEST_CASE(running_under_the_lease)
 {
-    sweep([](scene& s) { BOOST_REQUIRE(s.lease.try_run([] {})); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_run([] {})); });
 }
 
 BOOST_AUTO_TEST_CASE(looking)
 {
-    sweep([](scene& s) { BOOST_REQUIRE(s.waiter.inspect().has_value()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.waiter.inspect().has_value()); });
 }
 
 BOOST_AUTO_TEST_CASE(releasing_many)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         std::vector<lh::lease_guard<lh::basic_lease<lh::memory_store>>> guards;
         guards.push_back(s.lease.try_acquire());
         BOOST_REQUIRE(lh::release_all(guards) == 1U);
@@ -137,7 +136,7 @@ BOOST_AUTO_TEST_CASE(releasing_many)
 
 BOOST_AUTO_TEST_CASE(leading)
 {
-    sweep([](scene& s) {
+    sweep<scene>([](scene& s) {
         lh::leader_election election{s.lease};
         std::stop_source stop;
         election.run(stop.get_token(), [&](auto&) { stop.request_stop(); });

@@ -81,11 +81,6 @@ private:
     std::optional<exit_status> status_;
 };
 
-/// fork(), whose child runs `in_child` and then ends with status 0. The child has this thread alone: `in_child` may do no more than
-/// a signal handler. It is reaped with waitpid(). No start of a child_process is under way meanwhile, whose pipes it would keep open.
-/// Throws std::system_error.
-[[nodiscard]] pid_t forked(void (*in_child)(const void*) noexcept, const void* argument);
-
 /// `root` and all its descendants, parents first.
 [[nodiscard]] std::vector<pid_t> process_tree(pid_t root);
 

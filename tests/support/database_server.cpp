@@ -3,6 +3,7 @@
 
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
+#include <support/launch.hpp>
 
 #include <algorithm>
 #include <array>

@@ -29,8 +29,16 @@ struct fault_kind {
     void (*end)(const scene& on, const drawn_fault& fault, instant ending);
 };
 
-/// A line per kind of fault.
-[[nodiscard]] std::span<const fault_kind> fault_kinds() noexcept;
+/// For a fault that is over by itself.
+inline void do_nothing(const scene&, const drawn_fault&, instant) {}
+
+/// A line per kind of fault, by what it hits.
+[[nodiscard]] std::span<const fault_kind> kinds_of_processes() noexcept;
+[[nodiscard]] std::span<const fault_kind> kinds_of_network() noexcept;
+[[nodiscard]] std::span<const fault_kind> kinds_of_servers() noexcept;
+
+/// All of them. Throws std::bad_alloc.
+[[nodiscard]] std::span<const fault_kind> fault_kinds();
 
 }  // namespace campaign
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks that what the Markdown pages name in `backticks` and in commands is there: files, paths, identifiers, options, and tests.
+"""Checks that what the Markdown pages name in `backticks` and in commands exists: files, identifiers, options and tests.
 names.py [FOLDER OF THE REPOSITORY [FOLDER OF A BUILD]]
 
-An identifier is there if a file outside of docs/ has the word, or is named so. Most names of tests are known only from a build. Of a
-group of tests that a build leaves out, as faults without ODBC, none is checked."""
+An identifier exists if a file outside of docs/ has the word, or is named so. Most names of tests are known only from a build.
+Of a group of tests that a build leaves out, as faults without ODBC, none is checked."""
 import os
 import pathlib
 import re
@@ -123,13 +123,16 @@ def missing_in_command(words, there):
 
 def problems(there):
     top = there.top
-    pages = [top / "README.md", *sorted(top.glob("docs/*.md")), *sorted(top.glob(".github/*.md")), *sorted(top.glob("examples/**/*.md"))]
+    pages = [top / "README.md", *sorted(top.glob("docs/*.md")), *sorted(top.glob(".github/*.md")),
+             *sorted(top.glob("examples/**/*.md"))]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         for line, block, words in spans(text):
             found = list(missing_in_command(words, there))
             if not block:
-                found += [(word, why) for word in (w.strip(",;:()[]{}\"'") for w in words) if (why := missing_word(word, page, there))]
+                for word in (each.strip(",;:()[]{}\"'") for each in words):
+                    if why := missing_word(word, page, there):
+                        found.append((word, why))
             for word, why in dict(found).items():
                 yield f"{page.relative_to(top)}:{line}: {word}: {why}"
         # The tests that caught a mutant.

@@ -26,8 +26,8 @@ bool confirms(scene<Database>& s, const Guard& guard)
     return fenced;
 }
 
-// Ends the terms that `guard` is made of, and has `theirs` take what it was: only the newer guard is confirmed, which is returned.
-// The older one believes that it still holds.
+// Ends the terms that `guard` is made of, and has `theirs` take over. Only the newer guard, which is returned, is confirmed; the
+// older one believes that it still holds.
 template <class Database, class Guard, class Theirs>
 auto take_over(scene<Database>& s, const Guard& guard, Theirs& theirs, const std::vector<std::string>& terms)
 {

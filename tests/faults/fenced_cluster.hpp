@@ -32,8 +32,8 @@ inline galera_cluster& fenced_cluster()
     return the_cluster;
 }
 
-/// A holder on the first node, whose clock is stopped, and somebody else on the second. The application on the first node writes
-/// rows that nobody else writes: nothing but the fence can refuse them.
+/// A holder on the first node, whose clock is stopped, and somebody else on the second. The application on the first node
+/// writes rows that nobody else writes: nothing but the fence can refuse them.
 struct fenced_cluster_scene {
     std::string name;
     lh::odbc_store store{fenced_cluster().node(0).connection_string(), mariadb_database::options()};

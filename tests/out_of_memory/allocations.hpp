@@ -19,8 +19,8 @@ inline void raise(const std::error_code& ec)
     if (ec) throw std::system_error{ec};
 }
 
-/// Calls operation(scene) with no allocation allowed, then with one, and so on until it needs no more; each time in a new scene, so
-/// that nothing is there yet. What fails must say that memory ran out, and leave the scene so that its check() finds nothing wrong.
+/// Calls operation(scene) with no allocation allowed, then with one, and so on until it needs no more; each time in a new scene,
+/// so that nothing is there yet. What fails must say that memory ran out. Then scene.check() looks at what it left.
 template <class Scene, class Operation>
 void sweep(Operation operation)
 {

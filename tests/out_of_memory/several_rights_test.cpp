@@ -148,7 +148,8 @@ BOOST_AUTO_TEST_CASE(writer)
 {
     sweep<readers_and_writers>([](readers_and_writers& s) { BOOST_REQUIRE(s.mine.try_acquire().held()); });
     sweep<readers_and_writers>([](readers_and_writers& s) { const std::scoped_lock lock{s.mine}; });
-    sweep<readers_and_writers>([](readers_and_writers& s) { live_through([&](std::error_code& ec) { return s.mine.try_acquire(ec); }); });
+    sweep<readers_and_writers>(
+        [](readers_and_writers& s) { live_through([&](std::error_code& ec) { return s.mine.try_acquire(ec); }); });
 }
 
 BOOST_AUTO_TEST_CASE(wait_for_the_readers)

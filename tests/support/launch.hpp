@@ -36,12 +36,12 @@ struct launched {
     int exec_error = 0;  ///< why the program does not run; 0: it does
 };
 
-/// Forks. `report` is the end of the pipe from which it reads why the program does not run; it closes plan.report, the other end.
+/// Forks. It closes plan.report in this process, and reads from `report`, the pipe's other end, why the program does not run.
 [[nodiscard]] launched launch_from_lasting_thread(const launch& plan, int report);
 
-/// fork(), whose child runs `in_child` and then ends with status 0. The child has this thread alone: `in_child` may do no more than
-/// a signal handler. It is reaped with waitpid(). No start of a child_process is under way meanwhile, whose pipes it would keep open.
-/// Throws std::system_error.
+/// fork(), whose child runs `in_child` and then ends with status 0. The child has this thread alone: `in_child` may do no more
+/// than a signal handler. It is reaped with waitpid(). No start of a child_process is under way meanwhile, whose pipes it would
+/// keep open. Throws std::system_error.
 [[nodiscard]] pid_t forked(void (*in_child)(const void*) noexcept, const void* argument);
 
 }  // namespace leasehold_test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "kinds.hpp"
 
+#include <initializer_list>
 #include <span>
 #include <vector>
 

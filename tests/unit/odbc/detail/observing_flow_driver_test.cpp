@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Expiry by observation over a driver that nobody knows: its counts of rows and its errors are not believed, the row is read back.
+// Expiry by observation over a driver that nobody knows: its counts of rows and its errors are not believed. The row is read back.
 #include <support/printing.hpp>
 #include <unit/odbc/detail/observing_flow_scene.hpp>
 

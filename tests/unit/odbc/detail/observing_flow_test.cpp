@@ -6,7 +6,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
-#include <cstdint>
 
 namespace observing_flow_test {
 

@@ -69,7 +69,7 @@ def spans(text):
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*```", line):
             fenced = not fenced
-        elif fenced or line.startswith("    "):
+        elif fenced or (line.startswith("    ") and "`" not in line):  # else it goes on a list's item
             yield number, True, line.split()
         else:
             for span in re.findall(r"`([^`]+)`", line):

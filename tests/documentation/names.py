@@ -64,7 +64,7 @@ class tree:
 
 
 def spans(text):
-    """(line, words) of each `span` outside of fenced blocks, and (line, words) of each line of a fenced or indented block."""
+    """(line, whether it is in a block of code, words) of each `span` in the text, and of each line of a block."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*```", line):

@@ -52,7 +52,7 @@ struct sharded_options {
 /// set. Before a process grants or extends anything, it writes the record in all databases of its set, and it writes it again from
 /// time to time, in good time; usually a grant or renewal takes no statement more. A process with another set gets
 /// errc::invalid_terms, and a message that says which set is in use. **To change the set, stop all processes that use the old one,
-/// and wait for options.set_ttl, or four times the longest ttl if that is longer.** The record has to run out, since no process
+/// and wait for set_ttl, or four times the longest ttl (permits and shared leases: twelve times) if that is longer.** The record has to run out, since no process
 /// knows whether it was the last. A name's token stays behind in the old shard, so names that move start with new tokens.
 ///
 /// The price: all databases must be there when a process acquires its first lease; and if one is gone, the process can go on with

@@ -128,7 +128,7 @@ private:
     [[nodiscard]] bool covers_all(duration ttl)
     {
         const std::lock_guard lock{mutex_};
-        return machine_.covers(clock_.now(), ttl);
+        return machine_.all_cover(clock_.now(), ttl);
     }
 
     [[nodiscard]] bool covers(std::size_t i, duration ttl)

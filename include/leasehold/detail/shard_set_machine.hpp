@@ -35,7 +35,7 @@ public:
         return records_[i].lasts_until >= now + 2 * ttl;
     }
 
-    [[nodiscard]] bool covers(time_point now, duration ttl) const noexcept
+    [[nodiscard]] bool all_cover(time_point now, duration ttl) const noexcept
     {
         for (std::size_t i = 0; i < records_.size(); ++i)
             if (!covers(i, now, ttl)) return false;

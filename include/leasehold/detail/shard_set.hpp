@@ -177,7 +177,7 @@ private:
     static std::string disagreement(const database& in, const lease_record& other)
     {
         return "this process has the shards '" + printable(in.owner) + "', but the lease '" + std::string{shard_set_name} +
-               "' in that database says that '" + printable(other.owner) +
+               "' in the database of '" + printable(in.ids.front()) + "' says that '" + printable(other.owner) +
                "' are in use: all processes must have the same shards, and each shard's id must stand for the same database. Correct this "
                "process; or stop all processes that have the other shards, and wait " +
                std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) +

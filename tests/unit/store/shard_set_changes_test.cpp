@@ -38,6 +38,7 @@ constexpr lh::duration ttl = 10s;
 struct world {
     lh::duration now = 1h;
     std::mt19937_64 random;
+    int names = 1;  // of which processes want leases
 
     int below(int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); }
     bool chance(int percent) { return below(100) < percent; }
@@ -156,11 +157,11 @@ public:
 
     void act(world& in)
     {
-        const auto i = static_cast<std::size_t>(in.below(static_cast<int>(names)));
+        const auto i = static_cast<std::size_t>(in.below(in.names));
         std::error_code ec;
         if (!guards_[i].held())
             guards_[i] = leases_[i]->try_acquire(ec);
-        else if (in.chance(85))
+        else if (in.chance(95))
             guards_[i].renew(ec);
         else
             static_cast<void>(guards_[i].release(ec));
@@ -185,6 +186,7 @@ struct outcome {
 outcome play(std::uint64_t seed)
 {
     world w{.random = std::mt19937_64{seed}};
+    w.names += w.below(static_cast<int>(names));
     std::array<std::unique_ptr<database>, databases> all;
     for (auto& each : all) each = std::make_unique<database>(w);
     // Any two sets have a shard in common.

@@ -151,7 +151,14 @@ public:
     // See waiting::key_of().
     [[nodiscard]] waiting::queue_key queue_key_of(std::string_view name) const noexcept { return waiting::key_of(store_, name); }
 
-    // What to say about an errc::invalid_terms from one of the operations.
+    // Whether the last look at the record found another count. Otherwise an errc::invalid_terms is the store's own.
+    [[nodiscard]] bool disagrees() const
+    {
+        const std::lock_guard lock{mutex_};
+        return !found_.empty();
+    }
+
+    // What to say about that.
     [[nodiscard]] std::string disagreement() const
     {
         const std::lock_guard lock{mutex_};
@@ -179,7 +186,11 @@ private:
             if (!machine_.due(now, ttl)) return true;
         }
         const acquire_result said = store_.try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
-        if (ec) return false;
+        if (ec) {
+            const std::lock_guard lock{mutex_};
+            if (ec == errc::invalid_terms) found_.clear();
+            return false;
+        }
         if (said.granted()) {
             const std::lock_guard lock{mutex_};
             machine_.written(now, ttl);

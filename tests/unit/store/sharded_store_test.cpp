@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(name_has_one_shard_whatever_the_order_of_the_shards)
 {
     lh::memory_store a, b, c;
     const sharded one{{{"a", a}, {"b", b}, {"c", c}}}, other{{{"c", c}, {"a", a}, {"b", b}}};
-    for (int i = 0; i < 1000; ++i) BOOST_TEST(&one.shard_of(numbered(i)) == &other.shard_of(numbered(i)));
+    for (int i = 0; i < 1000; ++i) BOOST_TEST(&one.shard_of(numbered(i)).underlying() == &other.shard_of(numbered(i)).underlying());
 }
 
 // Values that must never change: hosts with another version of the library would look elsewhere.
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(shard_of_a_name_is_the_same_in_every_version)
     lh::memory_store a, b, c;
     const sharded all{{{"a", a}, {"b", b}, {"c", c}}};
     std::string chosen;
-    for (int i = 0; i < 16; ++i) chosen += &all.shard_of(numbered(i)) == &a ? 'a' : &all.shard_of(numbered(i)) == &b ? 'b' : 'c';
+    for (int i = 0; i < 16; ++i) chosen += &all.shard_of(numbered(i)).underlying() == &a ? 'a' : &all.shard_of(numbered(i)).underlying() == &b ? 'b' : 'c';
     BOOST_TEST(chosen == "ccbacbaabbccabab");
 }
 
@@ -53,8 +53,8 @@ BOOST_AUTO_TEST_CASE(names_are_spread_evenly_and_few_move_to_a_new_shard)
     int moved = 0;
     constexpr int names = 10'000;
     for (int i = 0; i < names; ++i) {
-        const auto* const before = &three.shard_of(numbered(i));
-        const auto* const after = &four.shard_of(numbered(i));
+        const auto* const before = &three.shard_of(numbered(i)).underlying();
+        const auto* const after = &four.shard_of(numbered(i)).underlying();
         ++share[before];
         if (before == after) continue;
         BOOST_TEST(after == &d);
@@ -96,6 +96,16 @@ BOOST_AUTO_TEST_CASE(list_has_the_leases_of_all_shards_by_name)
     for (int i = 0; i < 10; ++i) BOOST_TEST(records[static_cast<std::size_t>(i)].name == numbered(i));
 }
 
+BOOST_AUTO_TEST_CASE(list_has_each_lease_once_and_no_record_of_the_set)
+{
+    lh::memory_store a, b;
+    sharded all{{{"w", a}, {"x", a}, {"y", b}, {"z", a}}};
+    std::error_code ec;
+    for (int i = 0; i < 10; ++i) all.try_acquire(numbered(i), "owner", 30s, ec);
+    BOOST_TEST(all.list("", ec).size() == 10U);
+    BOOST_TEST(a.list().size() + b.list().size() == 12U);
+}
+
 BOOST_AUTO_TEST_CASE(set_of_shards_that_cannot_be_is_refused)
 {
     lh::memory_store a, b;
@@ -103,6 +113,9 @@ BOOST_AUTO_TEST_CASE(set_of_shards_that_cannot_be_is_refused)
     BOOST_CHECK_EXCEPTION((sharded{std::vector<sharded::shard>{}}), std::system_error, is_invalid);
     BOOST_CHECK_EXCEPTION((sharded{{{"a", a}, {"", b}}}), std::system_error, is_invalid);
     BOOST_CHECK_EXCEPTION((sharded{{{"a", a}, {"a", b}}}), std::system_error, is_invalid);
+    for (const lh::duration wrong : {lh::duration{0}, lh::duration{-1s}, lh::min_ttl - 1ns, lh::max_ttl + 1ns})
+        BOOST_CHECK_EXCEPTION((sharded{{{"a", a}, {"b", b}}, {.set_ttl = wrong}}), std::system_error,
+                              [](const std::system_error& e) { return e.code() == lh::errc::invalid_terms; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,7 +4,7 @@
 
 // The only place that states the version: CMake and the packages read it from here.
 #define LEASEHOLD_VERSION_MAJOR 0
-#define LEASEHOLD_VERSION_MINOR 1
+#define LEASEHOLD_VERSION_MINOR 2
 #define LEASEHOLD_VERSION_PATCH 0
 
 #endif

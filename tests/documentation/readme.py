@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks that README.md and README.ko.md say the same where a machine can tell, and that the demo's output on them was recorded.
-readme.py [FOLDER OF THE REPOSITORY]
+"""Checks that README.md and README.ko.md say the same where a machine can tell, that README.md's program is examples/quick_start.cpp,
+and that the demo's output on them was recorded. readme.py [FOLDER OF THE REPOSITORY]
 
 In each section the two have the same code blocks, the same code within the text, the same links and the same figures. The lines of
 the demo are lines of the recording, in its order."""
@@ -11,6 +11,8 @@ import re
 import sys
 
 ENGLISH, KOREAN = "README.md", "README.ko.md"
+FRONT_PAGE = "docs/site/index.md"
+EXAMPLE = "examples/quick_start.cpp"
 RECORDING = "docs/site/.vitepress/theme/demo.cast"
 
 
@@ -56,6 +58,19 @@ def differences(english, korean):
                 yield f"section {number} ({one.strip()[:30]!r}): {what.__name__.replace('_', ' ')}: {KOREAN} lacks {missing}, has besides {more}"
 
 
+def not_the_example(english, example):
+    programs = [block for block in code_blocks(english) if block.startswith("```cpp\n")]
+    if len(programs) != 1 or not example.endswith("\n\n" + "\n".join(programs[0].splitlines()[1:-1]) + "\n"):
+        yield f"{ENGLISH} has another program than {EXAMPLE}"
+
+
+def other_first_lines(english, front_page):
+    """The web site's front page begins with the README's lines."""
+    lines = [block.splitlines()[1:] for block in code_blocks(english) if block.startswith("```sh\n")]
+    if not lines or lines[0] not in (block.splitlines()[1:] for block in code_blocks(front_page)):
+        yield f"{FRONT_PAGE} has not the first lines of {ENGLISH}"
+
+
 def recorded_lines(cast):
     events = [json.loads(line) for line in cast.splitlines()[1:]]
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", "".join(data for _, kind, data in events if kind == "o"))
@@ -76,8 +91,10 @@ def not_recorded(english, cast):
 
 def main():
     top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    english, korean, cast = ((top / name).read_text(encoding="utf-8") for name in (ENGLISH, KOREAN, RECORDING))
-    found = [*differences(english, korean), *not_recorded(english, cast)]
+    english, korean, front_page, example, cast = (
+        (top / name).read_text(encoding="utf-8") for name in (ENGLISH, KOREAN, FRONT_PAGE, EXAMPLE, RECORDING))
+    found = [*differences(english, korean), *not_the_example(english, example), *other_first_lines(english, front_page),
+             *not_recorded(english, cast)]
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -7,7 +7,6 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
-#include <leasehold/detail/printable.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fwd.hpp>
@@ -18,6 +17,7 @@
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renewal/broken_rule.hpp>
+#include <leasehold/renewal/keeper_handle.hpp>
 #include <leasehold/renewal/term_keeper.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/lease_wait.hpp>
@@ -197,37 +197,39 @@ public:
     /// its own term.
     void lock()
     {
-        refuse_deadlock("lock", locks_->held_by_this_thread());
-        locks_->keep(acquire());
+        const detail::lock_site here = lock_site();
+        detail::refuse_deadlock("lock", name(), locks_type::held_by_this_thread(here.target));
+        locks_.keep(here, acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
     [[nodiscard]] bool try_lock()
     {
-        refuse_deadlock("try_lock", locks_->goes_in_circles());
-        return keep(try_acquire());
+        const detail::lock_site here = lock_site();
+        detail::refuse_deadlock("try_lock", name(), locks_type::goes_in_circles(here));
+        return locks_.keep(here, try_acquire());
     }
 
     /// Waits at most this long. False means that the name was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return keep(try_acquire_for(at_most));
+        return locks_.keep(lock_site(), try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that the name was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return keep(try_acquire_until(until));
+        return locks_.keep(lock_site(), try_acquire_until(until));
     }
 
     /// Releases the term that this thread locked, or, if it locked none, one that another thread locked. A failure is not
     /// reported: the store then frees the lease when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_->take()}; }
+    void unlock() noexcept { const guard_type released_here{locks_.take(lock_site())}; }
 
     /// The guard of the term that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->of_this_thread(); }
+    [[nodiscard]] const guard_type& guard() const noexcept { return locks_.of_this_thread(lock_site()); }
 
     /// What the store says about the name now; empty when it is free. Throws store_error when the store fails.
     [[nodiscard]] std::optional<lease_record> inspect() const
@@ -299,7 +301,7 @@ private:
     friend class leader_election;
     friend detail::lease_access;
     using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
-    using handle_type = renewal::keeper_handle<Store, Clock, RenewPolicy>;
+    using handle_type = renewal::keeper_handle<keeper_type>;
     using locks_type = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
 
     template <class... Options>
@@ -312,21 +314,19 @@ private:
 
     template <class... Options>
     basic_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
-        : handle_{std::make_shared<handle_type>(make_keeper(store, name, terms, detail::pick<detail::role_of_clock, Clock>(options...),
-                                                            detail::pick<detail::role_of_owner_id, OwnerId>(options...),
-                                                            detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)))},
-          locks_{std::make_unique<locks_type>(detail::lock_target{std::addressof(waiting::queue_of(store)), waiting::key_of(store, this->name())})}
+        : handle_{make_keeper(store, name, terms, detail::pick<detail::role_of_clock, Clock>(options...),
+                              detail::pick<detail::role_of_owner_id, OwnerId>(options...),
+                              detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...))}
     {
     }
 
-    // Another object of the same lease, which keeps what the lease refers to, but can't be locked.
-    explicit basic_lease(std::shared_ptr<handle_type> handle) noexcept : handle_{std::move(handle)} {}
+    // Another object of the same lease, which keeps what the lease refers to.
+    explicit basic_lease(handle_type handle) noexcept : handle_{std::move(handle)} {}
 
-    static std::shared_ptr<keeper_type> make_keeper(Store& store, std::string_view name, const lease_terms& terms, Clock clock,
-                                                    const OwnerId& owner, RenewPolicy policy)
+    static handle_type make_keeper(Store& store, std::string_view name, const lease_terms& terms, Clock clock, const OwnerId& owner,
+                                   RenewPolicy policy)
     {
-        return std::make_shared<keeper_type>(store, checked_name(name), checked_owner(owner.id()), checked(terms, policy), std::move(clock),
-                                             std::move(policy));
+        return handle_type::make(store, checked_name(name), checked_owner(owner.id()), checked(terms, policy), std::move(clock), std::move(policy));
     }
 
     static std::string checked_name(std::string_view name)
@@ -350,7 +350,7 @@ private:
     [[nodiscard]] keeper_type& keeper() const noexcept
     {
         assert(handle_ && "a moved-from lease can only be destroyed or assigned to");
-        return *handle_->keeper;
+        return *handle_;
     }
 
     [[nodiscard]] const Clock& clock() const noexcept { return keeper().clock(); }
@@ -479,18 +479,9 @@ private:
             waits.busy(clock().now(), tried.answer);
     }
 
-    bool keep(guard_type guard)
+    [[nodiscard]] detail::lock_site lock_site() const noexcept
     {
-        if (guard.empty()) return false;
-        locks_->keep(std::move(guard));
-        return true;
-    }
-
-    void refuse_deadlock(std::string_view operation, bool would_deadlock) const
-    {
-        if (!would_deadlock) return;
-        detail::throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + detail::printable(name()) + "': this thread has already locked the name"});
+        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), name())}, handle_.get(), keeper().mutex()};
     }
 
     template <class Work>
@@ -524,8 +515,8 @@ private:
         detail::throw_exception(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
     }
 
-    std::shared_ptr<handle_type> handle_;
-    std::unique_ptr<locks_type> locks_;  // destroyed first: its guards are released while the lease still exists
+    handle_type handle_;
+    locks_type locks_;  // destroyed first: its guards are released while the lease still exists
 };
 
 /// Takes the policies from the options, or the defaults.

@@ -10,7 +10,6 @@
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/permit_pool.hpp>
-#include <leasehold/detail/printable.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/exclusive_guard.hpp>
 #include <leasehold/lease_terms.hpp>
@@ -26,6 +25,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -262,66 +262,67 @@ public:
     /// Call guard().held() or shared_guard().held() before you rely on the lease: it can be lost.
     void lock()
     {
-        refuse_deadlock("lock", locks_->exclusive.held_by_this_thread() || locks_->shared.held_by_this_thread());
-        locks_->exclusive.keep(acquire());
+        detail::refuse_deadlock("lock", name(), locked_exclusively() || locked_shared());
+        locks_->exclusive.keep(exclusive_site(), acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
     [[nodiscard]] bool try_lock()
     {
-        refuse_deadlock("try_lock", locks_->exclusive.goes_in_circles());
-        return keep(locks_->exclusive, try_acquire());
+        const detail::lock_site here = exclusive_site();
+        detail::refuse_deadlock("try_lock", name(), exclusive_locks::goes_in_circles(here));
+        return locks_->exclusive.keep(here, try_acquire());
     }
 
     /// Waits at most this long. False means that it was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return keep(locks_->exclusive, try_acquire_for(at_most));
+        return locks_->exclusive.keep(exclusive_site(), try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return keep(locks_->exclusive, try_acquire_until(until));
+        return locks_->exclusive.keep(exclusive_site(), try_acquire_until(until));
     }
 
     /// Releases the right that this thread locked, or, if it locked none, one that another thread locked. A failure is not
     /// reported: the store then frees it when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_->exclusive.take()}; }
+    void unlock() noexcept { const guard_type released_here{locks_->exclusive.take(exclusive_site())}; }
 
     /// The same for a reader.
     void lock_shared()
     {
-        refuse_deadlock("lock_shared", locks_->exclusive.held_by_this_thread() || locks_->shared.held_by_this_thread());
-        locks_->shared.keep(acquire_shared());
+        detail::refuse_deadlock("lock_shared", name(), locked_exclusively() || locked_shared());
+        locks_->shared.keep(shared_site(), acquire_shared());
     }
 
     /// Makes one attempt, and keeps the guard like lock_shared(). False means busy, or that this thread has locked it already.
-    [[nodiscard]] bool try_lock_shared() { return !locks_->shared.held_by_this_thread() && keep(locks_->shared, try_acquire_shared()); }
+    [[nodiscard]] bool try_lock_shared() { return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared()); }
 
     /// Waits at most this long. False means that it was busy until then, or that this thread has locked it already.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return !locks_->shared.held_by_this_thread() && keep(locks_->shared, try_acquire_shared_for(at_most));
+        return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then, or that this thread has locked it already.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return !locks_->shared.held_by_this_thread() && keep(locks_->shared, try_acquire_shared_until(until));
+        return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared_until(until));
     }
 
     /// Releases the share that this thread locked, or, if it locked none, one that another thread locked; like unlock().
-    void unlock_shared() noexcept { const shared_guard_type released_here{locks_->shared.take()}; }
+    void unlock_shared() noexcept { const shared_guard_type released_here{locks_->shared.take(shared_site())}; }
 
     /// The guard of the exclusive right that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->exclusive.of_this_thread(); }
+    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->exclusive.of_this_thread(exclusive_site()); }
     /// The guard of the share that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const shared_guard_type& shared_guard() const noexcept { return locks_->shared.of_this_thread(); }
+    [[nodiscard]] const shared_guard_type& shared_guard() const noexcept { return locks_->shared.of_this_thread(shared_site()); }
 
 private:
     friend guard_type;
@@ -338,19 +339,13 @@ private:
         lease_type gate;
     };
 
+    using exclusive_locks = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
+    using shared_locks = detail::thread_locks<shared_guard_type, renewal::runtime_traits<Clock>>;
+
     struct locks {
-        explicit locks(const rights& of)
-            : exclusive{target(of, of.gate.name())}, shared{target(of, of.pool->name())}
-        {
-        }
-
-        static detail::lock_target target(const rights& of, std::string_view name)
-        {
-            return {std::addressof(waiting::queue_of(of.pool->store())), waiting::key_of(of.pool->store(), name)};
-        }
-
-        detail::thread_locks<guard_type, renewal::runtime_traits<Clock>> exclusive;
-        detail::thread_locks<shared_guard_type, renewal::runtime_traits<Clock>> shared;
+        std::mutex mutex;
+        exclusive_locks exclusive;
+        shared_locks shared;
     };
 
     struct outcome {
@@ -374,7 +369,7 @@ private:
               store, detail::checked_permits(name, "/r", "/writer", detail::pick_readers(options...).readers, "readers"),
               detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), detail::checked_shared_terms(terms),
               detail::pick<detail::role_of_clock, Clock>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)))},
-          locks_{std::make_unique<locks>(*rights_)}
+          locks_{std::make_unique<locks>()}
     {
     }
 
@@ -494,19 +489,13 @@ private:
         return guard;
     }
 
-    template <class Locks, class Guard>
-    static bool keep(Locks& locks, Guard guard)
+    [[nodiscard]] bool locked_exclusively() const { return exclusive_locks::held_by_this_thread(exclusive_site().target); }
+    [[nodiscard]] bool locked_shared() const { return shared_locks::held_by_this_thread(shared_site().target); }
+    [[nodiscard]] detail::lock_site exclusive_site() const noexcept { return site(rights_->gate.name(), &locks_->exclusive); }
+    [[nodiscard]] detail::lock_site shared_site() const noexcept { return site(pool().name(), &locks_->shared); }
+    [[nodiscard]] detail::lock_site site(std::string_view locked, const void* by) const noexcept
     {
-        if (guard.empty()) return false;
-        locks.keep(std::move(guard));
-        return true;
-    }
-
-    void refuse_deadlock(std::string_view operation, bool would_deadlock) const
-    {
-        if (!would_deadlock) return;
-        detail::throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + detail::printable(name()) + "': this thread has already locked the name"});
+        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), locked)}, by, locks_->mutex};
     }
 
     std::shared_ptr<rights> rights_;

@@ -170,7 +170,7 @@ struct lease_access {
     static auto extension(const Guard& guard)
     {
         return [handle = guard.handle_, term = guard.term_](std::optional<duration> ttl, std::error_code& ec) {
-            if (term) return handle->keeper->extend(term, ttl, ec);
+            if (term) return handle->extend(term, ttl, ec);
             ec = errc::not_held;
             return false;
         };
@@ -190,8 +190,8 @@ struct lease_access {
         if (guard.empty()) return;
         const auto handle = std::move(guard.handle_);
         const auto term = std::move(guard.term_);
-        static_cast<void>(handle->keeper->end_here(term));
-        handle->keeper->has_ended(term, release_outcome::unknown);
+        static_cast<void>(handle->end_here(term));
+        handle->has_ended(term, release_outcome::unknown);
     }
 
     template <class Guard>

@@ -482,8 +482,8 @@ private:
     const std::string name_;
     const std::string owner_;
     const lease_terms terms_;
-    const Clock clock_;
-    const Policy policy_;
+    [[no_unique_address]] const Clock clock_;
+    [[no_unique_address]] const Policy policy_;
 
     handle_count handles_;
     mutable std::mutex mutex_;  // guards what follows, and the terms; never held across I/O

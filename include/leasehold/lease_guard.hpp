@@ -30,6 +30,9 @@ namespace detail {
 template <class Guard>
 class guards_to_release;
 
+template <class Lease>
+class lease_attempts;
+
 // The exception for a failed call of a store, with the store's diagnostics.
 template <lease_store Store>
 [[noreturn]] void raise_store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
@@ -244,7 +247,7 @@ public:
     }
 
 private:
-    friend Lease;
+    friend detail::lease_attempts<Lease>;
     friend detail::lease_access;
     friend detail::guards_to_release<lease_guard>;
     using handle_type = typename detail::lease_parts<Lease>::handle;

@@ -149,14 +149,14 @@ struct lease_access {
     template <class SharedLease>
     static auto reader(const SharedLease& of) noexcept
     {
-        return of.reader();
+        return of.attempts_.reader();
     }
 
     // One attempt at the exclusive right.
     template <class SharedLease, class Rights>
     static auto write(Rights& of, std::error_code& ec)
     {
-        return SharedLease::write(of, ec);
+        return SharedLease::attempts_type::write(of, ec);
     }
 
     template <class Guard>

@@ -6,8 +6,8 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/lease_attempts.hpp>
 #include <leasehold/detail/lease_options.hpp>
-#include <leasehold/detail/printable.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fwd.hpp>
@@ -17,16 +17,10 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/renewal/broken_rule.hpp>
-#include <leasehold/renewal/term_keeper.hpp>
+#include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/waiting/deadline.hpp>
-#include <leasehold/waiting/lease_wait.hpp>
 #include <leasehold/waiting/local_queue.hpp>
-#include <leasehold/waiting/queue_ticket.hpp>
-#include <leasehold/waiting/wait_machine.hpp>
 
-#include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <concepts>
 #include <functional>
@@ -122,9 +116,9 @@ public:
     [[nodiscard]] guard_type try_acquire() &
     {
         std::error_code ec;
-        attach_engine();
-        attempt_result tried = attempt(ec);
-        if (ec) raise_failure(ec, "try_acquire", tried.too_late);
+        attempts_.attach_engine();
+        auto tried = attempts_.attempt(ec);
+        if (ec) attempts_.raise_failure(ec, "try_acquire", tried.too_late);
         return std::move(tried.guard);
     }
 
@@ -132,8 +126,8 @@ public:
     [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
     {
         ec.clear();
-        detail::catch_into(ec, [this] { attach_engine(); });
-        return ec ? guard_type{} : attempt(ec).guard;
+        detail::catch_into(ec, [this] { attempts_.attach_engine(); });
+        return ec ? guard_type{} : attempts_.attempt(ec).guard;
     }
 
     /// Waits for the lease, at most this long; zero or less means exactly one attempt.
@@ -145,36 +139,36 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
-        return wait_or_throw(waiting::deadline_after(clock(), at_most), stop, "try_acquire_for");
+        return attempts_.wait_or_throw(waiting::deadline_after(attempts_.clock(), at_most), stop, "try_acquire_for");
     }
 
     /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
-        return wait_or_report(waiting::deadline_after(clock(), at_most), stop, ec);
+        return attempts_.wait_or_report(waiting::deadline_after(attempts_.clock(), at_most), stop, ec);
     }
 
     /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
     template <class Clk, class Dur>
     [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
     {
-        return wait_or_throw(waiting::deadline_at(clock(), until), stop, "try_acquire_until");
+        return attempts_.wait_or_throw(waiting::deadline_at(attempts_.clock(), until), stop, "try_acquire_until");
     }
 
     /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
     [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
-        return wait_or_report(waiting::deadline_at(clock(), until), stop, ec);
+        return attempts_.wait_or_report(waiting::deadline_at(attempts_.clock(), until), stop, ec);
     }
 
     /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
-    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return wait_or_throw(time_point::max(), stop, "acquire"); }
+    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return attempts_.wait_or_throw(time_point::max(), stop, "acquire"); }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
-        return wait_or_report(time_point::max(), stop, ec);
+        return attempts_.wait_or_report(time_point::max(), stop, ec);
     }
 
     /// Deleted: a temporary lease would be gone when its guard is used, and the next attempt would belong to another object.
@@ -197,44 +191,46 @@ public:
     /// its own term.
     void lock()
     {
-        refuse_deadlock("lock", locks_->held_by_this_thread());
-        locks_->keep(acquire());
+        const detail::lock_site here = lock_site();
+        detail::refuse_deadlock("lock", name(), locks_type::held_by_this_thread(here.target));
+        locks_.keep(here, acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
     [[nodiscard]] bool try_lock()
     {
-        refuse_deadlock("try_lock", locks_->goes_in_circles());
-        return keep(try_acquire());
+        const detail::lock_site here = lock_site();
+        detail::refuse_deadlock("try_lock", name(), locks_type::goes_in_circles(here));
+        return locks_.keep(here, try_acquire());
     }
 
     /// Waits at most this long. False means that the name was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return keep(try_acquire_for(at_most));
+        return locks_.keep(lock_site(), try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that the name was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return keep(try_acquire_until(until));
+        return locks_.keep(lock_site(), try_acquire_until(until));
     }
 
     /// Releases the term that this thread locked, or, if it locked none, one that another thread locked. A failure is not
     /// reported: the store then frees the lease when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_->take()}; }
+    void unlock() noexcept { const guard_type released_here{locks_.take(lock_site())}; }
 
     /// The guard of the term that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->of_this_thread(); }
+    [[nodiscard]] const guard_type& guard() const noexcept { return locks_.of_this_thread(lock_site()); }
 
     /// What the store says about the name now; empty when it is free. Throws store_error when the store fails.
     [[nodiscard]] std::optional<lease_record> inspect() const
     {
         std::error_code ec;
         std::optional<lease_record> record = inspect(ec);
-        if (ec) raise_failure(ec, "inspect");
+        if (ec) attempts_.raise_failure(ec, "inspect");
         return record;
     }
 
@@ -261,7 +257,7 @@ public:
         validate_reason(reason);
         std::error_code ec;
         const bool asked = request_handover(reason, ec);
-        if (ec) raise_failure(ec, "request_handover");
+        if (ec) attempts_.raise_failure(ec, "request_handover");
         return asked;
     }
 
@@ -298,8 +294,7 @@ private:
     template <class Lease>
     friend class leader_election;
     friend detail::lease_access;
-    using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
-    using handle_type = renewal::keeper_handle<Store, Clock, RenewPolicy>;
+    using attempts_type = detail::lease_attempts<basic_lease>;
     using locks_type = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
 
     template <class... Options>
@@ -312,185 +307,19 @@ private:
 
     template <class... Options>
     basic_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
-        : handle_{std::make_shared<handle_type>(make_keeper(store, name, terms, detail::pick<detail::role_of_clock, Clock>(options...),
-                                                            detail::pick<detail::role_of_owner_id, OwnerId>(options...),
-                                                            detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)))},
-          locks_{std::make_unique<locks_type>(detail::lock_target{std::addressof(waiting::queue_of(store)), waiting::key_of(store, this->name())})}
+        : attempts_{store, name, terms, detail::pick<detail::role_of_clock, Clock>(options...),
+                    detail::pick<detail::role_of_owner_id, OwnerId>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)}
     {
     }
 
-    // Another object of the same lease, which keeps what the lease refers to, but can't be locked.
-    explicit basic_lease(std::shared_ptr<handle_type> handle) noexcept : handle_{std::move(handle)} {}
+    // Another object of the same lease, which keeps what the lease refers to.
+    explicit basic_lease(const typename attempts_type::handle_type& handle) noexcept : attempts_{handle} {}
 
-    static std::shared_ptr<keeper_type> make_keeper(Store& store, std::string_view name, const lease_terms& terms, Clock clock,
-                                                    const OwnerId& owner, RenewPolicy policy)
+    [[nodiscard]] auto& keeper() const noexcept { return attempts_.keeper(); }
+
+    [[nodiscard]] detail::lock_site lock_site() const noexcept
     {
-        return std::make_shared<keeper_type>(store, checked_name(name), checked_owner(owner.id()), checked(terms, policy), std::move(clock),
-                                             std::move(policy));
-    }
-
-    static std::string checked_name(std::string_view name)
-    {
-        validate_name(name);
-        return std::string{name};
-    }
-
-    static std::string checked_owner(std::string owner)
-    {
-        validate_owner(owner);
-        return owner;
-    }
-
-    static lease_terms checked(const lease_terms& terms, const RenewPolicy& policy)
-    {
-        if (const char* rule = renewal::broken_rule(terms, policy)) detail::raise_invalid(errc::invalid_terms, rule);
-        return terms;
-    }
-
-    [[nodiscard]] keeper_type& keeper() const noexcept
-    {
-        assert(handle_ && "a moved-from lease can only be destroyed or assigned to");
-        return *handle_->keeper;
-    }
-
-    [[nodiscard]] const Clock& clock() const noexcept { return keeper().clock(); }
-
-    void attach_engine() { keeper().attach_engine(); }
-
-    struct attempt_result {
-        guard_type guard;
-        acquire_result answer{};
-        bool closed = false;    // a guard of this object holds, or another attempt through it is under way
-        bool too_late = false;  // granted, but the term was over before the answer came
-
-        [[nodiscard]] bool ends_wait(const std::error_code& ec) const noexcept { return !guard.empty() || ec; }
-    };
-
-    attempt_result attempt(std::error_code& ec) noexcept
-    {
-        waiting::no_ticket single;
-        return attempt(single, ec);
-    }
-
-    template <class Ticket>
-    attempt_result attempt(Ticket& ticket, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
-    {
-        if (!begin_attempt(ec)) return {.guard = {}, .closed = !ec};
-        acquire_result result;
-        const time_point sent = clock().now();
-        detail::catch_into(ec, [&] { result = waiting::try_acquire(store(), ticket, name(), owner(), terms().ttl, ec); });
-        if (!ec) return answered(result, sent, ec, asked);
-        keeper().attempt_failed();
-        return {.guard = {}, .answer = result};
-    }
-
-    // The part of an attempt before the call; answered() or attempt_failed() must follow. False: a guard of this object
-    // holds, or another attempt is under way.
-    bool begin_attempt(std::error_code& ec) noexcept
-    {
-        bool begun = false;
-        detail::catch_into(ec, [&] { begun = keeper().begin_attempt(); });
-        return begun;
-    }
-
-    // The part of an attempt after the call, which was sent at `sent`. `asked`: when the caller asked for the lease, if before that.
-    attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
-    {
-        if (!result.granted()) {
-            keeper().attempt_failed();
-            return {.guard = {}, .answer = result};
-        }
-        if (auto term = keeper().grant(result.token, sent)) {
-            keeper().observe_beginning(*term, asked.value_or(sent));
-            return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
-        }
-        // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
-        std::error_code ignored;
-        detail::catch_into(ignored, [&] { static_cast<void>(store().release(name(), owner(), result.token, duration::zero(), ignored)); });
-        keeper().attempt_failed();
-        waiting::released(store(), name());
-        ec = errc::store_timeout;
-        return {.guard = {}, .too_late = true};
-    }
-
-    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
-    {
-        std::error_code ec;
-        attach_engine();
-        attempt_result last = wait(deadline, stop, ec, ignore_busy);
-        if (ec) raise_failure(ec, operation, last.too_late);
-        return std::move(last.guard);
-    }
-
-    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        guard_type guard;
-        ec.clear();
-        detail::catch_into(ec, [&] {
-            attach_engine();
-            guard = wait(deadline, stop, ec, ignore_busy).guard;
-        });
-        return guard;
-    }
-
-    using wait_type = waiting::lease_wait<keeper_type>;
-
-    // Does what a lease_wait decides, on this thread. Calls `on_busy` with each busy answer of the store.
-    template <class OnBusy>
-    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
-    {
-        static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
-        if (stop.stop_requested()) return {};
-        if (deadline <= clock().now()) return attempt(ec);
-        waker to_wake;
-        wait_type waits{keeper(), deadline, to_wake};
-        const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
-        for (;;) {
-            const waiting::wait_step step = waits.next(clock().now(), stop.stop_requested());
-            if (step.action == waiting::wait_action::give_up) return {};
-            if (step.action == waiting::wait_action::sleep) {
-                if (clock().wait_until(to_wake, step.at)) waits.woken(clock().now());
-                continue;
-            }
-            attempt_result tried = attempt(waits, step.action, ec);
-            if (tried.ends_wait(ec)) return tried;
-            if (!tried.closed && tried.answer.status == acquire_status::busy) on_busy(tried.answer);
-            go_on(waits, tried);
-        }
-    }
-
-    static void ignore_busy(const acquire_result&) noexcept {}
-
-    // The attempt that the wait asked for.
-    attempt_result attempt(wait_type& waits, waiting::wait_action how, std::error_code& ec) noexcept
-    {
-        auto* const ticket = how == waiting::wait_action::attempt ? waits.ticket() : nullptr;
-        if (ticket) return attempt(*ticket, ec, waits.asked());
-        waiting::no_ticket single;
-        return attempt(single, ec, waits.asked());
-    }
-
-    // After an attempt that has not ended the wait.
-    void go_on(wait_type& waits, const attempt_result& tried) const
-    {
-        if (tried.closed)
-            waits.closed();
-        else
-            waits.busy(clock().now(), tried.answer);
-    }
-
-    bool keep(guard_type guard)
-    {
-        if (guard.empty()) return false;
-        locks_->keep(std::move(guard));
-        return true;
-    }
-
-    void refuse_deadlock(std::string_view operation, bool would_deadlock) const
-    {
-        if (!would_deadlock) return;
-        detail::throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + detail::printable(name()) + "': this thread has already locked the name"});
+        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), name())}, attempts_.handle().get(), keeper().mutex()};
     }
 
     template <class Work>
@@ -515,17 +344,8 @@ private:
         }
     }
 
-    // `not_said_by_store`: the library itself found the failure, so the store's last diagnostics are about something else.
-    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
-    {
-        if (!not_said_by_store) detail::raise_store_failure(store(), ec, operation, name());
-        store_diagnostics said;
-        said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
-        detail::throw_exception(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
-    }
-
-    std::shared_ptr<handle_type> handle_;
-    std::unique_ptr<locks_type> locks_;  // destroyed first: its guards are released while the lease still exists
+    attempts_type attempts_;
+    locks_type locks_;  // destroyed first: its guards are released while the lease still exists
 };
 
 /// Takes the policies from the options, or the defaults.

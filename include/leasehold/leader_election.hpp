@@ -294,15 +294,15 @@ private:
     }
 
     // What the election needs beyond the lease's public interface: its clock, and the busy answers that a wait gets.
-    [[nodiscard]] const auto& clock() const noexcept { return lease_.clock(); }
+    [[nodiscard]] const auto& clock() const noexcept { return lease_.attempts_.clock(); }
 
     auto wait_for_lease(time_point until, const std::stop_token& stop, std::error_code& ec)
     {
-        lease_.attach_engine();
+        lease_.attempts_.attach_engine();
         const auto told_busy = [this, &stop](const acquire_result& busy) {
             if (sightings_.may_be_news(busy.token)) look(stop);
         };
-        return lease_.wait(until, stop, ec, told_busy).guard;
+        return lease_.attempts_.wait(until, stop, ec, told_busy).guard;
     }
 
     Lease& lease_;

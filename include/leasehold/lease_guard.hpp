@@ -9,6 +9,7 @@
 #include <leasehold/fwd.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/release_outcome.hpp>
+#include <leasehold/renewal/keeper_handle.hpp>
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/term_keeper.hpp>
 #include <leasehold/store/concept.hpp>
@@ -29,6 +30,9 @@ namespace detail {
 template <class Guard>
 class guards_to_release;
 
+template <class Lease>
+class lease_attempts;
+
 // The exception for a failed call of a store, with the store's diagnostics.
 template <lease_store Store>
 [[noreturn]] void raise_store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
@@ -43,7 +47,7 @@ struct lease_parts;
 template <class Store, class Clock, class OwnerId, class RenewPolicy>
 struct lease_parts<basic_lease<Store, Clock, OwnerId, RenewPolicy>> {
     using store = Store;
-    using handle = renewal::keeper_handle<Store, Clock, RenewPolicy>;
+    using handle = renewal::keeper_handle<renewal::term_keeper<Store, Clock, RenewPolicy>>;
 };
 
 }  // namespace detail
@@ -175,8 +179,9 @@ public:
     /// Whether somebody has asked for the lease (basic_lease::request_handover()); false when the guard is empty, and once the
     /// term is over. A request takes nothing away: to follow it, end the work and release.
     ///
-    /// The first call for a term asks the store, and is false if the store fails; from then on each renewal is followed by a look, so that
-    /// a call does no I/O and tells the truth as of the last renewal. Does not throw. For stores that are a handover_store.
+    /// The first call for a term asks the store, and is false if the store fails or memory runs out; from then on each renewal is
+    /// followed by a look, so that a call does no I/O and tells the truth as of the last renewal. Does not throw. For stores that
+    /// are a handover_store.
     [[nodiscard]] bool handover_requested() const noexcept
     {
         require_handover_store();
@@ -213,10 +218,10 @@ public:
     release_outcome release()
     {
         require_term();
-        const std::shared_ptr<handle_type> kept = handle_;
+        const handle_type kept = handle_;
         std::error_code ec;
         const release_outcome outcome = release(ec);
-        if (ec) detail::raise_store_failure(kept->keeper->store(), ec, "release", kept->keeper->name());
+        if (ec) detail::raise_store_failure(kept->store(), ec, "release", kept->name());
         return outcome;
     }
 
@@ -226,9 +231,9 @@ public:
     {
         ec.clear();
         if (term_) {
-            const std::shared_ptr<handle_type> handle = std::move(handle_);
+            const handle_type handle = std::move(handle_);
             const std::shared_ptr<renewal::term> ended = std::move(term_);
-            return handle->keeper->end(ended, ec);
+            return handle->end(ended, ec);
         }
         ec = errc::not_held;
         return release_outcome::lost;
@@ -242,17 +247,17 @@ public:
     }
 
 private:
-    friend Lease;
+    friend detail::lease_attempts<Lease>;
     friend detail::lease_access;
     friend detail::guards_to_release<lease_guard>;
     using handle_type = typename detail::lease_parts<Lease>::handle;
 
-    lease_guard(std::shared_ptr<handle_type> handle, std::shared_ptr<renewal::term> term) noexcept
+    lease_guard(handle_type handle, std::shared_ptr<renewal::term> term) noexcept
         : handle_{std::move(handle)}, term_{std::move(term)}
     {
     }
 
-    [[nodiscard]] auto& keeper() const noexcept { return *handle_->keeper; }
+    [[nodiscard]] auto& keeper() const noexcept { return *handle_; }
 
     static constexpr void require_handover_store() noexcept
     {
@@ -282,7 +287,7 @@ private:
         return extended;
     }
 
-    std::shared_ptr<handle_type> handle_;
+    handle_type handle_;
     std::shared_ptr<renewal::term> term_;
 };
 

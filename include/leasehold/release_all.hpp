@@ -80,27 +80,27 @@ public:
     template <class Function>
     void on_failure(Function f) const
     {
-        if (failed_) f(failed_->keeper->store(), error_, std::string_view{failed_->keeper->name()});
+        if (failed_) f(failed_->store(), error_, std::string_view{failed_->name()});
     }
     void throw_if_failed() const
     {
-        if (failed_) raise_store_failure(failed_->keeper->store(), error_, "release_all", failed_->keeper->name());
+        if (failed_) raise_store_failure(failed_->store(), error_, "release_all", failed_->name());
     }
 
 private:
-    using handle_ptr = std::shared_ptr<typename Guard::handle_type>;
+    using handle_type = typename Guard::handle_type;
 
     struct leaving {
-        handle_ptr handle;
+        handle_type handle;
         std::shared_ptr<renewal::term> term;
 
         release_outcome has_ended(release_outcome said, std::error_code error = {}) const noexcept
         {
-            return handle->keeper->has_ended(term, said, error);
+            return handle->has_ended(term, said, error);
         }
     };
 
-    static store_type& store_of(const leaving& one) noexcept { return one.handle->keeper->store(); }
+    static store_type& store_of(const leaving& one) noexcept { return one.handle->store(); }
 
     // False: the guard has to be released by itself.
     bool add_to_batch(Guard& guard) noexcept
@@ -112,7 +112,7 @@ private:
         catch_into(without, [&] { reserve(most); });
         if (without) return false;
         leaving one{std::move(guard.handle_), std::move(guard.term_)};
-        if (const std::optional<term_release> what = one.handle->keeper->end_here(one.term)) {
+        if (const std::optional<term_release> what = one.handle->end_here(one.term)) {
             leaving_.push_back(std::move(one));
             releases_.push_back(*what);
             if (leaving_.size() >= most) send();
@@ -132,11 +132,11 @@ private:
 
     static void leave(const leaving& one, release_outcome outcome) noexcept
     {
-        static_cast<void>(one.handle->keeper->end_here(one.term));
+        static_cast<void>(one.handle->end_here(one.term));
         one.has_ended(outcome);
     }
 
-    void failed(const handle_ptr& on, std::error_code ec) noexcept
+    void failed(const handle_type& on, std::error_code ec) noexcept
     {
         failed_ = on;
         error_ = ec;
@@ -146,7 +146,7 @@ private:
     std::vector<term_release> releases_;
     std::vector<batch_answer> answers_;
     std::size_t released_ = 0;
-    handle_ptr failed_;
+    handle_type failed_;
     std::error_code error_;
 };
 

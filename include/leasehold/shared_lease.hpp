@@ -3,14 +3,11 @@
 #define LEASEHOLD_SHARED_LEASE_HPP
 
 #include <leasehold/clock/steady_clock.hpp>
-#include <leasehold/clock/waker.hpp>
 #include <leasehold/concepts.hpp>
-#include <leasehold/detail/catch_into.hpp>
-#include <leasehold/detail/exclusive_wait.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/permit_pool.hpp>
-#include <leasehold/detail/printable.hpp>
+#include <leasehold/detail/shared_attempts.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/exclusive_guard.hpp>
 #include <leasehold/lease_terms.hpp>
@@ -20,12 +17,12 @@
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/local_queue.hpp>
-#include <leasehold/waiting/wait_on_thread.hpp>
 
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -132,15 +129,13 @@ public:
     /// number of readers. Nothing is held then.
     [[nodiscard]] guard_type try_acquire() &
     {
-        std::error_code ec;
-        auto done = attempt(ec);
-        return granted_or_throw(std::move(done), ec, "try_acquire");
+        return attempts_.attempt_or_throw("try_acquire");
     }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
     {
         ec.clear();
-        return attempt(ec).guard;
+        return attempts_.attempt(ec).guard;
     }
 
     /// A writer's wait, at most this long; zero or less means exactly one attempt. Once it has the gate, no new readers begin, and
@@ -149,51 +144,46 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
-        return wait_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_for");
+        return attempts_.wait_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_for");
     }
     /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
     [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
-        return wait_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
+        return attempts_.wait_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
     }
 
     /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
     template <class Clk, class Dur>
     [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
     {
-        return wait_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_until");
+        return attempts_.wait_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_until");
     }
     /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
     [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
-        return wait_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
+        return attempts_.wait_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
     }
 
     /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
-    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return wait_or_throw(time_point::max(), stop, "acquire"); }
+    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return attempts_.wait_or_throw(time_point::max(), stop, "acquire"); }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
-        return wait_or_report(time_point::max(), stop, ec);
+        return attempts_.wait_or_report(time_point::max(), stop, ec);
     }
 
     /// A reader's single attempt. An empty guard means busy: a writer holds or waits, or all shares are taken. Throws like
     /// try_acquire().
     [[nodiscard]] shared_guard_type try_acquire_shared() &
     {
-        std::error_code ec;
-        auto last = attempt_shared(ec);
-        return shared_or_throw(std::move(last), ec, "try_acquire_shared");
+        return attempts_.attempt_shared_or_throw("try_acquire_shared");
     }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] shared_guard_type try_acquire_shared(std::error_code& ec) & noexcept
     {
-        shared_guard_type guard;
-        ec.clear();
-        detail::catch_into(ec, [&] { guard = shared_guard_type{pool_ptr(), attempt_shared(ec)}; });
-        return guard;
+        return attempts_.attempt_shared_or_report(ec);
     }
 
     /// A reader's wait, at most this long; zero or less means exactly one attempt. Waiters of one process queue, first come, first
@@ -201,39 +191,39 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
-        return wait_shared_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_shared_for");
+        return attempts_.wait_shared_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_shared_for");
     }
     /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
     [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
                                                            std::stop_token stop = {}) & noexcept
     {
-        return wait_shared_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
+        return attempts_.wait_shared_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
     }
 
     /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
     template <class Clk, class Dur>
     [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
     {
-        return wait_shared_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_shared_until");
+        return attempts_.wait_shared_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_shared_until");
     }
     /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
     [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
                                                              std::stop_token stop = {}) & noexcept
     {
-        return wait_shared_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
+        return attempts_.wait_shared_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
     }
 
     /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
     [[nodiscard]] shared_guard_type acquire_shared(std::stop_token stop = {}) &
     {
-        return wait_shared_or_throw(time_point::max(), stop, "acquire_shared");
+        return attempts_.wait_shared_or_throw(time_point::max(), stop, "acquire_shared");
     }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] shared_guard_type acquire_shared(std::error_code& ec, std::stop_token stop = {}) & noexcept
     {
-        return wait_shared_or_report(time_point::max(), stop, ec);
+        return attempts_.wait_shared_or_report(time_point::max(), stop, ec);
     }
 
     /// Deleted: a temporary lease would be gone when its guard is used, and the next attempt would belong to another object.
@@ -262,103 +252,83 @@ public:
     /// Call guard().held() or shared_guard().held() before you rely on the lease: it can be lost.
     void lock()
     {
-        refuse_deadlock("lock", locks_->exclusive.held_by_this_thread() || locks_->shared.held_by_this_thread());
-        locks_->exclusive.keep(acquire());
+        detail::refuse_deadlock("lock", name(), locked_exclusively() || locked_shared());
+        locks_->exclusive.keep(exclusive_site(), acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
     [[nodiscard]] bool try_lock()
     {
-        refuse_deadlock("try_lock", locks_->exclusive.goes_in_circles());
-        return keep(locks_->exclusive, try_acquire());
+        const detail::lock_site here = exclusive_site();
+        detail::refuse_deadlock("try_lock", name(), exclusive_locks::goes_in_circles(here));
+        return locks_->exclusive.keep(here, try_acquire());
     }
 
     /// Waits at most this long. False means that it was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return keep(locks_->exclusive, try_acquire_for(at_most));
+        return locks_->exclusive.keep(exclusive_site(), try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return keep(locks_->exclusive, try_acquire_until(until));
+        return locks_->exclusive.keep(exclusive_site(), try_acquire_until(until));
     }
 
     /// Releases the right that this thread locked, or, if it locked none, one that another thread locked. A failure is not
     /// reported: the store then frees it when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_->exclusive.take()}; }
+    void unlock() noexcept { const guard_type released_here{locks_->exclusive.take(exclusive_site())}; }
 
     /// The same for a reader.
     void lock_shared()
     {
-        refuse_deadlock("lock_shared", locks_->exclusive.held_by_this_thread() || locks_->shared.held_by_this_thread());
-        locks_->shared.keep(acquire_shared());
+        detail::refuse_deadlock("lock_shared", name(), locked_exclusively() || locked_shared());
+        locks_->shared.keep(shared_site(), acquire_shared());
     }
 
     /// Makes one attempt, and keeps the guard like lock_shared(). False means busy, or that this thread has locked it already.
-    [[nodiscard]] bool try_lock_shared() { return !locks_->shared.held_by_this_thread() && keep(locks_->shared, try_acquire_shared()); }
+    [[nodiscard]] bool try_lock_shared() { return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared()); }
 
     /// Waits at most this long. False means that it was busy until then, or that this thread has locked it already.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return !locks_->shared.held_by_this_thread() && keep(locks_->shared, try_acquire_shared_for(at_most));
+        return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then, or that this thread has locked it already.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return !locks_->shared.held_by_this_thread() && keep(locks_->shared, try_acquire_shared_until(until));
+        return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared_until(until));
     }
 
     /// Releases the share that this thread locked, or, if it locked none, one that another thread locked; like unlock().
-    void unlock_shared() noexcept { const shared_guard_type released_here{locks_->shared.take()}; }
+    void unlock_shared() noexcept { const shared_guard_type released_here{locks_->shared.take(shared_site())}; }
 
     /// The guard of the exclusive right that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->exclusive.of_this_thread(); }
+    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->exclusive.of_this_thread(exclusive_site()); }
     /// The guard of the share that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const shared_guard_type& shared_guard() const noexcept { return locks_->shared.of_this_thread(); }
+    [[nodiscard]] const shared_guard_type& shared_guard() const noexcept { return locks_->shared.of_this_thread(shared_site()); }
 
 private:
     friend guard_type;
     friend shared_guard_type;
     friend detail::lease_access;
     using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
-    using lease_type = typename pool_type::lease_type;
+    using attempts_type = detail::shared_attempts<shared_lease, pool_type>;
 
-    // The readers' shares, and the gate.
-    struct rights {
-        explicit rights(std::shared_ptr<pool_type> shares) : pool{std::move(shares)}, gate{pool->make_lease(pool->name() + "/writer")} {}
-
-        const std::shared_ptr<pool_type> pool;
-        lease_type gate;
-    };
+    using exclusive_locks = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
+    using shared_locks = detail::thread_locks<shared_guard_type, renewal::runtime_traits<Clock>>;
 
     struct locks {
-        explicit locks(const rights& of)
-            : exclusive{target(of, of.gate.name())}, shared{target(of, of.pool->name())}
-        {
-        }
-
-        static detail::lock_target target(const rights& of, std::string_view name)
-        {
-            return {std::addressof(waiting::queue_of(of.pool->store())), waiting::key_of(of.pool->store(), name)};
-        }
-
-        detail::thread_locks<guard_type, renewal::runtime_traits<Clock>> exclusive;
-        detail::thread_locks<shared_guard_type, renewal::runtime_traits<Clock>> shared;
+        std::mutex mutex;
+        exclusive_locks exclusive;
+        shared_locks shared;
     };
-
-    struct outcome {
-        guard_type guard;
-        bool too_late = false;
-    };
-    using shared_attempt = typename pool_type::attempt_result;
-    using terms_type = detail::exclusive_terms<pool_type>;
 
     template <class... Options>
     static constexpr void check_options() noexcept
@@ -370,146 +340,26 @@ private:
 
     template <class... Options>
     shared_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
-        : rights_{std::make_shared<rights>(std::make_shared<pool_type>(
+        : attempts_{std::make_shared<pool_type>(
               store, detail::checked_permits(name, "/r", "/writer", detail::pick_readers(options...).readers, "readers"),
               detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), detail::checked_shared_terms(terms),
-              detail::pick<detail::role_of_clock, Clock>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)))},
-          locks_{std::make_unique<locks>(*rights_)}
+              detail::pick<detail::role_of_clock, Clock>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...))},
+          locks_{std::make_unique<locks>()}
     {
     }
 
-    [[nodiscard]] pool_type& pool() const noexcept { return *rights_->pool; }
-    [[nodiscard]] const std::shared_ptr<pool_type>& pool_ptr() const noexcept { return rights_->pool; }
-
-    outcome outcome_of(typename terms_type::result taken) const noexcept
+    [[nodiscard]] pool_type& pool() const noexcept { return attempts_.pool(); }
+    [[nodiscard]] const auto& parts() const noexcept { return attempts_.parts(); }
+    [[nodiscard]] bool locked_exclusively() const { return exclusive_locks::held_by_this_thread(exclusive_site().target); }
+    [[nodiscard]] bool locked_shared() const { return shared_locks::held_by_this_thread(shared_site().target); }
+    [[nodiscard]] detail::lock_site exclusive_site() const noexcept { return site(attempts_.gate().name(), &locks_->exclusive); }
+    [[nodiscard]] detail::lock_site shared_site() const noexcept { return site(pool().name(), &locks_->shared); }
+    [[nodiscard]] detail::lock_site site(std::string_view locked, const void* by) const noexcept
     {
-        if (taken.guard.empty()) return {.guard = {}, .too_late = taken.too_late};
-        return {guard_type{pool_ptr(), std::move(taken.guard)}};
+        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), locked)}, by, locks_->mutex};
     }
 
-    // A writer's single attempt. Stops at the first share that is busy.
-    static typename terms_type::result write(rights& of, std::error_code& ec)
-    {
-        terms_type taken{*of.pool};
-        if (!taken.take_gate(detail::lease_access::attempt(of.gate, ec), ec)) return taken.none();
-        taken.take_shares(true, ec);
-        if (!ec && !taken.missing()) return taken.complete(ec);
-        if (taken.lost() && !ec) ec = errc::lost;
-        return taken.none();
-    }
-
-    outcome attempt(std::error_code& ec) noexcept
-    {
-        outcome done;
-        detail::catch_into(ec, [&] { done = outcome_of(write(*rights_, ec)); });
-        return done;
-    }
-
-    outcome wait(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        if (stop.stop_requested()) return {};
-        if (deadline <= pool().clock().now()) return attempt(ec);
-        outcome done;
-        detail::catch_into(ec, [&] {
-            detail::lease_access::keeper(rights_->gate).attach_engine();
-            waker to_wake;
-            detail::exclusive_wait<pool_type> waits{pool(), rights_->gate, deadline, to_wake};
-            done = outcome_of(waiting::wait_on_thread(waits, pool().clock(), to_wake, stop, ec));
-        });
-        return done;
-    }
-
-    guard_type granted_or_throw(outcome done, std::error_code ec, std::string_view operation)
-    {
-        if (ec) pool().raise_failure(ec, operation, done.too_late);
-        return std::move(done.guard);
-    }
-
-    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
-    {
-        std::error_code ec;
-        auto done = wait(deadline, stop, ec);
-        return granted_or_throw(std::move(done), ec, operation);
-    }
-
-    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        ec.clear();
-        return wait(deadline, stop, ec).guard;
-    }
-
-    // A reader looks at the gate, and takes a share if it is open. A writer that takes the gate in between waits for the share.
-    template <class Asking>
-    static shared_attempt read(const rights& of, detail::permit_search& search, Asking& asking, std::error_code& ec)
-    {
-        const std::optional<lease_record> closed = of.pool->counted().inspect(of.gate.name(), ec);
-        if (ec) return {};
-        if (closed) return {.busy_for = closed->remaining};
-        return asking.try_any(search, ec);
-    }
-
-    // A reader's attempts; keeps what they need.
-    struct reading {
-        std::shared_ptr<rights> of;
-
-        template <class Asking>
-        shared_attempt operator()(detail::permit_search& search, Asking& asking, std::error_code& ec) const
-        {
-            return read(*of, search, asking, ec);
-        }
-    };
-
-    [[nodiscard]] reading reader() const noexcept { return {rights_}; }
-    [[nodiscard]] const std::shared_ptr<rights>& parts() const noexcept { return rights_; }
-
-    shared_attempt attempt_shared(std::error_code& ec)
-    {
-        auto attempt = reader();
-        return pool().attempt_once(attempt, ec);
-    }
-
-    shared_attempt wait_shared(time_point deadline, const std::stop_token& stop, std::error_code& ec)
-    {
-        return pool().wait(deadline, stop, ec, reader());
-    }
-
-    shared_guard_type shared_or_throw(shared_attempt last, std::error_code ec, std::string_view operation)
-    {
-        if (ec) pool().raise_failure(ec, operation, last.too_late);
-        return shared_guard_type{pool_ptr(), std::move(last)};
-    }
-
-    shared_guard_type wait_shared_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
-    {
-        std::error_code ec;
-        auto last = wait_shared(deadline, stop, ec);
-        return shared_or_throw(std::move(last), ec, operation);
-    }
-
-    shared_guard_type wait_shared_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        shared_guard_type guard;
-        ec.clear();
-        detail::catch_into(ec, [&] { guard = shared_guard_type{pool_ptr(), wait_shared(deadline, stop, ec)}; });
-        return guard;
-    }
-
-    template <class Locks, class Guard>
-    static bool keep(Locks& locks, Guard guard)
-    {
-        if (guard.empty()) return false;
-        locks.keep(std::move(guard));
-        return true;
-    }
-
-    void refuse_deadlock(std::string_view operation, bool would_deadlock) const
-    {
-        if (!would_deadlock) return;
-        detail::throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                        "leasehold: " + std::string{operation} + " '" + detail::printable(name()) + "': this thread has already locked the name"});
-    }
-
-    std::shared_ptr<rights> rights_;
+    attempts_type attempts_;
     std::unique_ptr<locks> locks_;  // destroyed first: its guards are released while the lease still exists
 };
 

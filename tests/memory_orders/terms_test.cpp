@@ -163,6 +163,38 @@ BOOST_AUTO_TEST_CASE(look_at_the_next_wake_without_the_engines_mutex_misses_none
                  "nobody watches the term");
 }
 
+// What a keeper is to its handles.
+struct counted_keeper {
+    void keep_itself(std::shared_ptr<counted_keeper> its) { self = std::move(its); }
+    void retire() { ended_after = used_by_one + used_by_other; }
+
+    lh::renewal::handle_count handles_;
+    std::shared_ptr<counted_keeper> self;
+    plain<int> used_by_one, used_by_other, ended_after;
+};
+
+void two_handles(fiber_execution& run)
+{
+    auto one = lh::renewal::keeper_handle<counted_keeper>::make();
+    const auto kept = std::exchange(one->self, nullptr);
+    auto other = one;
+    run.threads({[&] {
+                     one->used_by_one = 1;
+                     one = {};
+                 },
+                 [&] {
+                     other->used_by_other = 1;
+                     other = {};
+                 }});
+    run.require(kept->ended_after == 2, "the keeper has not ended");
+}
+
+BOOST_AUTO_TEST_CASE(last_handle_ends_what_all_others_have_used)
+{
+    check_holds("last handle", explore(two_handles));
+    check_breaks("last handle, all relaxed", explore(two_handles, all_relaxed), "data race: a read");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace protocols

@@ -40,8 +40,20 @@ using leasehold_test::thread_count;
 namespace {
 
 #ifndef LEASEHOLD_TEST_SANITIZED
-// Allocations of this thread; the library's own threads are not what is measured.
+// Of this thread; the library's own threads are not what is measured.
 thread_local long allocations = 0;
+thread_local long bytes_in_use = 0;
+
+// In front of each block, which keeps the alignment that operator new promises.
+constexpr std::size_t header = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+static_assert(header >= sizeof(std::size_t));
+
+// What a block takes of an allocator like glibc's: a word of its own, in steps of two words.
+constexpr long taken_for(std::size_t size)
+{
+    constexpr std::size_t word = sizeof(void*), step = 2 * word;
+    return static_cast<long>(std::max((size + word + step - 1) / step * step, 2 * step));
+}
 #endif
 
 struct fixture {
@@ -63,13 +75,24 @@ struct counted {
 // Not inlined: g++ takes free() of what operator new returned for a mistake where it sees only one of the two.
 [[gnu::noinline]] void* operator new(std::size_t size)
 {
-    ++basic_lease_scale_test::allocations;
-    if (void* const memory = std::malloc(size != 0 ? size : 1)) return memory;
-    throw std::bad_alloc{};
+    using namespace basic_lease_scale_test;
+    ++allocations;
+    void* const memory = std::malloc(header + size);
+    if (!memory) throw std::bad_alloc{};
+    *static_cast<std::size_t*>(memory) = size;
+    bytes_in_use += taken_for(size);
+    return static_cast<std::byte*>(memory) + header;
 }
 
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept
+{
+    using namespace basic_lease_scale_test;
+    if (!memory) return;
+    void* const block = static_cast<std::byte*>(memory) - header;
+    bytes_in_use -= taken_for(*static_cast<const std::size_t*>(block));
+    std::free(block);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { ::operator delete(memory); }
 
 #endif
 
@@ -158,6 +181,58 @@ BOOST_AUTO_TEST_CASE(acquiring_and_releasing_allocates_nothing_after_the_first_t
     BOOST_TEST(allocations_of(renewed) == 0);
     lh::basic_lease plain{memory, "plain", {}, lh::steady_clock{}, lh::random_owner_id{}, lh::no_renewal{}};
     BOOST_TEST(allocations_of(plain) == 0);
+}
+
+// docs/performance.md promises 1 KiB for each lease held on a database, whose store needs a little too.
+BOOST_AUTO_TEST_CASE(lease_that_is_held_takes_at_most_900_bytes)
+{
+    constexpr std::size_t held = 1000;
+    constexpr long at_most = 900;
+    const std::string owner(40, 'o');
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < held; ++i) names.push_back("shard-of-some-service/" + std::to_string(10'000 + i));
+    const auto taken_by = [](auto work) {
+        const long before = bytes_in_use;
+        work();
+        return static_cast<double>(bytes_in_use - before) / static_cast<double>(held);
+    };
+
+    lh::memory_store without_leases;
+    const double of_store = taken_by([&] {
+        std::error_code ec;
+        for (const auto& name : names) BOOST_TEST_REQUIRE(without_leases.try_acquire(name, owner, 1h, ec).granted());
+    });
+
+    lh::memory_store memory;
+    using lease_type = lh::basic_lease<lh::memory_store, lh::steady_clock, lh::fixed_owner_id>;
+    lease_type keeps_the_engine{memory, "first", {.ttl = 1h}, lh::fixed_owner_id{owner}};
+    const auto its_guard = keeps_the_engine.try_acquire();
+    std::vector<lease_type> leases;
+    std::vector<lease_type::guard_type> guards;
+    const double of_all = taken_by([&] {
+        leases.reserve(held);
+        guards.reserve(held);
+        for (const auto& name : names) {
+            leases.emplace_back(memory, name, lh::lease_terms{.ttl = 1h}, lh::fixed_owner_id{owner});
+            guards.push_back(leases.back().try_acquire());
+        }
+    });
+    BOOST_TEST_REQUIRE(std::ranges::all_of(guards, &lease_type::guard_type::held));
+    BOOST_TEST_MESSAGE(of_all - of_store << " bytes for each lease, " << of_store << " in the store");
+    BOOST_TEST(of_all - of_store <= at_most);
+}
+
+BOOST_AUTO_TEST_CASE(lease_that_was_unlocked_keeps_no_memory_for_it)
+{
+    lh::memory_store memory;
+    lh::basic_lease lease{memory, "n"};
+    lease.lock();
+    lease.unlock();
+    const long before = bytes_in_use;
+    lease.lock();
+    BOOST_TEST(bytes_in_use > before);
+    lease.unlock();
+    BOOST_TEST(bytes_in_use == before);
 }
 #endif
 

@@ -148,9 +148,9 @@ public:
 private:
     friend lease_access;
 
-    [[nodiscard]] auto& keeper() const noexcept { return *handle_->keeper; }
+    [[nodiscard]] auto& keeper() const noexcept { return *handle_; }
 
-    std::shared_ptr<typename lease_parts<Lease>::handle> handle_;
+    typename lease_parts<Lease>::handle handle_;
     std::shared_ptr<renewal::term> term_;
 };
 

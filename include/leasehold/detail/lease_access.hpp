@@ -30,14 +30,14 @@ struct lease_access {
     template <class Lease>
     static bool begin(Lease& lease, std::error_code& ec) noexcept
     {
-        catch_into(ec, [&lease] { lease.attach_engine(); });
-        return !ec && lease.begin_attempt(ec);
+        catch_into(ec, [&lease] { lease.attempts_.attach_engine(); });
+        return !ec && lease.attempts_.begin_attempt(ec);
     }
 
     template <class Lease>
     static auto answered(Lease& lease, const acquire_result& said, time_point sent, std::error_code& ec) noexcept
     {
-        return lease.answered(said, sent, ec);
+        return lease.attempts_.answered(said, sent, ec);
     }
 
     template <class Lease>
@@ -50,23 +50,23 @@ struct lease_access {
     template <class Lease>
     static auto attempt(Lease& lease, std::error_code& ec) noexcept
     {
-        catch_into(ec, [&lease] { lease.attach_engine(); });
-        using result = decltype(lease.attempt(ec));
-        return ec ? result{} : lease.attempt(ec);
+        catch_into(ec, [&lease] { lease.attempts_.attach_engine(); });
+        using result = decltype(lease.attempts_.attempt(ec));
+        return ec ? result{} : lease.attempts_.attempt(ec);
     }
 
     // One attempt of a waiter, whose lease has been asked for before.
     template <class Lease, class Ticket>
     static auto attempt(Lease& lease, Ticket& ticket, std::error_code& ec) noexcept
     {
-        return lease.attempt(ticket, ec);
+        return lease.attempts_.attempt(ticket, ec);
     }
 
     // Another object of the same lease, which keeps what the lease refers to.
     template <class Lease>
     static std::shared_ptr<Lease> share(const Lease& lease)
     {
-        return std::shared_ptr<Lease>{new Lease{lease.handle_}};
+        return std::shared_ptr<Lease>{new Lease{lease.attempts_.handle()}};
     }
 
     template <class Lease>
@@ -79,25 +79,25 @@ struct lease_access {
     template <class Lease, class Wait>
     static auto attempt(Lease& lease, Wait& waits, waiting::wait_action how, std::error_code& ec) noexcept
     {
-        return lease.attempt(waits, how, ec);
+        return lease.attempts_.attempt(waits, how, ec);
     }
 
     template <class Lease, class Wait, class Result>
     static void go_on(const Lease& lease, Wait& waits, const Result& tried)
     {
-        lease.go_on(waits, tried);
+        lease.attempts_.go_on(waits, tried);
     }
 
     template <class Lease>
     static const auto& clock(const Lease& lease) noexcept
     {
-        return lease.clock();
+        return lease.attempts_.clock();
     }
 
     template <class Lease>
     [[noreturn]] static void raise_failure(const Lease& lease, std::error_code ec, std::string_view operation, bool too_late)
     {
-        lease.raise_failure(ec, operation, too_late);
+        lease.attempts_.raise_failure(ec, operation, too_late);
     }
 
     template <class Guard>
@@ -149,14 +149,14 @@ struct lease_access {
     template <class SharedLease>
     static auto reader(const SharedLease& of) noexcept
     {
-        return of.reader();
+        return of.attempts_.reader();
     }
 
     // One attempt at the exclusive right.
     template <class SharedLease, class Rights>
     static auto write(Rights& of, std::error_code& ec)
     {
-        return SharedLease::write(of, ec);
+        return SharedLease::attempts_type::write(of, ec);
     }
 
     template <class Guard>
@@ -170,7 +170,7 @@ struct lease_access {
     static auto extension(const Guard& guard)
     {
         return [handle = guard.handle_, term = guard.term_](std::optional<duration> ttl, std::error_code& ec) {
-            if (term) return handle->keeper->extend(term, ttl, ec);
+            if (term) return handle->extend(term, ttl, ec);
             ec = errc::not_held;
             return false;
         };
@@ -190,8 +190,8 @@ struct lease_access {
         if (guard.empty()) return;
         const auto handle = std::move(guard.handle_);
         const auto term = std::move(guard.term_);
-        static_cast<void>(handle->keeper->end_here(term));
-        handle->keeper->has_ended(term, release_outcome::unknown);
+        static_cast<void>(handle->end_here(term));
+        handle->has_ended(term, release_outcome::unknown);
     }
 
     template <class Guard>

@@ -2,11 +2,18 @@
 #ifndef LEASEHOLD_DETAIL_THREAD_LOCKS_HPP
 #define LEASEHOLD_DETAIL_THREAD_LOCKS_HPP
 
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
 #include <algorithm>
+#include <forward_list>
+#include <iterator>
 #include <list>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace leasehold::inline v0::detail {
@@ -17,6 +24,13 @@ struct lock_target {
     waiting::queue_key key;
 
     friend bool operator==(const lock_target&, const lock_target&) = default;
+};
+
+// What a lease tells its thread_locks, which keep none of it: a lease that nobody locks has no memory for that.
+struct lock_site {
+    lock_target target;
+    const void* lease;  // identifies it
+    std::mutex& mutex;  // the lease's own, which guards its thread_locks
 };
 
 // A name that a thread has locked. All such names of a process are linked, to detect a thread that would wait for itself,
@@ -104,58 +118,70 @@ private:
     std::list<locked_name*>::iterator position_;
 };
 
+inline void refuse_deadlock(std::string_view operation, std::string_view name, bool would_deadlock)
+{
+    if (!would_deadlock) return;
+    throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
+                                      "leasehold: " + std::string{operation} + " '" + printable(name) + "': this thread has already locked the name"});
+}
+
 // The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has
-// locked the lease since, each thread unlocks its own guard.
+// locked the lease since, each thread unlocks its own guard. One pointer, and memory for each guard.
 template <class Guard, class Threads>
 class thread_locks {
 public:
-    explicit thread_locks(const lock_target& of) noexcept : of_{of} {}
-    thread_locks(const thread_locks&) = delete;
-    thread_locks& operator=(const thread_locks&) = delete;
+    thread_locks() = default;
+    thread_locks(thread_locks&&) noexcept = default;
+    thread_locks& operator=(thread_locks&&) noexcept = default;
+    ~thread_locks() = default;
 
-    [[nodiscard]] bool held_by_this_thread() const { return locked_name::holder_of(of_, Threads::this_thread()) != nullptr; }
-
-    [[nodiscard]] bool goes_in_circles() const { return locked_name::goes_in_circles(of_, Threads::this_thread(), this); }
-
-    // May throw std::bad_alloc; `guard` is then released. Also releases a lost guard that this thread still had here.
-    void keep(Guard guard)
+    [[nodiscard]] static bool held_by_this_thread(const lock_target& target)
     {
-        Guard lost;
-        const std::lock_guard lock{mutex_};
-        if (const auto found = mine(); found != entries_.end()) {
-            lost = std::move(found->guard);
-            entries_.erase(found);
-        }
-        entries_.emplace_front(of_, this, std::move(guard));
+        return locked_name::holder_of(target, Threads::this_thread()) != nullptr;
+    }
+
+    [[nodiscard]] static bool goes_in_circles(const lock_site& here)
+    {
+        return locked_name::goes_in_circles(here.target, Threads::this_thread(), here.lease);
+    }
+
+    // False if there is nothing to keep. May throw std::bad_alloc; `guard` is then released. Also releases a lost guard that this
+    // thread still had here.
+    bool keep(const lock_site& here, Guard guard)
+    {
+        if (guard.empty()) return false;
+        entries added, lost;
+        added.emplace_front(here, std::move(guard));
+        const std::lock_guard lock{here.mutex};
+        move_next(entries_, before(entries_, is_mine), lost);
+        move_next(added, added.before_begin(), entries_);
+        return true;
     }
 
     // Takes the guard of this thread, or else of another thread, since a lock may be passed from thread to thread. Empty if
     // no thread has one.
-    Guard take() noexcept
+    Guard take(const lock_site& here) noexcept
     {
-        Guard taken;
-        std::list<entry> gone;
-        const std::lock_guard lock{mutex_};
-        auto found = mine();
-        if (found == entries_.end()) found = std::ranges::find_if(entries_, [](const entry& each) { return each.guard.held(); });
-        if (found == entries_.end()) return taken;
-        taken = std::move(found->guard);
-        gone.splice(gone.begin(), entries_, found);
-        return taken;
+        entries gone;
+        const std::lock_guard lock{here.mutex};
+        auto found = before(entries_, is_mine);
+        if (std::next(found) == entries_.end()) found = before(entries_, [](const entry& each) { return each.guard.held(); });
+        move_next(entries_, found, gone);
+        return gone.empty() ? Guard{} : std::move(gone.front().guard);
     }
 
     // Empty if this thread has none. The reference is valid until this thread takes the guard, or the lease is destroyed.
-    [[nodiscard]] const Guard& of_this_thread() const noexcept
+    [[nodiscard]] const Guard& of_this_thread(const lock_site& here) const noexcept
     {
         static const Guard none;
-        const std::lock_guard lock{mutex_};
-        const auto found = mine();
+        const std::lock_guard lock{here.mutex};
+        const auto found = std::next(before(entries_, is_mine));
         return found == entries_.end() ? none : found->guard;
     }
 
 private:
     struct entry final : locked_name {
-        entry(const lock_target& target, const void* of, Guard kept) : locked_name{target, Threads::this_thread()}, lease{of}, guard{std::move(kept)} {}
+        entry(const lock_site& here, Guard kept) : locked_name{here.target, Threads::this_thread()}, lease{here.lease}, guard{std::move(kept)} {}
         ~entry() { unlink(); }
         [[nodiscard]] bool held() const noexcept override { return guard.held(); }
         [[nodiscard]] const void* owner() const noexcept override { return lease; }
@@ -163,15 +189,26 @@ private:
         const void* lease;
         Guard guard;
     };
+    using entries = std::forward_list<entry>;
 
-    auto mine() const noexcept
+    static bool is_mine(const entry& each) noexcept { return each.thread() == Threads::this_thread(); }
+
+    // The place before the first entry of which `is` is true; the last place if there is none.
+    template <class Entries, class Is>
+    static auto before(Entries& all, Is is) noexcept
     {
-        return std::ranges::find(entries_, Threads::this_thread(), &locked_name::thread);
+        auto at = all.before_begin();
+        while (std::next(at) != all.end() && !is(*std::next(at))) ++at;
+        return at;
     }
 
-    const lock_target of_;
-    mutable std::mutex mutex_;
-    mutable std::list<entry> entries_;
+    // Does nothing behind the last entry.
+    static void move_next(entries& from, typename entries::iterator at, entries& to) noexcept
+    {
+        if (std::next(at) != from.end()) to.splice_after(to.before_begin(), from, at);
+    }
+
+    entries entries_;
 };
 
 }  // namespace leasehold::inline v0::detail

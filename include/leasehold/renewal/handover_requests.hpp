@@ -20,7 +20,7 @@ namespace leasehold::inline v0::renewal {
 
 /// Learns from the store whether the holder of a term was asked to hand over, and tells the holder.
 ///
-/// A request is a hint: where the store fails, the next renewal is early enough to ask again. The term keeps what was learned.
+/// A request is a hint: where the store fails, or memory runs out, the next renewal is early enough to ask again. The term keeps what was learned.
 /// It is a part of a term_keeper, whose mutex guards it.
 template <class Keeper>
 class handover_requests {
@@ -43,12 +43,12 @@ public:
     /// May throw std::bad_alloc or std::system_error.
     [[nodiscard]] std::stop_token token(const term_ptr& of)
     {
-        if (!of->handover) of->handover.emplace();
         std::error_code ec;
         if (!of->listens) listen(of, ec);
         if (ec) detail::throw_exception(std::system_error{ec});
-        keeper_.engine_.look(keeper_.shared_from_this());
-        return of->handover->get_token();
+        if (!of->signals_requests()) of->handover->stop = std::stop_source{};
+        keeper_.engine_.look(keeper_.self_);
+        return of->handover->stop.get_token();
     }
 
     /// The caller of renew() has a thread for it.
@@ -60,7 +60,7 @@ public:
     /// The engine looks in the background.
     void term_renewed(const term_ptr& of) noexcept
     {
-        if (of->listens && keeper_.newest_ == of && (!of->asked || of->handover)) keeper_.engine_.look(keeper_.shared_from_this());
+        if (of->listens && keeper_.newest_ == of && (!of->asked || of->signals_requests())) keeper_.engine_.look(keeper_.self_);
     }
 
     /// On the engine's listener. Unlocks the mutex for the stop callbacks, which may use the guard.
@@ -69,8 +69,8 @@ public:
         const term_ptr of = keeper_.newest_;
         if (!of || !of->listens) return;
         ask_store(lock, of);
-        if (!of->asked || !of->handover || of->machine.phase() != term_phase::held) return;
-        std::stop_source source = *of->handover;
+        if (!of->asked || !of->signals_requests() || of->machine.phase() != term_phase::held) return;
+        std::stop_source source = of->handover->stop;
         lock.unlock();
         source.request_stop();
     }
@@ -79,21 +79,24 @@ private:
     // From now on each renewal of the term is followed by a look.
     void listen(const term_ptr& of, std::error_code& ec) noexcept
     {
-        detail::catch_into(ec, [this] { keeper_.engine_.start_listener(); });
+        detail::catch_into(ec, [&] {
+            if (!of->handover) of->handover = std::make_unique<term::handover_state>();
+            keeper_.engine_.start_listener();
+        });
         if (!ec) of->listens = true;
     }
 
     void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
     {
         if constexpr (handover_store<typename Keeper::store_type>) {
-            if (of->asked || of->machine.phase() != term_phase::held) return;
+            if (!of->handover || of->asked || of->machine.phase() != term_phase::held) return;
             lock.unlock();
             std::error_code ec;
             std::optional<std::string> reason;
             detail::catch_into(ec, [&] { reason = keeper_.store_.handover_requested(keeper_.name_, keeper_.owner_, of->token, ec); });
             lock.lock();
             if (ec || !reason || of->asked || detail::is_declined(*reason, of->priority)) return;
-            of->reason = std::move(*reason);
+            of->handover->reason = std::move(*reason);
             of->asked = true;
             term_renewed(of);  // which tells those with the token
         }

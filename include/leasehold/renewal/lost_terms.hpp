@@ -32,7 +32,7 @@ public:
     [[nodiscard]] bool add(const term_ptr& lost) noexcept
     {
         const bool to_observe = observes && Keeper::watches && !lost->end_observed;
-        const bool to_signal = lost->stop && !lost->stop->stop_requested();
+        const bool to_signal = lost->stop.stop_possible() && !lost->stop.stop_requested();
         if (lost->loss_told || !(to_observe || to_signal)) return false;
         lost->loss_told = true;
         lost->next_lost = std::move(first_);
@@ -46,14 +46,13 @@ public:
         std::unique_lock lock{keeper_.mutex_};
         while (term_ptr lost = std::exchange(first_, nullptr)) {
             first_ = std::move(lost->next_lost);
-            signalled_ = lost;
-            std::stop_source source{std::nostopstate};
-            if (lost->stop) source = *lost->stop;
+            signalled_ = lost.get();
+            std::stop_source source = lost->stop;
             lock.unlock();  // its callbacks may use the guard
             source.request_stop();
             lock.lock();
             observe_loss(lock, *lost);
-            signalled_.reset();
+            signalled_ = nullptr;
         }
     }
 
@@ -124,16 +123,16 @@ private:
 
     [[nodiscard]] term* first_unobserved() const noexcept
     {
-        if (signalled_ && !signalled_->end_observed) return signalled_.get();
+        if (signalled_ && !signalled_->end_observed) return signalled_;
         term* each = first_.get();
         while (each && each->end_observed) each = each->next_lost.get();
         return each;
     }
 
     Keeper& keeper_;
-    term_ptr first_;      // linked; their losses are to be signalled
-    term_ptr signalled_;  // whose loss is being signalled
-    bool observing_ = false;  // the signaller is telling the store of a loss
+    term_ptr first_;             // linked; their losses are to be signalled
+    term* signalled_ = nullptr;  // whose loss is being signalled, by a thread that keeps the term
+    bool observing_ = false;     // the signaller is telling the store of a loss
 };
 
 }  // namespace leasehold::inline v0::renewal

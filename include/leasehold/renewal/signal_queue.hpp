@@ -21,17 +21,17 @@ public:
 
     void push(std::shared_ptr<watched_term> term) noexcept
     {
-        if (std::exchange(link_of(*term).waits, true)) return;
+        if (std::exchange(term->waits_[link_], true)) return;
         watched_term* const pushed = term.get();
-        (first_ ? link_of(*last_).next : first_) = std::move(term);
+        (first_ ? last_->next_[link_] : first_) = std::move(term);
         last_ = pushed;
     }
 
     std::shared_ptr<watched_term> pop() noexcept
     {
         std::shared_ptr<watched_term> term = std::move(first_);
-        first_ = std::move(link_of(*term).next);
-        link_of(*term).waits = false;
+        first_ = std::move(term->next_[link_]);
+        term->waits_[link_] = false;
         return term;
     }
 
@@ -44,8 +44,6 @@ public:
     signal_queue& operator=(const signal_queue&) = delete;
 
 private:
-    [[nodiscard]] watched_term::queue_link& link_of(watched_term& term) const noexcept { return term.links_[link_]; }
-
     std::size_t link_;
     std::shared_ptr<watched_term> first_;
     watched_term* last_ = nullptr;

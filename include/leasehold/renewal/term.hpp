@@ -54,12 +54,26 @@ struct term {
         in_flight = refused = loss_told = end_observed = false;
         last_error.clear();
         keep_closed_until = time_point{};
-        stop.reset();
+        stop = std::stop_source{std::nostopstate};
         listens = asked = false;
         priority.reset();
-        reason.clear();
-        handover.reset();
+        if (handover) handover->reset();
     }
+
+    /// What few holders want to know: whether somebody has asked for the lease.
+    struct handover_state {
+        void reset() noexcept
+        {
+            reason.clear();
+            stop = std::stop_source{std::nostopstate};
+        }
+
+        std::string reason;                        // of the request
+        std::stop_source stop{std::nostopstate};  // with a state since somebody has asked for its token
+    };
+
+    /// Whether the holder has a token to be told by of a request.
+    [[nodiscard]] bool signals_requests() const noexcept { return handover && handover->stop.stop_possible(); }
 
     // A loss is for ever because each change but the end is a compare-exchange from the value before: no renewal comes after the
     // `over` that a reader has stored. That is one location, so any order would do. A reader may see the end, or an extension, a
@@ -67,19 +81,18 @@ struct term {
     std::atomic<time_point> deadline{over};
     term_machine machine;
     fencing_token token;
-    bool in_flight = false;  // a renewal is at the store
-    bool refused = false;    // the store has said that the term is over
     std::error_code last_error;
     time_point keep_closed_until{};
-    std::optional<std::stop_source> stop;  // made when somebody asks for a token
-    bool loss_told = false;                // or about to be signalled: the term is among its keeper's lost terms
-    bool end_observed = false;             // an observed_store has been told
-    std::shared_ptr<term> next_lost;       // links the keeper's lost terms
-    bool listens = false;  // after each renewal the store is asked whether the holder was asked to hand over
-    bool asked = false;    // it was, with this reason
-    std::string reason;
+    std::stop_source stop{std::nostopstate};   // with a state since somebody has asked for a token
+    std::shared_ptr<term> next_lost;           // links the keeper's lost terms
+    std::unique_ptr<handover_state> handover;  // made when the holder first wants to know
     std::optional<int> priority;               // of the holder: it declines requests of no higher one
-    std::optional<std::stop_source> handover;  // made when somebody asks for its token
+    bool in_flight = false;                    // a renewal is at the store
+    bool refused = false;                      // the store has said that the term is over
+    bool loss_told = false;                    // or about to be signalled: the term is among its keeper's lost terms
+    bool end_observed = false;                 // an observed_store has been told
+    bool listens = false;                      // after each renewal the store is asked whether the holder was asked to hand over
+    bool asked = false;                        // it was
 };
 
 }  // namespace leasehold::inline v0::renewal

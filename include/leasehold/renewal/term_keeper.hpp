@@ -16,8 +16,10 @@
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/engine_registry.hpp>
 #include <leasehold/renewal/handover_requests.hpp>
+#include <leasehold/renewal/keeper_handle.hpp>
 #include <leasehold/renewal/lost_terms.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
+#include <leasehold/renewal/small_condition.hpp>
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/term_renewals.hpp>
 #include <leasehold/renewal/watched_term.hpp>
@@ -47,7 +49,7 @@ namespace leasehold::inline v0::renewal {
 ///
 /// Thread safety: any thread may call any function.
 template <lease_store Store, lease_clock Clock, renew_policy Policy>
-class term_keeper final : public watched_term, public std::enable_shared_from_this<term_keeper<Store, Clock, Policy>> {
+class term_keeper final : public watched_term {
 public:
     using store_type = Store;
     using term_ptr = std::shared_ptr<term>;
@@ -66,12 +68,17 @@ public:
     [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
     [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
 
+    /// Guards what a lease has beside its terms, too. Never held across I/O.
+    [[nodiscard]] std::mutex& mutex() const noexcept { return mutex_; }
+
     /// Attaches to the threads that watch terms. To be called before anything is acquired.
     /// May throw std::bad_alloc or std::system_error.
     void attach_engine()
     {
         const std::lock_guard lock{mutex_};
-        if (!engine_.connected()) engine_.connect(engine_key(store_), clock_);
+        if (engine_.connected()) return;
+        assert(self_ && "a keeper that an engine serves is made by its first handle");
+        engine_.connect(engine_key(store_), clock_);
     }
 
     /// The threads that watch its terms; attach_engine() comes first.
@@ -178,9 +185,9 @@ public:
             return false;
         }
         std::unique_lock lock{mutex_};
-        renewals_.wait_for_other(lock, extended);
-        const bool done = renewals_.send(lock, extended, ttl, ec);
-        if (done) requests_.term_renewed_by_holder(lock, extended);
+        renewals().wait_for_other(lock, extended);
+        const bool done = renewals().send(lock, extended, ttl, ec);
+        if (done) requests().term_renewed_by_holder(lock, extended);
         return done;
     }
 
@@ -189,8 +196,8 @@ public:
     std::optional<term_renewal> begin_extension(const term_ptr& extended, sent_renewal& out) noexcept
     {
         std::unique_lock lock{mutex_};
-        renewals_.wait_for_other(lock, extended);
-        if (!renewals_.begin(extended, std::nullopt, clock_.now(), out)) return std::nullopt;
+        renewals().wait_for_other(lock, extended);
+        if (!renewals().begin(extended, std::nullopt, clock_.now(), out)) return std::nullopt;
         return term_renewal{name_, owner_, extended->token, out.ttl};
     }
 
@@ -207,7 +214,7 @@ public:
     {
         const bool over = [&] {
             const std::lock_guard lock{mutex_};
-            assert(!of->stop);
+            assert(!of->stop.stop_possible());
             of->stop = shared;
             return is_over(*of);
         }();
@@ -225,8 +232,8 @@ public:
             stopped.request_stop();
             return stopped.get_token();
         }
-        if (!of->stop) of->stop.emplace();
-        return of->stop->get_token();
+        if (!of->stop.stop_possible()) of->stop = std::stop_source{};
+        return of->stop.get_token();
     }
 
     /// See lease_guard::publish(). False without an error: the term is over. Does I/O.
@@ -245,14 +252,14 @@ public:
         requires handover_store<Store>
     {
         std::unique_lock lock{mutex_};
-        return requests_.received(lock, of);
+        return requests().received(lock, of);
     }
 
     /// The reason of the request that handover_requested() is about. May throw std::bad_alloc.
     [[nodiscard]] std::string handover_reason(const term_ptr& of) const
     {
         const std::lock_guard lock{mutex_};
-        return of->reason;
+        return of->handover ? of->handover->reason : std::string{};
     }
 
     /// A token that is asked to stop when the holder is asked to hand over. May throw std::bad_alloc or std::system_error.
@@ -261,7 +268,7 @@ public:
     {
         if (!watches) return {};
         const std::lock_guard lock{mutex_};
-        return requests_.token(of);
+        return requests().token(of);
     }
 
     /// From now on the holder declines requests of candidates whose priority is not higher.
@@ -278,25 +285,13 @@ public:
         return of->renewal_error(clock_.now());
     }
 
-    /// Ends everything that runs in the background. No term may be held.
-    void retire() noexcept
-    {
-        lost_.observe_rest();
-        engine_link<Clock> link;
-        {
-            const std::lock_guard lock{mutex_};
-            std::swap(link, engine_);
-        }
-        link.disconnect(*this);
-    }
-
     bool step() override
     {
         const std::lock_guard lock{mutex_};
         if (!newest_) return false;
         const time_point now = clock_.now();
         const term_step next = newest_->machine.step(now);
-        engine_.schedule(this->shared_from_this(), next.at, early_from());
+        engine_.schedule(self_, next.at, early_from());
         if (next.action == term_action::renew) return plan_renewal(now);
         if (next.action == term_action::signal_loss) lose(newest_);
         return false;
@@ -312,16 +307,16 @@ public:
     void renew() override
     {
         std::unique_lock lock{mutex_};
-        const term_ptr due = renewals_.due();
+        const term_ptr due = renewals().due();
         std::error_code ec;
-        if (due && renewals_.send(lock, due, std::nullopt, ec)) requests_.term_renewed(due);
+        if (due && renewals().send(lock, due, std::nullopt, ec)) requests().term_renewed(due);
     }
 
     void look() noexcept override
     {
         if constexpr (handover_store<Store>) {
             std::unique_lock lock{mutex_};
-            requests_.look(lock);
+            requests().look(lock);
         }
     }
 
@@ -361,8 +356,8 @@ public:
     std::optional<duration> begin_renewal(time_point sent, term_renewal& what, sent_renewal& out) override
     {
         const std::lock_guard lock{mutex_};
-        const term_ptr due = renewals_.due();
-        if (!due || !renewals_.begin(due, std::nullopt, sent, out)) return std::nullopt;
+        const term_ptr due = renewals().due();
+        if (!due || !renewals().begin(due, std::nullopt, sent, out)) return std::nullopt;
         what = {name_, owner_, due->token, out.ttl};
         return due->machine.deadline() - sent;
     }
@@ -374,16 +369,37 @@ public:
         else if (!ec)
             ec = errc::store_failure;
         const std::lock_guard lock{mutex_};
-        if (renewals_.finish(out, said == batch_answer::yes, ec)) requests_.term_renewed(out.of);
+        if (renewals().finish(out, said == batch_answer::yes, ec)) requests().term_renewed(out.of);
     }
 
 private:
+    friend keeper_handle<term_keeper>;
     friend handover_requests<term_keeper>;
     friend lost_terms<term_keeper>;
     friend term_renewals<term_keeper>;
     friend waiting::own_place<term_keeper>;
 
+    void keep_itself(std::shared_ptr<term_keeper> self) noexcept { self_ = std::move(self); }
+
+    // Ends everything that runs in the background, and then itself, unless a thread of the engine still refers to it. No term may be
+    // held.
+    void retire() noexcept
+    {
+        lost_.observe_rest();
+        std::shared_ptr<term_keeper> self;
+        engine_link<Clock> link;
+        {
+            const std::lock_guard lock{mutex_};
+            self.swap(self_);
+            std::swap(link, engine_);
+        }
+        link.disconnect(*this);
+    }
+
     // All functions below are called under the mutex.
+
+    [[nodiscard]] term_renewals<term_keeper> renewals() noexcept { return term_renewals<term_keeper>{*this}; }
+    [[nodiscard]] handover_requests<term_keeper> requests() noexcept { return handover_requests<term_keeper>{*this}; }
 
     [[nodiscard]] bool closed() const noexcept { return attempting_ || (newest_ && newest_->remaining(clock_) > duration::zero()); }
 
@@ -446,7 +462,7 @@ private:
 
     void schedule() noexcept
     {
-        engine_.schedule(this->shared_from_this(), newest_->machine.wakes_at(), early_from());
+        engine_.schedule(self_, newest_->machine.wakes_at(), early_from());
     }
 
     void lose(const term_ptr& lost) noexcept
@@ -459,37 +475,26 @@ private:
 
     void tell_loss(const term_ptr& lost) noexcept
     {
-        if (lost_.add(lost)) engine_.signal(this->shared_from_this());
+        if (lost_.add(lost)) engine_.signal(self_);
     }
 
     Store& store_;
     const std::string name_;
     const std::string owner_;
     const lease_terms terms_;
-    const Clock clock_;
-    const Policy policy_;
+    [[no_unique_address]] const Clock clock_;
+    [[no_unique_address]] const Policy policy_;
 
+    handle_count handles_;
     mutable std::mutex mutex_;  // guards what follows, and the terms; never held across I/O
-    typename runtime_traits<Clock>::condition_variable changed_;  // a renewal has ended, or a term was lost
+    std::shared_ptr<term_keeper> self_;  // until the last handle has gone; what the engine is given
+    engine_link<Clock> engine_;          // connected only while there is self_
+    small_condition<typename runtime_traits<Clock>::condition_variable> changed_;  // a renewal has ended, or a term was lost
     term_ptr newest_;  // the term that was granted last, until it has ended
     term_ptr spare_;   // for the next grant
-    bool attempting_ = false;
     waiting::own_queue own_queue_;
-    engine_link<Clock> engine_;
     lost_terms<term_keeper> lost_{*this};
-    term_renewals<term_keeper> renewals_{*this};
-    handover_requests<term_keeper> requests_{*this};
-};
-
-/// The state that a lease and its guards share. The last of them ends what runs in the background for the lease.
-template <lease_store Store, lease_clock Clock, renew_policy Policy>
-struct keeper_handle {
-    explicit keeper_handle(std::shared_ptr<term_keeper<Store, Clock, Policy>> kept) noexcept : keeper{std::move(kept)} {}
-    keeper_handle(const keeper_handle&) = delete;
-    keeper_handle& operator=(const keeper_handle&) = delete;
-    ~keeper_handle() { keeper->retire(); }
-
-    const std::shared_ptr<term_keeper<Store, Clock, Policy>> keeper;
+    bool attempting_ = false;
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -91,24 +91,21 @@ private:
     friend class job_queue;
     friend class signal_queue;
 
-    struct queue_link {
-        bool waits = false;
-        std::shared_ptr<watched_term> next;
-    };
-
     static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
 
-    // The engine's mutex guards all of these but the last two; only the atomics are read without it.
+    // The engine's mutex guards all of these but the two relaxed ones of the renewal; only the atomics are read without it. The small
+    // ones come last: a process may hold very many leases.
     std::size_t heap_index_ = not_queued;
     // Relaxed: engine::schedule() reads it under the keeper's mutex, and the watchdog, which changes it before, locks that mutex next.
     // So a thread that still reads the old value is done before the watchdog looks at the term.
     std::atomic<time_point> wakes_at_{time_point::max()};
     time_point early_from_ = time_point::max();
-    bool awaits_worker_ = false;
-    std::array<queue_link, 2> links_;
+    std::array<std::shared_ptr<watched_term>, 2> next_;  // in each signal_queue
     // Relaxed: the watchdog writes them, and then queues the term under the engine's mutex, under which the workers read them.
-    std::atomic<batch_tier> tier_{batch_tier::none};
     std::atomic<time_point> renew_before_{time_point::max()};
+    std::atomic<batch_tier> tier_{batch_tier::none};
+    bool awaits_worker_ = false;
+    std::array<bool, 2> waits_{};  // in each signal_queue
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_LEASE_ATTEMPTS_HPP
+#define LEASEHOLD_DETAIL_LEASE_ATTEMPTS_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/lease_guard.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/owner_id/concept.hpp>
+#include <leasehold/renewal/broken_rule.hpp>
+#include <leasehold/renewal/keeper_handle.hpp>
+#include <leasehold/renewal/term_keeper.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/store_diagnostics.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/lease_wait.hpp>
+#include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
+#include <leasehold/waiting/wait_machine.hpp>
+
+#include <cassert>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+// How a basic_lease acquires: single attempts, and the wait, on the caller's thread. What decides is a term_keeper and a lease_wait.
+template <class Lease>
+class lease_attempts;
+
+template <class Store, class Clock, class OwnerId, class RenewPolicy>
+class lease_attempts<basic_lease<Store, Clock, OwnerId, RenewPolicy>> {
+    using guard_type = lease_guard<basic_lease<Store, Clock, OwnerId, RenewPolicy>>;
+    using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
+
+public:
+    using handle_type = renewal::keeper_handle<keeper_type>;
+    using wait_type = waiting::lease_wait<keeper_type>;
+
+    // Throws what is wrong with the arguments.
+    lease_attempts(Store& store, std::string_view name, const lease_terms& terms, Clock clock, const OwnerId& owner, RenewPolicy policy)
+        : handle_{handle_type::make(store, checked_name(name), checked_owner(owner.id()), checked(terms, policy), std::move(clock),
+                                    std::move(policy))}
+    {
+    }
+
+    explicit lease_attempts(handle_type handle) noexcept : handle_{std::move(handle)} {}
+
+    [[nodiscard]] keeper_type& keeper() const noexcept
+    {
+        assert(handle_ && "a moved-from lease can only be destroyed or assigned to");
+        return *handle_;
+    }
+
+    [[nodiscard]] const handle_type& handle() const noexcept { return handle_; }
+    [[nodiscard]] Store& store() const noexcept { return keeper().store(); }
+    [[nodiscard]] const Clock& clock() const noexcept { return keeper().clock(); }
+
+    void attach_engine() { keeper().attach_engine(); }
+
+    struct attempt_result {
+        guard_type guard;
+        acquire_result answer{};
+        bool closed = false;    // a guard of this object holds, or another attempt through it is under way
+        bool too_late = false;  // granted, but the term was over before the answer came
+
+        [[nodiscard]] bool ends_wait(const std::error_code& ec) const noexcept { return !guard.empty() || ec; }
+    };
+
+    attempt_result attempt(std::error_code& ec) noexcept
+    {
+        waiting::no_ticket single;
+        return attempt(single, ec);
+    }
+
+    template <class Ticket>
+    attempt_result attempt(Ticket& ticket, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
+    {
+        if (!begin_attempt(ec)) return {.guard = {}, .closed = !ec};
+        acquire_result result;
+        const time_point sent = clock().now();
+        catch_into(ec, [&] { result = waiting::try_acquire(store(), ticket, keeper().name(), keeper().owner(), keeper().terms().ttl, ec); });
+        if (!ec) return answered(result, sent, ec, asked);
+        keeper().attempt_failed();
+        return {.guard = {}, .answer = result};
+    }
+
+    // The part of an attempt before the call; answered() or attempt_failed() must follow. False: a guard of this object
+    // holds, or another attempt is under way.
+    bool begin_attempt(std::error_code& ec) noexcept
+    {
+        bool begun = false;
+        catch_into(ec, [&] { begun = keeper().begin_attempt(); });
+        return begun;
+    }
+
+    // The part of an attempt after the call, which was sent at `sent`. `asked`: when the caller asked for the lease, if before that.
+    attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
+    {
+        if (!result.granted()) {
+            keeper().attempt_failed();
+            return {.guard = {}, .answer = result};
+        }
+        if (auto term = keeper().grant(result.token, sent)) {
+            keeper().observe_beginning(*term, asked.value_or(sent));
+            return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
+        }
+        // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
+        std::error_code ignored;
+        catch_into(ignored, [&] { static_cast<void>(store().release(keeper().name(), keeper().owner(), result.token, duration::zero(), ignored)); });
+        keeper().attempt_failed();
+        waiting::released(store(), keeper().name());
+        ec = errc::store_timeout;
+        return {.guard = {}, .too_late = true};
+    }
+
+    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
+    {
+        std::error_code ec;
+        attach_engine();
+        attempt_result last = wait(deadline, stop, ec, ignore_busy);
+        if (ec) raise_failure(ec, operation, last.too_late);
+        return std::move(last.guard);
+    }
+
+    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
+    {
+        guard_type guard;
+        ec.clear();
+        catch_into(ec, [&] {
+            attach_engine();
+            guard = wait(deadline, stop, ec, ignore_busy).guard;
+        });
+        return guard;
+    }
+
+    // Does what a lease_wait decides, on this thread. Calls `on_busy` with each busy answer of the store.
+    template <class OnBusy>
+    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
+    {
+        static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
+        if (stop.stop_requested()) return {};
+        if (deadline <= clock().now()) return attempt(ec);
+        waker to_wake;
+        wait_type waits{keeper(), deadline, to_wake};
+        const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
+        for (;;) {
+            const waiting::wait_step step = waits.next(clock().now(), stop.stop_requested());
+            if (step.action == waiting::wait_action::give_up) return {};
+            if (step.action == waiting::wait_action::sleep) {
+                if (clock().wait_until(to_wake, step.at)) waits.woken(clock().now());
+                continue;
+            }
+            attempt_result tried = attempt(waits, step.action, ec);
+            if (tried.ends_wait(ec)) return tried;
+            if (!tried.closed && tried.answer.status == acquire_status::busy) on_busy(tried.answer);
+            go_on(waits, tried);
+        }
+    }
+
+    static void ignore_busy(const acquire_result&) noexcept {}
+
+    // The attempt that the wait asked for.
+    attempt_result attempt(wait_type& waits, waiting::wait_action how, std::error_code& ec) noexcept
+    {
+        auto* const ticket = how == waiting::wait_action::attempt ? waits.ticket() : nullptr;
+        if (ticket) return attempt(*ticket, ec, waits.asked());
+        waiting::no_ticket single;
+        return attempt(single, ec, waits.asked());
+    }
+
+    // After an attempt that has not ended the wait.
+    void go_on(wait_type& waits, const attempt_result& tried) const
+    {
+        if (tried.closed)
+            waits.closed();
+        else
+            waits.busy(clock().now(), tried.answer);
+    }
+
+    // `not_said_by_store`: the library itself found the failure, so the store's last diagnostics are about something else.
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    {
+        if (!not_said_by_store) raise_store_failure(store(), ec, operation, keeper().name());
+        store_diagnostics said;
+        said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
+        throw_exception(store_error{ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)});
+    }
+
+private:
+    static std::string checked_name(std::string_view name)
+    {
+        validate_name(name);
+        return std::string{name};
+    }
+
+    static std::string checked_owner(std::string owner)
+    {
+        validate_owner(owner);
+        return owner;
+    }
+
+    static lease_terms checked(const lease_terms& terms, const RenewPolicy& policy)
+    {
+        if (const char* rule = renewal::broken_rule(terms, policy)) raise_invalid(errc::invalid_terms, rule);
+        return terms;
+    }
+
+    handle_type handle_;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

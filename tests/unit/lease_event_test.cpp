@@ -68,6 +68,25 @@ struct scene {
     auto renewed_lease() { return lh::basic_lease{observed, "n", lh::lease_terms{.ttl = 30s}, clock}; }
 };
 
+struct counted_clock {
+    [[nodiscard]] lh::time_point now() const noexcept
+    {
+        ++*reads;
+        return lh::steady_clock{}.now();
+    }
+    std::shared_ptr<int> reads = std::make_shared<int>();
+};
+
+// How often a lease reads its clock for a term.
+template <class Store>
+int clock_reads(Store& store)
+{
+    const counted_clock clock;
+    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+    lease.try_acquire().release();
+    return *clock.reads;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_term_begins_and_ends_once)
@@ -276,6 +295,17 @@ BOOST_AUTO_TEST_CASE(decorators_around_and_below_pass_events_on)
     BOOST_TEST(told.events().size() == 4U);
     BOOST_TEST(told.events().back().name.starts_with("licences/"));
     static_assert(!lh::observed_store<decltype(memory)>);
+}
+
+BOOST_AUTO_TEST_CASE(where_nobody_takes_events_nothing_is_measured_for_them)
+{
+    lh::memory_store memory;
+    diary told;
+    lh::hooked_store takes_calls{memory, [](const lh::store_call&, const lh::store_call_report&) {}};
+    lh::hooked_store takes_events{memory, std::ref(told)};
+    BOOST_TEST(clock_reads(takes_calls) == clock_reads(memory));
+    BOOST_TEST(clock_reads(takes_events) == clock_reads(memory) + 2, "how long the caller waited, and how long the term lasted");
+    BOOST_TEST(told.events().size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(releases_of_many_are_ends_too)

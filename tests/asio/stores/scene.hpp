@@ -74,13 +74,16 @@ struct sqlite {
     [[nodiscard]] std::string connection_string() const { return sqlite_connection_string(folder.path() / "leases.db"); }
 };
 
+// Tests that hold a row for a while want no time-out meanwhile, nor does what is not tested where a sanitizer makes it slow.
+inline lh::odbc_options patient_options() { return {.call_timeout = 40s, .lock_timeout = 20s}; }
+
 /// One for all test cases.
 template <class Database>
 Database& the()
 {
     static Database database;
     static const bool prepared = [] {
-        lh::odbc_store{database.connection_string()}.create_schema();
+        lh::odbc_store{database.connection_string(), patient_options()}.create_schema();
         return true;
     }();
     static_cast<void>(prepared);
@@ -98,9 +101,6 @@ inline std::string new_name()
 inline constexpr auto woken_within = 2s;
 // Long enough for what waits for nothing.
 inline constexpr auto soon = 5s;
-// Tests that hold a row for a while want no time-out meanwhile.
-inline lh::odbc_options patient_options() { return {.call_timeout = 40s, .lock_timeout = 20s}; }
-
 /// Two stores on one database, and what runs the handlers.
 template <class Database>
 struct two_processes {

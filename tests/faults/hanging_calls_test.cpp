@@ -132,6 +132,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(are_bounded_and_counted_and_end_when_the_server_go
     BOOST_TEST(eventually([&] { return !call(store); }, 30s));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(are_told_to_a_readiness_probe_in_time, Server, servers)
+{
+    constexpr auto call_timeout = 2s;
+    Server server;
+    lh::odbc_store store{server.connection_string(), lh::odbc_options{.call_timeout = call_timeout}};
+    store.create_schema();
+    BOOST_TEST_REQUIRE(!store.health().error);
+    server.freeze();
+    const auto begun = now();
+    const lh::store_health frozen = store.health();
+    BOOST_TEST((now() - begun < call_timeout + slack));
+    BOOST_TEST(frozen.error == lh::errc::store_timeout);
+    BOOST_TEST(!frozen.reachable);
+    BOOST_TEST(frozen.hanging_calls == 1U);
+    server.thaw();
+    BOOST_TEST(eventually([&] { return !store.health().error; }, 30s));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(return_in_time_where_the_network_drops_all_packets, Server, servers)
 {
     constexpr auto call_timeout = 500ms;

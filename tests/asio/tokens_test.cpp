@@ -166,16 +166,49 @@ BOOST_FIXTURE_TEST_CASE(a_packaged_task_runs_with_the_guard, fixture)
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_handler_is_never_called_within_the_initiating_function, Kind, kinds)
 {
     two_rights<Kind> f;
+    using guard_type = typename two_rights<Kind>::guard;
     net::io_context io;
-    bool called = false;
-    // What is known at once: a stop that was asked for before.
+    bool initiating = false;
+    int called = 0, called_within = 0;
+    const auto note = [&](error_code, const auto&) { ++(initiating ? called_within : called); };
+    // What is known at once: a stop that was asked for before, and that an empty guard holds nothing.
     std::stop_source stopped;
     stopped.request_stop();
-    const auto note = [&](error_code ec, const typename two_rights<Kind>::guard&) { called = ec == aborted; };
-    Kind::async_acquire(f.one, stopped.get_token(), net::bind_executor(io, note));
-    BOOST_TEST(!called);
+    // On the thread that runs the handlers, where an executor that dispatches would call them there and then.
+    net::post(io, [&] {
+        initiating = true;
+        Kind::async_acquire(f.one, stopped.get_token(), net::bind_executor(io, note));
+        lh::async_renew(guard_type{}, net::bind_executor(io, note));
+        lh::async_release(guard_type{}, net::bind_executor(io, note));
+        initiating = false;
+    });
     io.run();
-    BOOST_TEST(called);
+    BOOST_TEST(called_within == 0);
+    BOOST_TEST(called == 3);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(each_handler_is_called_on_its_own_executor, Kind, kinds)
+{
+    two_rights<Kind> f;
+    running_context other;
+    const auto thread_of = [](running_context& context) {
+        std::promise<std::thread::id> runs;
+        net::post(context.context, [&] { runs.set_value(std::this_thread::get_id()); });
+        return runs.get_future().get();
+    };
+    const auto one_thread = thread_of(f.io), other_thread = thread_of(other);
+    recorder<typename two_rights<Kind>::guard> attempt, wait;
+    recorder<bool> renewed;
+    recorder<lh::release_outcome> released;
+    Kind::async_try_acquire(f.one, attempt.on(f.io.context));
+    auto held = attempt.get();
+    BOOST_TEST((held.on == one_thread));
+    Kind::async_acquire(f.other, wait.on(other.context));
+    lh::async_renew(held.result, renewed.on(other.context));
+    BOOST_TEST((renewed.get().on == other_thread));
+    lh::async_release(held.result, released.on(f.io.context));
+    BOOST_TEST((released.get().on == one_thread));
+    BOOST_TEST((wait.get().on == other_thread));
 }
 
 BOOST_FIXTURE_TEST_CASE(an_operation_is_outstanding_work, fixture)

@@ -81,6 +81,25 @@ BOOST_FIXTURE_TEST_CASE(a_stop_ends_the_leadership_and_the_operation, fixture)
     BOOST_TEST(!store.inspect("a", ignored));
 }
 
+BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_function, fixture)
+{
+    memory_lease lease{store, "a"};
+    lh::leader_election election{lease};
+    std::stop_source stopped;
+    stopped.request_stop();
+    net::io_context here;
+    bool initiating = false, called = false, called_within = false;
+    net::post(here, [&] {
+        initiating = true;
+        lh::async_lead(election, stopped.get_token(), [](term_type&) -> net::awaitable<void> { co_return; },
+                       net::bind_executor(here, [&](std::exception_ptr) { (initiating ? called_within : called) = true; }));
+        initiating = false;
+    });
+    here.run();
+    BOOST_TEST(!called_within);
+    BOOST_TEST(called);
+}
+
 BOOST_FIXTURE_TEST_CASE(an_election_can_be_awaited, fixture)
 {
     candidate one{store};

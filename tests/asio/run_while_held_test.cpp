@@ -99,6 +99,24 @@ BOOST_FIXTURE_TEST_CASE(work_is_not_begun_under_a_guard_that_is_not_held, fixtur
     BOOST_TEST(!begun_anyway);
 }
 
+BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_function, fixture)
+{
+    net::io_context here;
+    bool initiating = false;
+    int called = 0, called_within = 0;
+    const auto note = [&](std::exception_ptr) { ++(initiating ? called_within : called); };
+    const auto work = [](std::stop_token) -> net::awaitable<void> { co_return; };
+    net::post(here, [&] {
+        initiating = true;
+        lh::async_run_while_held(memory_guard{}, work, net::bind_executor(here, note));
+        lh::async_run_while_held(lease.acquire(), work, net::bind_executor(here, note));
+        initiating = false;
+    });
+    here.run();
+    BOOST_TEST(called_within == 0);
+    BOOST_TEST(called == 2);
+}
+
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
 BOOST_FIXTURE_TEST_CASE(a_coroutine_is_cancelled_when_its_lease_is_lost, fixture)
 {

@@ -80,6 +80,12 @@ BOOST_AUTO_TEST_SUITE(mariadb_errors)
 
 leasehold_test::mariadb_server& server() { return mariadb_fixture::database().server; }
 
+// Another user's connection string.
+std::string as(const std::string& user, const std::string& password)
+{
+    return server().connection_string(user, password, server().database) + mariadb_fixture::database().around.connection_attributes();
+}
+
 BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
 {
     leasehold_test::check_version_1(mariadb_fixture::database().connection_string());
@@ -108,7 +114,7 @@ BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
 
 BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
 {
-    leasehold_test::check_servers_errors(server(), "42S02");
+    leasehold_test::check_servers_errors(server(), mariadb_fixture::database().around.connection_attributes(), "42S02");
 }
 
 // With the collation such tables have as a rule, which takes owners for equal that differ in case or spaces.
@@ -135,7 +141,7 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_named)
 {
     server().execute_sql(
         "create user stranger@'%' identified by 'no-rights'; grant create on leasehold.nothing to stranger@'%'");
-    lh::odbc_store store{server().connection_string("stranger", "no-rights", server().database)};
+    lh::odbc_store store{as("stranger", "no-rights")};
     leasehold_test::check_failure(
         store, {.code = lh::errc::store_failure, .sqlstates = {"42000"}, .words = {"grant"}, .secrets = {"no-rights"}});
 }
@@ -144,7 +150,7 @@ BOOST_AUTO_TEST_CASE(missing_right_to_delete_is_named_by_a_purge)
 {
     server().execute_sql("create user keeper@'%' identified by 'no-purge';"
                          " grant select, insert, update on leasehold.leasehold to keeper@'%'");
-    lh::odbc_store store{server().connection_string("keeper", "no-purge", server().database)};
+    lh::odbc_store store{as("keeper", "no-purge")};
     leasehold_test::check_works(store, "kept");
     server().execute_sql("update leasehold.leasehold set expires_at = '1970-01-02 00:00:00' where name = 'kept'");
     leasehold_test::check_purge_without_the_right(store);

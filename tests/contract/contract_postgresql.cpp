@@ -70,6 +70,12 @@ BOOST_AUTO_TEST_SUITE(postgresql_errors)
 
 leasehold_test::postgresql_server& server() { return postgresql_fixture::database().server; }
 
+// Another user's connection string.
+std::string as(const std::string& user, const std::string& password)
+{
+    return server().connection_string(user, password, server().database) + postgresql_fixture::database().around.connection_attributes();
+}
+
 BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
 {
     leasehold_test::check_version_1(postgresql_fixture::database().connection_string());
@@ -84,7 +90,7 @@ BOOST_AUTO_TEST_CASE(user_who_may_not_alter_goes_on_with_version_1)
 {
     leasehold_test::create_version_1(postgresql_fixture::database().connection_string(), "not_mine");
     server().execute_sql("create role guest login password 'not-the-owner'; grant select, insert, update on not_mine to guest");
-    lh::odbc_store store{server().connection_string("guest", "not-the-owner", server().database), leasehold_test::with_table("not_mine")};
+    lh::odbc_store store{as("guest", "not-the-owner"), leasehold_test::with_table("not_mine")};
     store.create_schema();
     leasehold_test::check_works_without_said(store, "job");
     lh::basic_lease lease{store, "job"};
@@ -120,7 +126,7 @@ BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
 
 BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
 {
-    leasehold_test::check_servers_errors(server(), "42P01");
+    leasehold_test::check_servers_errors(server(), postgresql_fixture::database().around.connection_attributes(), "42P01");
 }
 
 BOOST_AUTO_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column)
@@ -135,7 +141,7 @@ BOOST_AUTO_TEST_CASE(read_only_database_is_named)
 {
     server().execute_sql("create role reader login password 'only-reading' in role leasehold;"
                          "alter role reader set default_transaction_read_only = on");
-    lh::odbc_store store{server().connection_string("reader", "only-reading", server().database)};
+    lh::odbc_store store{as("reader", "only-reading")};
     leasehold_test::check_failure(store, {.code = lh::errc::store_failure,
                                           .sqlstates = {"25006"},
                                           .words = {"read-only"},
@@ -146,7 +152,7 @@ BOOST_AUTO_TEST_CASE(read_only_database_is_named)
 BOOST_AUTO_TEST_CASE(missing_rights_are_named)
 {
     server().execute_sql("create role stranger login password 'no-rights'");
-    lh::odbc_store store{server().connection_string("stranger", "no-rights", server().database)};
+    lh::odbc_store store{as("stranger", "no-rights")};
     leasehold_test::check_failure(
         store, {.code = lh::errc::store_failure, .sqlstates = {"42501"}, .words = {"grant"}, .secrets = {"no-rights"}});
 }
@@ -154,7 +160,7 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_named)
 BOOST_AUTO_TEST_CASE(missing_right_to_delete_is_named_by_a_purge)
 {
     server().execute_sql("create role keeper login password 'no-purge'; grant select, insert, update on leasehold to keeper");
-    lh::odbc_store store{server().connection_string("keeper", "no-purge", server().database)};
+    lh::odbc_store store{as("keeper", "no-purge")};
     leasehold_test::check_works(store, "kept");
     server().execute_sql("update leasehold set expires_at = '1970-01-02 00:00:00+00' where name = 'kept'");
     leasehold_test::check_purge_without_the_right(store);

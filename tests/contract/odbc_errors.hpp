@@ -227,12 +227,16 @@ inline void check_names_in_messages(const std::string& connection_string, const 
     }
 }
 
-// What servers have in common: log-in, database, address, table, rights.
-inline void check_servers_errors(database_server& server, const std::string& no_such_table)
+// What servers have in common: log-in, database, address, table, rights. `attributes` end each connection string.
+inline void check_servers_errors(database_server& server, const std::string& attributes, const std::string& no_such_table)
 {
     const std::string user = database_server::user;
     const std::string password = database_server::password;
     const std::string database = database_server::database;
+    const auto as = [&](const std::string& some_user, const std::string& secret, const std::string& some_database) {
+        return server.connection_string(some_user, secret, some_database) + attributes;
+    };
+    const std::string good = as(user, password, database);
     const auto unavailable = [&](const std::string& connection_string, const std::string& word, const std::string& secret) {
         BOOST_TEST_CONTEXT("trying " << word)
         {
@@ -243,25 +247,25 @@ inline void check_servers_errors(database_server& server, const std::string& no_
                                   .secrets = {secret}});
         }
     };
-    unavailable(server.connection_string(user, "incorrect-horse", database), "password", "incorrect-horse");
-    unavailable(server.connection_string(user, "{in;correct}}horse}", database), "password", "correct}");
-    std::string forgotten = server.connection_string(user, "x2", database);
+    unavailable(as(user, "incorrect-horse", database), "password", "incorrect-horse");
+    unavailable(as(user, "{in;correct}}horse}", database), "password", "correct}");
+    std::string forgotten = as(user, "x2", database);
     forgotten.replace(forgotten.find(";PWD="), 1, " ");  // the server quotes it as part of the user's name
     unavailable(forgotten, "password", "x2");
-    unavailable(server.connection_string("nobody-we-know", "incorrect-horse", database), "user", "incorrect-horse");
-    unavailable(server.connection_string(user, password, "no_such_database"), "Database", "incorrect-horse");
-    std::string elsewhere = server.connection_string();
+    unavailable(as("nobody-we-know", "incorrect-horse", database), "user", "incorrect-horse");
+    unavailable(as(user, password, "no_such_database"), "Database", "incorrect-horse");
+    std::string elsewhere = good;
     const std::string port = "Port=" + std::to_string(server.port());
     elsewhere.replace(elsewhere.find(port), port.size(), "Port=" + std::to_string(free_port()));
     unavailable(elsewhere, "Port", "incorrect-horse");
 
-    check_missing_table(server.connection_string(), {no_such_table});
-    check_schema_created_by_many(server.connection_string());
-    check_names_in_messages(server.connection_string(), {no_such_table});
+    check_missing_table(good, {no_such_table});
+    check_schema_created_by_many(good);
+    check_names_in_messages(good, {no_such_table});
 
     lh::odbc_options options;
     options.on_connect = {"select broken from nowhere"};
-    lh::odbc_store broken_set_up{server.connection_string(), options};
+    lh::odbc_store broken_set_up{good, options};
     std::error_code ec;
     static_cast<void>(broken_set_up.inspect("name", ec));
     BOOST_TEST(static_cast<bool>(ec));

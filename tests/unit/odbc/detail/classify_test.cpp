@@ -101,6 +101,13 @@ BOOST_AUTO_TEST_CASE(refused_log_in_is_told_from_a_missing_database)
     BOOST_TEST(kind_of("42000", 1049, "Unknown database 'nothing'") == fault::unavailable);
 }
 
+BOOST_AUTO_TEST_CASE(server_that_demands_tls_says_so)
+{
+    const auto refused = classify("08004", 3159, "Connections using insecure transport are prohibited");
+    BOOST_TEST(refused.kind == fault::unavailable);
+    BOOST_TEST(std::string_view{refused.advice}.find("TLS") != std::string_view::npos);
+}
+
 // A lease, its owner, a table and a database may be called anything, and messages quote them.
 BOOST_AUTO_TEST_CASE(names_in_a_message_decide_nothing)
 {

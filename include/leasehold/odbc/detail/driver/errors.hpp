@@ -50,6 +50,7 @@ inline constexpr const char* no_connection =
     "no connection: check Server, Port, Database, user and password in the connection string, and that the server runs and"
     " has connections left";
 inline constexpr const char* tls = "the connection was lost, or the two sides do not agree on TLS";
+inline constexpr const char* no_tls = "the server takes connections with TLS only: have the connection string ask for it";
 inline constexpr const char* file =
     "the file can't be opened: check the path in Database, its folder, and the rights to both";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
@@ -147,6 +148,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"3D000", 0, fault::unavailable, advice::database},
     {"", 1049, fault::unavailable, advice::database},
     {"", 1044, fault::unavailable, advice::database},
+    {"", 3159, fault::unavailable, advice::no_tls},
     {"53300", 0, fault::unavailable, advice::too_many},
     {"", 1040, fault::unavailable, advice::too_many},
     {"", 1203, fault::unavailable, advice::too_many},

@@ -34,6 +34,7 @@ class Place:
     spans: list  # (begin, end, before, behind)
     instead: tuple = None  # (begin, end, text), of an operator
     header: "Header" = None
+    complaint: str = "it did not compile before"
 
 
 class Header:
@@ -256,8 +257,9 @@ class Finder:
         if cursor.kind == k.FOR_STMT:
             ends = [spans[i][0] for i in range(*head) if tokens[i] == ";"]
             condition = next((child for child in inside if ends and ends[0] < child.extent.start.offset < ends[-1]), None)
-        elif inside and inside[-1].kind.is_expression():
-            condition = inside[-1]
+        elif inside and inside[-1].kind.is_expression() and not any(
+                child.kind == k.VAR_DECL and child.extent.end.offset >= inside[-1].extent.end.offset for child in inside):
+            condition = inside[-1]  # and no variable that is declared there
         for child in children:
             if child.extent.start.offset > close:
                 self.body(child)
@@ -344,7 +346,7 @@ class Finder:
             other = "1" if text == "0" else "0"
             self.header.add(Place(begin, end, [Mutant(text + " becomes " + other, [(begin, end, other)])],
                                   [(begin, end, M + "zero_or_one({0}, ", ")")]))
-        elif cursor.kind == k.UNARY_OPERATOR and text.startswith("!") and not negated_already:
+        elif cursor.kind == k.UNARY_OPERATOR and re.match("![^=]", text) and not negated_already:
             self.wrap_bool(cursor, "flipped", "not left out", text[1:])
         elif cursor.kind == k.CONDITIONAL_OPERATOR:
             first, *rest = cursor.get_children()

@@ -47,7 +47,7 @@ public:
         margin_ = margin;
         renewing_ = false;
         phase_ = term_phase::held;
-        extend_from(sent, ttl, policy);
+        extend_from(sent, ttl, sent, policy);
     }
 
     /// What to do now.
@@ -94,11 +94,7 @@ public:
         renewing_ = false;
         if (phase_ != term_phase::held || now >= deadline_) return false;
         assert(sent >= extended_ && sent <= now);
-        const time_point before = deadline_;
-        extend_from(sent, ttl, policy);
-        // A shorter ttl can be over before a slow answer comes. But a renewal never shortens a term, so the old end still
-        // applies.
-        if (deadline_ <= now) deadline_ = before;
+        extend_from(sent, ttl, now, policy);
         assert(deadline_ > now);
         return true;
     }
@@ -148,11 +144,14 @@ public:
 
 private:
     template <renew_policy Policy>
-    void extend_from(time_point sent, duration ttl, const Policy& policy)
+    void extend_from(time_point sent, duration ttl, time_point now, const Policy& policy)
     {
         ttl_ = ttl;
         extended_ = sent;
-        deadline_ = sent + ttl - margin_;
+        const time_point end = sent + ttl - margin_;
+        // A shorter ttl can be over before a slow answer comes. But a renewal never shortens a term, so the old end still
+        // applies.
+        if (end > now) deadline_ = end;
         attempt_ = 0;
         plan(policy);
         planned_ = sent;
@@ -164,9 +163,9 @@ private:
     {
         renew_at_ = time_point::max();
         const auto after = policy.next(renewal_state{.granted = extended_ - begun_, .ttl = ttl_, .attempt = attempt_});
-        // A user's policy may return anything; an instant outside the term means no renewal at all. "At once" means after
-        // the shortest pause, so that a store that answers quickly is not asked without a pause.
-        if (after && *after < ttl_) renew_at_ = extended_ + std::max(*after, ttl_ / shortest_pause_divisor);
+        // A user's policy may return anything; an instant outside the term means no renewal at all, nor an early one with others.
+        // "At once" means after the shortest pause, so that a store that answers quickly is not asked without a pause.
+        if (after && *after < deadline_ - extended_) renew_at_ = extended_ + std::max(*after, ttl_ / shortest_pause_divisor);
     }
 
     term_phase phase_ = term_phase::none;

@@ -25,6 +25,12 @@ BOOST_AUTO_TEST_CASE(pauses_double_up_to_the_longest_and_are_cut_by_a_half_at_mo
     }
 }
 
+BOOST_AUTO_TEST_CASE(pause_that_can_be_doubled_no_more_is_followed_by_the_longest)
+{
+    backoff pauses{100ns, 201ns, 1};  // too short for a random part
+    for (const lh::duration pause : {100ns, 201ns, 201ns}) BOOST_TEST(pauses.next() == pause);
+}
+
 BOOST_AUTO_TEST_CASE(after_a_reset_they_begin_with_the_shortest)
 {
     backoff pauses{100ms, 1s, 7};
@@ -51,6 +57,8 @@ BOOST_AUTO_TEST_CASE(bounds_of_any_size_do_not_overflow)
         BOOST_TEST(upside_down.next() <= 100ms);
         BOOST_TEST(one.next() <= 100ms);
     }
+    upside_down.reset();
+    BOOST_TEST(upside_down.next() <= 100ms);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

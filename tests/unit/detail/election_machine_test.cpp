@@ -111,13 +111,13 @@ BOOST_AUTO_TEST_CASE(candidates_do_not_retry_at_one_instant)
 
 BOOST_AUTO_TEST_CASE(who_gave_it_up_keeps_out_and_who_lost_it_does_not)
 {
-    for (const step_down_reason why : {step_down_reason::returned, step_down_reason::resigned}) {
+    for (const step_down_reason why : {step_down_reason::returned, step_down_reason::resigned, step_down_reason::asked}) {
         election_machine machine{pacing, 1};
         machine.elected();
         machine.stepped_down(start, why);
         pauses_until(machine, start, start + 700ms, std::string{to_string(why)});
     }
-    for (const step_down_reason why : {step_down_reason::lost, step_down_reason::store_error, step_down_reason::stopped}) {
+    for (const step_down_reason why : {step_down_reason::lost, step_down_reason::store_error, step_down_reason::stopped, step_down_reason::threw}) {
         election_machine machine{pacing, 1};
         machine.elected();
         machine.stepped_down(start, why);
@@ -132,10 +132,24 @@ BOOST_AUTO_TEST_CASE(by_default_one_keeps_out_longer_than_the_others_sleep)
     BOOST_TEST(lh::detail::cooldown_for({.shortest = 1ms, .longest = lh::duration::max()}) == 1h + 100ms);
 }
 
+BOOST_AUTO_TEST_CASE(pacing_that_cannot_work_is_refused_and_the_closest_that_can_is_not)
+{
+    const auto rule = [](lh::duration retry_min, lh::duration retry_max, lh::duration cooldown) {
+        const char* broken = lh::detail::broken_rule({.retry_min = retry_min, .retry_max = retry_max, .cooldown = cooldown});
+        return broken ? std::string{broken} : std::string{};
+    };
+    BOOST_TEST(rule(1ms, 1ms, 0s).empty());
+    BOOST_TEST(rule(1ms - 1ns, 1ms, 0s) == "leader_election_options: retry_min must be at least 1 ms");
+    BOOST_TEST(rule(2ms, 2ms - 1ns, 0s) == "leader_election_options: retry_max must not be less than retry_min");
+    BOOST_TEST(rule(1ms, 1ms, -1ns) == "leader_election_options: cooldown must not be negative");
+}
+
 BOOST_AUTO_TEST_CASE(a_reason_is_what_ended_leading_first_and_foremost)
 {
     using lh::detail::reason_of;
     BOOST_TEST(reason_of({}) == step_down_reason::returned);
+    BOOST_TEST(reason_of({.asked = true}) == step_down_reason::asked);
+    BOOST_TEST(reason_of({.asked = true, .stopping = true}) == step_down_reason::stopped);
     BOOST_TEST(reason_of({.stopping = true}) == step_down_reason::stopped);
     BOOST_TEST(reason_of({.resigned = true, .stopping = true}) == step_down_reason::resigned);
     BOOST_TEST(reason_of({.lease_over = true, .resigned = true, .stopping = true}) == step_down_reason::lost);
@@ -165,6 +179,7 @@ BOOST_AUTO_TEST_CASE(neither_oneself_nor_nobody_is_news)
 {
     lh::detail::leader_sightings sightings;
     sightings.elected(lh::fencing_token{1});
+    BOOST_TEST(!sightings.may_be_news(lh::fencing_token{1}));
     BOOST_TEST(!sightings.is_news(holder("me", 1), "me"));
     BOOST_TEST(!sightings.is_news(holder("me", 2), "me"));
     BOOST_TEST(!sightings.is_news(holder("", 2), "me"));

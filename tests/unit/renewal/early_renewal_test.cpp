@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(nothing_goes_early_that_is_not_to_be_renewed)
     machine.granted(start, ttl, margin, at_ten);
     BOOST_TEST(machine.refused());
     BOOST_TEST(!machine.step_early(start + 10s));
+    BOOST_TEST((machine.early_from() == lh::time_point::max()));
 }
 
 BOOST_AUTO_TEST_CASE(company_is_less_the_less_time_is_left)

@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(every_answer_to_a_renewal_in_every_state)
         {
             term_machine machine = r.make();
             const term_phase before = machine.phase();
+            BOOST_TEST(machine.renewing() == (r.state == "renewing"));
             BOOST_TEST(machine.renewed(start + 10s, start + 11s, ttl, at_ten) == r.renewed);
             BOOST_TEST(machine.phase() == before);
             BOOST_TEST(!machine.renewing());
@@ -83,6 +84,7 @@ BOOST_AUTO_TEST_CASE(every_answer_to_a_renewal_in_every_state)
             machine = r.make();
             BOOST_TEST(machine.refused() == r.refused);
             BOOST_TEST(machine.phase() == r.after_refused);
+            BOOST_TEST(!machine.renewing());
             BOOST_TEST(!machine.refused(), "told twice");
 
             machine = r.make();
@@ -129,6 +131,21 @@ BOOST_AUTO_TEST_CASE(answer_just_before_the_deadline_extends)
     term_machine machine = renewing();
     BOOST_TEST(machine.renewed(start + 10s, deadline - 1ns, ttl, at_ten));
     BOOST_TEST((machine.deadline() == start + 37s));
+}
+
+BOOST_AUTO_TEST_CASE(answer_that_comes_after_the_end_of_a_shorter_ttl_leaves_the_old_deadline)
+{
+    struct row {
+        lh::duration ttl;
+        lh::time_point deadline;
+    };
+    for (const row& r : {row{5s, deadline}, row{13s, deadline}, row{13s + 1ns, start + 20s + 1ns}}) {
+        term_machine machine = renewing();
+        BOOST_TEST(machine.renewed(start + 10s, start + 20s, r.ttl, at_ten));
+        BOOST_TEST((machine.deadline() == r.deadline));
+        BOOST_TEST(machine.step(start + 20s).action != term_action::signal_loss);
+        BOOST_TEST(machine.step(r.deadline).action == term_action::signal_loss);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(answer_after_the_loss_does_not_revive)
@@ -223,6 +240,7 @@ BOOST_AUTO_TEST_CASE(policy_that_answers_too_late_is_no_renewal)
         term_machine machine;
         machine.granted(start, ttl, margin, policy);
         BOOST_TEST((machine.wakes_at() == deadline));
+        BOOST_TEST(!machine.step_early(deadline - 1ns), "not with others either");
         BOOST_TEST(machine.step(deadline - 1ns).action == term_action::sleep);
         BOOST_TEST(machine.step(deadline).action == term_action::signal_loss);
     }

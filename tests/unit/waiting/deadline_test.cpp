@@ -136,6 +136,17 @@ BOOST_AUTO_TEST_CASE(what_is_too_long_to_count_is_for_ever)
     check_after("infinity", std::chrono::duration<double>{std::numeric_limits<double>::infinity()}, for_ever{});
 }
 
+BOOST_AUTO_TEST_CASE(what_counts_as_endless_begins_at_its_bound)
+{
+    check_after("a hundred years", lh::waiting::longest_wait, for_ever{});
+    check_after("a hundred years less 1 ns", lh::waiting::longest_wait - 1ns, lh::waiting::longest_wait - 1ns);
+    using lh::waiting::saturated;
+    BOOST_TEST((saturated(9'200'000'000s) == lh::duration::max()));
+    BOOST_TEST((saturated(9'199'999'999s) == 9'199'999'999s));
+    BOOST_TEST((saturated(-9'200'000'000s) == lh::duration::min()));
+    BOOST_TEST((saturated(-9'199'999'999s) == -9'199'999'999s));
+}
+
 BOOST_AUTO_TEST_CASE(a_sum_beyond_the_lease_clocks_end_is_for_ever)
 {
     lh::manual_clock clock;

@@ -81,7 +81,9 @@ BOOST_AUTO_TEST_CASE(a_remaining_time_that_is_unknown_is_asked_for_again_soon)
 {
     auto m = machine(1h);
     m.busy(start, polled(0s));
-    BOOST_TEST((m.next(start, not_cancelled).at <= start + pauses.shortest));
+    const auto step = m.next(start, not_cancelled);
+    BOOST_TEST((step.action == wait_action::sleep));
+    BOOST_TEST((step.at >= start + pauses.shortest / 2 && step.at <= start + pauses.shortest));
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_in_which_nobody_has_looked_at_the_row_ends_with_one_attempt_that_does)
@@ -101,6 +103,27 @@ BOOST_AUTO_TEST_CASE(a_wait_in_which_somebody_has_looked_ends_without_another_at
     m.busy(start, queued);
     m.busy(start + 10ms, wakes(1s));
     BOOST_TEST((m.next(start + 100ms, not_cancelled).action == wait_action::give_up));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_from_the_queue_is_no_look_and_forgets_none)
+{
+    auto m = machine(100ms);
+    m.busy(start, queued);
+    m.busy(start + 99ms, queued);
+    BOOST_TEST((m.next(start + 100ms, not_cancelled).action == wait_action::last_attempt));
+    auto looked = machine(100ms);
+    looked.busy(start, wakes(1s));
+    looked.busy(start + 10ms, queued);
+    BOOST_TEST((looked.next(start + 100ms, not_cancelled).action == wait_action::give_up));
+}
+
+BOOST_AUTO_TEST_CASE(an_only_attempt_that_just_queued_is_followed_by_the_last_one)
+{
+    auto m = machine(0s);
+    m.busy(start, queued);
+    BOOST_TEST((m.next(start, not_cancelled).action == wait_action::last_attempt));
+    m.busy(start, queued);
+    BOOST_TEST((m.next(start, not_cancelled).action == wait_action::give_up));
 }
 
 BOOST_AUTO_TEST_CASE(a_store_that_wants_to_be_asked_seldom_is_asked_seldom_also_where_it_tells_no_time)

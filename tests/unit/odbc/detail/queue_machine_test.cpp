@@ -53,6 +53,8 @@ BOOST_AUTO_TEST_CASE(a_look_past_the_lock_comes_a_little_after_the_end_of_the_te
 {
     BOOST_TEST((queue_machine::after_term(1s) == 1s + overtake_delay));
     BOOST_TEST((queue_machine::after_term(0s) == overtake_delay));
+    BOOST_TEST((queue_machine::after_term(longest_trust - overtake_delay) == longest_trust));
+    BOOST_TEST((queue_machine::after_term(longest_trust) == longest_trust));
     BOOST_TEST((queue_machine::after_term(1h) == longest_trust));
     BOOST_TEST((queue_machine::after_term(lh::duration::max()) == longest_trust));
 }
@@ -91,6 +93,16 @@ BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_ye
     BOOST_TEST((m.look_after(start + yield_pause) == longest_trust - yield_pause + overtake_delay), "it knows when the term ends");
 }
 
+BOOST_AUTO_TEST_CASE(what_it_knows_of_the_terms_end_counts_until_then)
+{
+    queue_machine m = at_head();
+    BOOST_TEST(m.busy_at_head(3s, start).unlocks);
+    m.queued();
+    BOOST_TEST((m.look_after(start + 1s) == 2s + overtake_delay));
+    BOOST_TEST((m.look_after(start + 3s - 1ns) == 1ns + overtake_delay));
+    BOOST_TEST((m.look_after(start + 3s) == first_look));
+}
+
 BOOST_AUTO_TEST_CASE(it_leaves_the_lock_ever_longer_and_not_for_ever)
 {
     queue_machine m = at_head();
@@ -110,23 +122,26 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_lock_ever_longer_and_not_for_ever)
 BOOST_AUTO_TEST_CASE(a_term_that_ends_before_the_pause_is_over_is_waited_for_with_the_lock)
 {
     queue_machine m = at_head();
-    const auto answer = m.busy_at_head(30ms, start);
+    const auto answer = m.busy_at_head(yield_pause, start);
     BOOST_TEST(!answer.unlocks);
     BOOST_TEST((answer.retry_after == shortest_look));
+    BOOST_TEST(m.busy_at_head(yield_pause + 1ns, start).unlocks);
 }
 
 BOOST_AUTO_TEST_CASE(with_the_lock_it_looks_soon_at_first_and_then_more_rarely_but_never_after_the_term)
 {
     queue_machine m = at_head();
-    lh::duration last{};
-    for (int i = 0; i < 20; ++i) {
+    for (const lh::duration look : {1ms, 2ms, 4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 256ms, 500ms, 500ms}) {
         const auto answer = m.busy_at_head(0s, start);  // how long is not known
         BOOST_TEST(!answer.unlocks);
-        BOOST_TEST((answer.retry_after >= last));
-        last = answer.retry_after;
+        BOOST_TEST((answer.retry_after == look));
     }
-    BOOST_TEST((last == longest_look));
     BOOST_TEST((m.busy_at_head(40ms, start).retry_after == 40ms));
+
+    m.lost(start);
+    m.queued();
+    m.wait_ended(true, start + 2s);
+    BOOST_TEST((m.busy_at_head(0s, start + 2s).retry_after == shortest_look), "at the head again");
 }
 
 BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_and_no_longer)
@@ -138,6 +153,13 @@ BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_
     BOOST_TEST(!m.leave_to_next(ended, start + overtake_delay));
     // Somebody made use of it in between.
     BOOST_TEST((m.leave_to_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_nobody_ever_held_is_left_to_the_first_in_the_queue_too)
+{
+    queue_machine m = waiting();
+    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start + 20ms) == lh::duration{overtake_delay - 20ms}));
 }
 
 BOOST_AUTO_TEST_CASE(who_leaves_says_where_it_was)

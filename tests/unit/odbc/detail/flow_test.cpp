@@ -42,6 +42,14 @@ void check_busy(const grant_answer& answer, std::int64_t token, lh::duration rem
     BOOST_TEST(!answer.result.granted());
     BOOST_TEST(answer.result.token == lh::fencing_token{token});
     BOOST_TEST(answer.result.remaining == remaining);
+    BOOST_TEST(!answer.fresh);
+}
+
+// Numbers of an earlier row that are still there count for nothing.
+reply no_row_after(reply earlier)
+{
+    earlier.found = false;
+    return earlier;
 }
 
 }  // namespace
@@ -85,8 +93,19 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_first_tries_the_term_it_remembers)
     scripted_database fenced{fails(fault::lock_timeout), shows_row(6, another, over, -900)};
     fenced.one_statement = true;
     BOOST_TEST(od::grant_flow(fenced, 6, answer) == fault::none);
-    BOOST_TEST(!answer.result.granted());
+    check_busy(answer, 0, 0us);
     BOOST_TEST((fenced.asked == statements{statement::take, statement::read}));
+
+    scripted_database purged{fails(fault::lock_timeout), no_row_after(shows_row(6, another, live, 900))};
+    purged.one_statement = true;
+    BOOST_TEST(od::grant_flow(purged, 6, answer) == fault::none);
+    check_busy(answer, 0, 0us);
+
+    grant_answer kept = od::granted(99, true);
+    scripted_database unread{fails(fault::lock_timeout), fails(fault::connection_lost)};
+    unread.one_statement = true;
+    BOOST_TEST(od::grant_flow(unread, 6, kept) == fault::connection_lost);
+    check_granted(kept, 99, true);  // as it was before
 
     scripted_database broken{fails(fault::connection_lost)};
     broken.one_statement = true;
@@ -103,7 +122,8 @@ BOOST_AUTO_TEST_CASE(grant_of_what_was_busy_the_last_time_looks_first)
     check_busy(answer, 8, 1500us);
     BOOST_TEST((still.asked == statements{statement::read}));
 
-    for (const reply& seen : {no_row(), shows_row(8, another, over, -5), shows_row(8, us, live, 100)}) {
+    for (const reply& seen : {no_row(), no_row_after(shows_row(8, another, live, 100)), shows_row(8, another, over, -5),
+                              shows_row(8, us, live, 100)}) {
         scripted_database changed{seen, shows_grant(true, 9, 0, true)};
         changed.one_statement = true;
         BOOST_TEST(od::grant_flow(changed, od::busy_last_time, answer) == fault::none);
@@ -114,6 +134,7 @@ BOOST_AUTO_TEST_CASE(grant_of_what_was_busy_the_last_time_looks_first)
     scripted_database broken{fails(fault::connection_lost)};
     broken.one_statement = true;
     BOOST_TEST(od::grant_flow(broken, od::busy_last_time, answer) == fault::connection_lost);
+    BOOST_TEST((broken.asked == statements{statement::read}));
 
     scripted_database by_steps{shows_row(8, another, live, 1500)};
     BOOST_TEST(od::grant_flow(by_steps, od::busy_last_time, answer) == fault::none);
@@ -148,6 +169,19 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_waited_in_vain_for_its_own_owne
     fenced.one_statement = true;
     BOOST_TEST(od::grant_flow(fenced, 0, answer) == fault::none);
     check_busy(answer, 3, 900us);
+
+    for (const reply& not_ours : {shows_row(3, us, over, -5), no_row_after(shows_row(3, us, live, 900))}) {
+        scripted_database other{fails(fault::lock_timeout), not_ours};
+        other.one_statement = true;
+        BOOST_TEST(od::grant_flow(other, 0, answer) == fault::none);
+        check_busy(answer, 0, 0us);
+        BOOST_TEST((other.asked == statements{statement::grant, statement::read, statement::read}));
+    }
+
+    scripted_database unread{fails(fault::lock_timeout), fails(fault::connection_lost)};
+    unread.one_statement = true;
+    BOOST_TEST(od::grant_flow(unread, 0, answer) == fault::connection_lost);
+    BOOST_TEST((unread.asked == statements{statement::grant, statement::read}));
 }
 
 BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_repeated_after_a_duplicate_key_and_not_for_ever)
@@ -171,6 +205,19 @@ BOOST_AUTO_TEST_CASE(grant_of_a_new_name_reads_and_inserts)
     BOOST_TEST(od::grant_flow(db, 0, answer) == fault::none);
     check_granted(answer, 1, true);
     BOOST_TEST((db.asked == statements{statement::read, statement::insert}));
+
+    scripted_database purged{no_row_after(shows_row(8, another, live, 70)), changes(1)};
+    BOOST_TEST(od::grant_flow(purged, 0, answer) == fault::none);
+    check_granted(answer, 1, true);
+}
+
+BOOST_AUTO_TEST_CASE(grant_of_a_new_name_that_fails_is_no_grant_and_not_repeated)
+{
+    grant_answer answer;
+    scripted_database db{no_row(), fails(fault::connection_lost)};
+    BOOST_TEST(od::grant_flow(db, 0, answer) == fault::connection_lost);
+    BOOST_TEST(!answer.result.granted());
+    BOOST_TEST((db.asked == statements{statement::read, statement::insert}));
 }
 
 BOOST_AUTO_TEST_CASE(grant_of_a_new_name_begins_at_the_floor_where_names_are_purged)
@@ -183,7 +230,7 @@ BOOST_AUTO_TEST_CASE(grant_of_a_new_name_begins_at_the_floor_where_names_are_pur
     BOOST_TEST((db.asked == statements{statement::read, statement::floor, statement::insert}));
     BOOST_TEST(db.tokens.back() == 30);
 
-    for (const reply& floor : {no_row(), shows({{od::column::token, 0}})}) {
+    for (const reply& floor : {no_row(), no_row_after(shows({{od::column::token, 30}})), shows({{od::column::token, 0}})}) {
         scripted_database without{no_row(), floor, changes(1)};
         without.has_floor = true;
         BOOST_TEST(od::grant_flow(without, 0, answer) == fault::none);
@@ -194,6 +241,7 @@ BOOST_AUTO_TEST_CASE(grant_of_a_new_name_begins_at_the_floor_where_names_are_pur
     scripted_database broken{no_row(), fails(fault::connection_lost)};
     broken.has_floor = true;
     BOOST_TEST(od::grant_flow(broken, 0, answer) == fault::connection_lost);
+    BOOST_TEST((broken.asked == statements{statement::read, statement::floor}));
 }
 
 BOOST_AUTO_TEST_CASE(grant_of_a_new_name_that_finds_the_floor_raised_looks_again)
@@ -212,6 +260,13 @@ BOOST_AUTO_TEST_CASE(grant_of_a_new_name_that_finds_the_floor_raised_looks_again
     locked.has_floor = true;
     BOOST_TEST(od::grant_flow(locked, 0, answer) == fault::none);
     check_busy(answer, 30, 70us);
+    BOOST_TEST((locked.asked == statements{statement::read, statement::floor, statement::insert, statement::read}));
+
+    scripted_database still_locked{no_row(), shows({{od::column::token, 30}}), fails(fault::lock_timeout), no_row()};
+    still_locked.has_floor = true;
+    BOOST_TEST(od::grant_flow(still_locked, 0, answer) == fault::none);
+    check_busy(answer, 0, 0us);
+    BOOST_TEST(still_locked.asked.size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(grant_of_a_free_name_takes_it_from_the_term_that_was_read)
@@ -287,6 +342,22 @@ BOOST_AUTO_TEST_CASE(grant_of_a_row_that_somebody_has_locked_is_busy)
     BOOST_TEST((db.asked == statements{statement::read, statement::take, statement::read}));
 }
 
+BOOST_AUTO_TEST_CASE(write_that_fails_counts_for_nothing_whatever_number_of_rows_is_there)
+{
+    const reply broken{.failed = fault::connection_lost, .rows = 1};
+    grant_answer answer;
+    scripted_database take{shows_row(4, another, over, -1), broken};
+    BOOST_TEST(od::grant_flow(take, 0, answer) == fault::connection_lost);
+    BOOST_TEST(!answer.result.granted());
+    bool done = false;
+    scripted_database renew{broken};
+    BOOST_TEST(od::renew_flow(renew, 5, done) == fault::connection_lost);
+    BOOST_TEST(!done);
+    scripted_database release{broken};
+    BOOST_TEST(od::release_flow(release, 5, false, false, done) == fault::connection_lost);
+    BOOST_TEST(!done);
+}
+
 BOOST_AUTO_TEST_CASE(hint_saves_the_read_when_it_is_right_and_costs_one_statement_when_it_is_not)
 {
     grant_answer answer;
@@ -295,6 +366,11 @@ BOOST_AUTO_TEST_CASE(hint_saves_the_read_when_it_is_right_and_costs_one_statemen
     check_granted(answer, 13, true);
     BOOST_TEST((right.asked == statements{statement::take}));
     BOOST_TEST((right.tokens == tokens{12}));
+
+    scripted_database first{changes(1)};
+    BOOST_TEST(od::grant_flow(first, 1, answer) == fault::none);
+    check_granted(answer, 2, true);
+    BOOST_TEST((first.asked == statements{statement::take}));
 
     scripted_database wrong{changes(0), shows_row(14, another, live, 10)};
     BOOST_TEST(od::grant_flow(wrong, 12, answer) == fault::none);
@@ -368,7 +444,20 @@ BOOST_AUTO_TEST_CASE(repeated_release_reads_whether_the_first_one_did_it)
     BOOST_TEST(!repeat(false, shows_row(5, us, over, -1)));           // it ran out
     BOOST_TEST(!repeat(false, shows_row(6, another, live, 1000), fault::overtaken));    // somebody else's since
     BOOST_TEST(!repeat(false, shows_row(6, another, over, 0, true), fault::overtaken));  // and released since
+    BOOST_TEST(!repeat(true, shows_row(5, us, live, 1000)));
     BOOST_TEST(!repeat(false, no_row()));
+    BOOST_TEST(!repeat(false, no_row_after(shows_row(5, us, over, -1, true))));
+    BOOST_TEST(!repeat(false, no_row_after(shows_row(6, another, live, 1000))));
+    BOOST_TEST(!repeat(false, fails(fault::connection_lost), fault::connection_lost));
+}
+
+BOOST_AUTO_TEST_CASE(repeated_release_that_ended_the_term_reads_nothing)
+{
+    bool released = false;
+    scripted_database db{changes(1)};
+    BOOST_TEST(od::release_flow(db, 5, false, true, released) == fault::none);
+    BOOST_TEST(released);
+    BOOST_TEST((db.asked == statements{statement::release}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

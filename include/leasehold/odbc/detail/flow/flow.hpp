@@ -204,13 +204,6 @@ fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
                                        : grant_by_compare_and_set(db, hint, answer);
 }
 
-template <flow_database Database>
-bool row_is_our_live_term(const Database& db, std::int64_t token)
-{
-    return db.found() && db.number(column::live) != 0 && db.number(column::whose) == owner_is_us &&
-           db.number(column::token) == token;
-}
-
 // Every renewal changes the row, so one that counts no row found no such term.
 template <flow_database Database>
 fault renew_flow(Database& db, std::int64_t token, bool& renewed)

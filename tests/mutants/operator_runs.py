@@ -36,6 +36,7 @@ class Check:
     link: list = dataclasses.field(default_factory=list)
     run: list = dataclasses.field(default_factory=list)
     separate: list = dataclasses.field(default_factory=list)  # sources that are compiled for themselves
+    same: str = ""  # another check, whose program this is too
     program: pathlib.Path = None
     limit: int = 300  # seconds of processor time
     seen: set = dataclasses.field(default_factory=set)

@@ -11,7 +11,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -132,6 +135,29 @@ BOOST_AUTO_TEST_CASE(releasing_many)
         guards.push_back(s.lease.try_acquire());
         BOOST_REQUIRE(lh::release_all(guards) == 1U);
     });
+}
+
+BOOST_AUTO_TEST_CASE(queueing_terms_for_which_there_is_room)
+{
+    struct idle_term : lh::renewal::watched_term {
+        bool step() override { return false; }
+        void renew() override {}
+    };
+    for (std::size_t many = 1; many <= 5; ++many) {
+        std::vector<std::shared_ptr<lh::renewal::watched_term>> terms;
+        while (terms.size() < many) terms.push_back(std::make_shared<idle_term>());
+        lh::renewal::deadline_heap heap;
+        heap.reserve(many);
+        bool thrown = false;
+        out_of_memory::allocations_left = 0;
+        try {
+            for (const auto& term : terms) heap.put(term, lh::time_point{1h});
+        } catch (const std::bad_alloc&) {
+            thrown = true;
+        }
+        out_of_memory::allocations_left = -1;
+        BOOST_TEST(!thrown, many << " terms");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(leading)

@@ -145,6 +145,13 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_sorted_map_over_random_operations)
     }
 }
 
+BOOST_AUTO_TEST_CASE(room_for_one_more_each_time_does_not_take_twice_as_much_each_time)
+{
+    lh::renewal::deadline_heap heap;
+    for (std::size_t terms = 1; terms <= 1000; ++terms) heap.reserve(terms);
+    BOOST_TEST(heap.empty());
+}
+
 BOOST_AUTO_TEST_CASE(early_ones_are_shown_once_and_stay)
 {
     terms some{4};

@@ -40,8 +40,14 @@ struct batch_sql {
 ///
 /// Besides what batch_sql has: :most; and what stands between "{each " and "}" is written once for each place of a list, with
 /// :nth_name, :nth_owner and :nth_token, which are empty texts and 0 where there are fewer names. The row with the empty name is
-/// no lease. :each_term and :nth_token are those of the row as `read` showed it.
+/// no lease. :each_term and :nth_token are those of the row as `read` showed it. In `take` and `insert` the places are in the order
+/// of their names, as bytes. What stands between "{group " and "}" is written once for each names_per_group places, and an "{each "
+/// in it for the places of that group; :last_name is the greatest name up to the end of the group, so that a search for a name can
+/// be limited to one group.
 struct many_attempts_sql {
+    /// Places in a group.
+    static constexpr std::size_t names_per_group = 64;
+
     /// Grants the first :most of the names that are free or :all_owners' own. For each name: its place, from 1; 1 granted, 0 busy,
     /// 2 neither, although it was free; the token; remaining us if busy; fresh, as in spec::grant.
     std::string grant{};

@@ -148,6 +148,30 @@ BOOST_AUTO_TEST_CASE(what_is_written_for_each_place_of_a_list_is_repeated)
     BOOST_TEST((take.parameters[6] == parameter::each_term && take.parameters[9] == parameter::most));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_written_for_each_group_is_about_the_places_of_that_group)
+{
+    auto d = plain();
+    d.batches = {"renew", "release", 130};
+    d.many_attempts.most = 130;
+    d.many_attempts.take = "case{group  when {name} <= :last_name then elt(field({name}{each , :nth_name}){each , :nth_owner})} end";
+    const statement_catalog compiled{d, {}};
+    const compiled_batches& batches = compiled.batches();
+    const auto when = [](std::size_t places) {
+        std::string text = " when `name` <= ? then elt(field(`name`";
+        for (std::size_t i = 0; i < places; ++i) text += ", ?";
+        text += ")";
+        for (std::size_t i = 0; i < places; ++i) text += ", ?";
+        return text + ")";
+    };
+    const compiled_statement& many = batches.statements[batches.which(batch_kind::takes, 129)];
+    BOOST_TEST(many.sql == "case" + when(64) + when(64) + when(2) + " end");
+    BOOST_TEST((many.parameters[0] == parameter::last_name && many.parameters[129] == parameter::last_name));
+    BOOST_TEST((many.parameters[64] == parameter::nth_name && many.parameters[65] == parameter::nth_owner));
+    BOOST_TEST(batches.statements[batches.which(batch_kind::takes, 128)].sql == "case" + when(64) + when(64) + " end");
+    BOOST_TEST(batches.statements[batches.which(batch_kind::takes, 17)].sql == "case" + when(64) + when(64) + " end");
+    BOOST_TEST(batches.statements[batches.which(batch_kind::takes, 16)].sql == "case" + when(16) + " end");
+}
+
 BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
 {
     const statement_catalog compiled{plain(), {}};

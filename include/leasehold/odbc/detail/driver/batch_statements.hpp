@@ -36,6 +36,7 @@ public:
         if (names_.size() >= terms) return;
         reset();  // they are bound to what moves now
         names_.resize(terms);
+        last_names_.resize(groups_of(terms));
         terms_.resize(terms);
         owners_.resize(terms);
         tokens_.resize(terms);
@@ -45,7 +46,7 @@ public:
     SQLRETURN bind_lists(SQLHANDLE to, const compiled_statement& sql, std::size_t places, parameter_block& in) noexcept
     {
         SQLUSMALLINT number = 0;
-        std::size_t name = 0, nth_name = 0, owner = 0, token = 0, term = 0;
+        std::size_t name = 0, nth_name = 0, owner = 0, token = 0, term = 0, group = 0;
         SQLRETURN done = SQL_SUCCESS;
         for (const parameter each : sql.parameters) {
             ++number;
@@ -58,6 +59,7 @@ public:
                 done = ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &tokens_[token++ % places], 0,
                                           nullptr);
                 break;
+            case parameter::last_name: done = bind_text(to, number, last_names_[group++ % groups_of(places)]); break;
             case parameter::all_names:
             case parameter::all_owners:
             case parameter::all_tokens: break;
@@ -91,7 +93,7 @@ public:
         return SQL_SUCCESS;
     }
 
-    // Before each execution: the first of the lists' parameters; the rest is left empty.
+    // Before each execution: the first of the lists' parameters; the rest is left empty, but for the last names.
     template <class Many>
     void fill_lists(std::size_t parameters, const Many& of, std::span<const item_number> items) noexcept
     {
@@ -103,9 +105,14 @@ public:
             terms_[i].length = 0;
             if (used) write_term(terms_[i], of, items[i]);
         }
+        for (std::size_t i = 0; i < groups_of(parameters); ++i)
+            last_names_[i].assign(of.name(items[std::min((i + 1) * per_group, items.size()) - 1]));
     }
 
 private:
+    static constexpr std::size_t per_group = dialect::many_attempts_sql::names_per_group;
+    static constexpr std::size_t groups_of(std::size_t places) noexcept { return (places + per_group - 1) / per_group; }
+
     static constexpr std::size_t max_term_bytes = max_name_bytes + max_owner_bytes + 26;
 
     using name_buffer = text_buffer<max_name_bytes + 1>;
@@ -164,6 +171,7 @@ private:
 
     std::array<statement_handle, compiled_batches::count> handles_;
     std::vector<name_buffer> names_;
+    std::vector<name_buffer> last_names_;
     std::vector<name_buffer> owners_;
     std::vector<SQLBIGINT> tokens_;
     std::vector<term_buffer> terms_;

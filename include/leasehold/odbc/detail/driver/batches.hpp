@@ -28,7 +28,7 @@ constexpr std::span<const column> columns_of(batch_kind kind) noexcept
     default: return {};
     }
 }
-constexpr std::span<const column> columns_of_batch(std::size_t which) noexcept { return columns_of(static_cast<batch_kind>(which / 2)); }
+constexpr std::span<const column> columns_of_batch(std::size_t which) noexcept { return columns_of(compiled_batches::kind_of(which)); }
 
 inline bool connection::batches() const noexcept { return catalog_->batches().available() && !config_->gave_up_batches(); }
 
@@ -73,7 +73,7 @@ fault connection::execute_batch(batch_kind kind, const Many& of, std::span<const
     const compiled_batches& sql = catalog_->batches();
     const std::size_t which = sql.which(kind, items.size());
     const compiled_statement& text = sql.statements[which];
-    if (!sql.arrays) batches_.reserve(std::max(sql.most, sql.most_attempts));
+    if (!sql.arrays) batches_.reserve(sql.room(which));
     const bool ran_before = static_cast<bool>(batches_.prepared(which));
     if (!ran_before)
         if (const fault failed = prepare_batch(which); failed != fault::none) return failed;

@@ -43,10 +43,13 @@ struct compiled_fence {
 
 // See dialect::batch_sql and many_attempts_sql.
 struct compiled_batches {
-    static constexpr std::size_t count = 2 * batch_kind_count;
+    // Each place takes time, whether it is used or not: so there are statements for few and for some, beside those for many.
     static constexpr std::size_t few = 16;
+    static constexpr std::size_t some = 128;
+    static constexpr std::size_t sizes = 3;
+    static constexpr std::size_t count = sizes * batch_kind_count;
 
-    std::array<compiled_statement, count> statements;  // of each kind, for many and for few
+    std::array<compiled_statement, count> statements;  // of each kind, for many, some and few
     std::size_t most = 0;
     std::size_t most_attempts = 0;
     bool arrays = false;  // and so room for any number
@@ -54,13 +57,15 @@ struct compiled_batches {
     [[nodiscard]] bool available() const noexcept { return most > 1; }
     [[nodiscard]] std::size_t which(batch_kind kind, std::size_t terms) const noexcept
     {
-        return 2 * static_cast<std::size_t>(kind) + (!arrays && terms <= few ? 1 : 0);
+        return sizes * static_cast<std::size_t>(kind) + (arrays || terms > some ? 0 : terms > few ? 1 : 2);
     }
+    static constexpr batch_kind kind_of(std::size_t which) noexcept { return static_cast<batch_kind>(which / sizes); }
     // Places in its lists.
     [[nodiscard]] std::size_t room(std::size_t which) const noexcept
     {
-        const std::size_t many = which / 2 < static_cast<std::size_t>(batch_kind::grants) ? most : most_attempts;
-        return which % 2 == 0 ? many : std::min(few, many);
+        const std::size_t many = kind_of(which) < batch_kind::grants ? most : most_attempts;
+        const std::size_t size = which % sizes;
+        return size == 0 ? many : std::min(size == 1 ? some : few, many);
     }
 };
 
@@ -162,22 +167,50 @@ private:
         const dialect::many_attempts_sql& a = spec_.many_attempts;
         batches_.most_attempts = a.available() ? a.most : 0;
         const std::array<const std::string*, batch_kind_count> texts{&b.renew, &b.release, &a.grant, &a.read, &a.take, &a.insert};
-        for (std::size_t i = 0; i < compiled_batches::count; ++i)
-            batches_.statements[i] = compile(with_prologue(with_lists(*texts[i / 2], batches_.room(i))), options);
+        for (std::size_t i = 0; i < compiled_batches::count; ++i) {
+            const std::string& text = *texts[static_cast<std::size_t>(compiled_batches::kind_of(i))];
+            batches_.statements[i] = compile(with_prologue(with_lists(text, batches_.room(i))), options);
+        }
     }
 
     [[nodiscard]] std::string with_prologue(const std::string& text) const { return text.empty() ? text : spec_.prologue + text; }
 
+    // Replaces what stands between `begin` and the brace that closes it by written(that).
+    template <class Written>
+    static void replace_each(std::string& text, std::string_view begin, Written written)
+    {
+        for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+            std::size_t end = at + begin.size();
+            for (int open = 1; open != 0 && end < text.size(); ++end) open += text[end] == '{' ? 1 : text[end] == '}' ? -1 : 0;
+            const std::string all = written(text.substr(at + begin.size(), end - 1 - at - begin.size()));
+            text.replace(at, end - at, all);
+            at += all.size();
+        }
+    }
+
+    static std::string repeated(const std::string& one, std::size_t times)
+    {
+        std::string all;
+        for (std::size_t i = 0; i < times; ++i) all += one;
+        return all;
+    }
+
     static std::string with_lists(std::string text, std::size_t terms)
     {
-        constexpr std::string_view begin = "{each ";
-        for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
-            const std::size_t end = text.find('}', at);
-            const std::string one = text.substr(at + begin.size(), end - at - begin.size());
+        constexpr std::size_t group = dialect::many_attempts_sql::names_per_group;
+        const auto repeat_places = [](std::string& in, std::size_t places) {
+            replace_each(in, "{each ", [places](const std::string& one) { return repeated(one, places); });
+        };
+        replace_each(text, "{group ", [&](const std::string& one) {
             std::string all;
-            for (std::size_t i = 0; i < terms; ++i) all += one;
-            text.replace(at, end + 1 - at, all);
-        }
+            for (std::size_t at = 0; at < terms; at += group) {
+                std::string of_group = one;
+                repeat_places(of_group, std::min(group, terms - at));
+                all += of_group;
+            }
+            return all;
+        });
+        repeat_places(text, terms);
         for (const std::string_view each : {":each_name", ":each_term"}) {
             std::string list{each};
             for (std::size_t i = 1; i < terms; ++i) list.append(", ").append(each);
@@ -190,7 +223,7 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 22> markers{{{":name", parameter::name},
+        constexpr std::array<std::pair<std::string_view, parameter>, 23> markers{{{":name", parameter::name},
                                                                                  {":owner", parameter::owner},
                                                                                  {":token", parameter::token},
                                                                                  {":version", parameter::version},
@@ -211,9 +244,14 @@ private:
                                                                                  {":most", parameter::most},
                                                                                  {":nth_name", parameter::nth_name},
                                                                                  {":nth_owner", parameter::nth_owner},
-                                                                                 {":nth_token", parameter::nth_token}}};
+                                                                                 {":nth_token", parameter::nth_token},
+                                                                                 {":last_name", parameter::last_name}}};
         compiled_statement result;
         while (!text.empty()) {
+            const std::string_view before = text.substr(0, text.find(':'));
+            result.sql += before;
+            text.remove_prefix(before.size());
+            if (text.empty()) break;
             const auto found = std::find_if(markers.begin(), markers.end(),
                                             [text](const auto& each) { return text.starts_with(each.first); });
             if (found != markers.end()) {

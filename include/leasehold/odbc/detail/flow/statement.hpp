@@ -65,7 +65,8 @@ enum class parameter : std::uint8_t {
     most,  // this one and those below: see dialect::many_attempts_sql
     nth_name,
     nth_owner,
-    nth_token
+    nth_token,
+    last_name
 };
 
 enum class column : std::uint8_t {

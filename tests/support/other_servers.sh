@@ -38,8 +38,9 @@ prepare_other_server() # name log
     fi
     [ ! -e "$root/.has-server" ] || return 0
     cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
-    # RUNLEVEL=1: what they install shall not be started.
-    local apt=(unshare --mount --propagation private chroot "$root" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -q)
+    # RUNLEVEL=1: what they install shall not be started. PostgreSQL's packages need /proc.
+    local apt=(unshare --mount --propagation private sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root"
+        env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -q)
     if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${packages[@]}"; } >"$2" 2>&1; then
         tail -n 20 "$2" >&2
         return 1

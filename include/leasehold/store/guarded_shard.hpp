@@ -38,6 +38,7 @@ namespace leasehold::inline v0 {
 template <lease_store Store, lease_clock Clock>
 class guarded_shard {
 public:
+    /// For sharded_store: what all its shards share.
     using set_type = detail::shard_set<Store, Clock>;
 
     /// For sharded_store: `store` must be in the set.

@@ -179,10 +179,8 @@ private:
         return b;
     }
 
-    // As grant(), for each of a list. Rows that the first look shows are updated, since ON CONFLICT would lock each before, and write
-    // that down. What that look lets through is judged again on the locked row. The rows are locked in the order of the names, so
-    // that nobody waits in a circle; where a row comes in between, lock_timeout ends it. A full join, since nothing else is sure to
-    // be made by hashing or sorting.
+    // As grant(), for each of a list. The rows are locked in the order of the names, so that nobody waits in a circle; what the first
+    // look lets through is judged again on the locked row. A full join, since nothing else is sure to be made by hashing or sorting.
     static many_attempts_sql many_attempts()
     {
         const std::string wanted = "unnest(cast(:all_names as text[]), cast(:all_owners as text[])) with ordinality"
@@ -193,21 +191,15 @@ private:
                   " {token} as token, {live} as live, {owner} is distinct from \"wanted owner\" as foreign_owner, {remaining} as remaining"
                   " from " + wanted + " left join {table} on {name} = \"wanted name\"),"
                   " \"first token\" as (select greatest(1, (select {token} from {table} where {name} = '')) as token),"
-                  " \"chosen rows\" as (select name as \"chosen name\", owner as \"chosen owner\", token as \"chosen token\""
-                  " from (select * from \"old rows\" where live is not true or not foreign_owner"
-                  " order by place limit cast(:most as bigint)) as free,"
-                  " (select set_config('lock_timeout', '100', true)) as patience order by name collate \"C\"),"
-                  " \"taken rows\" as (update {table} as t set {owner} = \"chosen owner\", {token} = t.{token} + 1,"
-                  " {expires_at} = greatest(t.{expires_at}, {later}) from \"chosen rows\""
-                  " where t.{name} = \"chosen name\" and \"chosen token\" is not null"
-                  " and (t.{owner} = \"chosen owner\" or (t.{live}) is not true) returning t.{name} as name, t.{token} as token),"
-                  " \"first rows\" as (insert into {table} as t ({name}, {owner}, {token}, {expires_at})"
-                  " select \"chosen name\", \"chosen owner\", (select token from \"first token\"), {later} from \"chosen rows\""
-                  " where \"chosen token\" is null on conflict ({name}) do update set {owner} = excluded.{owner},"
-                  " {token} = t.{token} + 1, {expires_at} = greatest(t.{expires_at}, {later})"
+                  " \"chosen rows\" as (select name, owner, token from \"old rows\" where live is not true or not foreign_owner"
+                  " order by place limit cast(:most as bigint)),"
+                  " \"granted rows\" as (insert into {table} as t ({name}, {owner}, {token}, {expires_at})"
+                  " select name, owner, coalesce(token + 1, (select token from \"first token\")), {later} from \"chosen rows\","
+                  " (select set_config('lock_timeout', '100', true)) as patience order by name collate \"C\""
+                  " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
+                  " {expires_at} = greatest(t.{expires_at}, {later})"
                   " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
-                  " returning {name} as name, {token} as token),"
-                  " \"granted rows\" as (select name, token from \"taken rows\" union all select name, token from \"first rows\")"
+                  " returning {name} as name, {token} as token)"
                   " select o.place, case when g.token is not null then 1 when o.live and o.foreign_owner then 0 else 2 end,"
                   " coalesce(g.token, o.token, 0), coalesce(o.remaining, 0), case when o.live is not true"
                   " and g.token = coalesce(o.token + 1, (select token from \"first token\")) then 1 else 0 end"

@@ -25,6 +25,7 @@ other_server() # name
         ;;
     *) return 1 ;;
     esac
+    packages+=(libfaketime)  # a test turns the clock of the server
     root=$other_servers_in/$1
 }
 
@@ -36,7 +37,7 @@ prepare_other_server() # name log
         echo "tests/run: making a minimal sid for $1 in $root"
         make_debian sid "$root" "$(debian_mirror)" "$2" unshare --mount --propagation private || return 1
     fi
-    [ ! -e "$root/.has-server" ] || return 0
+    [ "$(cat "$root/.has" 2>/dev/null)" != "${packages[*]}" ] || return 0
     cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
     # RUNLEVEL=1: what they install shall not be started. PostgreSQL's packages need /proc.
     local apt=(unshare --mount --propagation private sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root"
@@ -45,7 +46,7 @@ prepare_other_server() # name log
         tail -n 20 "$2" >&2
         return 1
     fi
-    touch "$root/.has-server"
+    echo "${packages[*]}" >"$root/.has"
 }
 
 # A row of docs/dialects.md instead of the one of that name, or a new one.

@@ -20,8 +20,8 @@ namespace leasehold::inline v0::renewal {
 
 /// Learns from the store whether the holder of a term was asked to hand over, and tells the holder.
 ///
-/// A request is a hint: where the store fails, or memory runs out, the next renewal is early enough to ask again. The term keeps what was learned.
-/// It is a part of a term_keeper, whose mutex guards it.
+/// A request is a hint: where the store fails, or memory runs out, the next renewal is early enough to ask again. The term keeps what
+/// was learned. It is a part of a term_keeper, whose mutex guards it.
 template <class Keeper>
 class handover_requests {
 public:

@@ -52,8 +52,9 @@ struct sharded_options {
 /// set. Before a process grants or extends anything, it writes the record in all databases of its set, and it writes it again from
 /// time to time, in good time; usually a grant or renewal takes no statement more. A process with another set gets
 /// errc::invalid_terms, and a message that says which set is in use. **To change the set, stop all processes that use the old one,
-/// and wait for set_ttl, or four times the longest ttl (permits and shared leases: twelve times) if that is longer.** The record has to run out, since no process
-/// knows whether it was the last. A name's token stays behind in the old shard, so names that move start with new tokens.
+/// and wait for set_ttl, or four times the longest ttl (permits and shared leases: twelve times) if that is longer.** The record
+/// has to run out, since no process knows whether it was the last. A name's token stays behind in the old shard, so names that move
+/// start with new tokens.
 ///
 /// The price: all databases must be there when a process acquires its first lease; and if one is gone, the process can go on with
 /// the other shards only while the record in it lasts (docs/scale.md has the figures). Then it gets the error of that database.
@@ -151,8 +152,8 @@ public:
     /// See lease_store.
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const { return shard_of(name).inspect(name, ec); }
 
-    /// The records of all held names that begin with `prefix` in all shards, sorted by name, without those of the set. Empty after an error, since a
-    /// list without the leases of one shard would look complete.
+    /// The records of all held names that begin with `prefix` in all shards, sorted by name, without those of the set. Empty after
+    /// an error, since a list without the leases of one shard would look complete.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec) const
         requires requires(Store& s) { s.list(prefix, ec); }
     {

@@ -37,6 +37,15 @@ function withoutBacklinks(md) {
   })
 }
 
+/// Code is text: what stands in two braces there is no expression of Vue's.
+function literalCode(md) {
+  const plain = md.renderer.rules.code_inline
+  md.renderer.rules.code_inline = (tokens, i, ...more) => {
+    tokens[i].attrSet('v-pre', '')
+    return plain(tokens, i, ...more)
+  }
+}
+
 /// A table or drawing that is wider than the window scrolls by itself, and by the keyboard. A header without text is an ordinary cell.
 function scrollWide(md) {
   md.renderer.rules.code_block = (tokens, i) => `<pre v-pre tabindex="0"><code>${md.utils.escapeHtml(tokens[i].content)}</code></pre>\n`
@@ -79,6 +88,7 @@ export default defineConfig({
     config(md) {
       md.use(withoutBacklinks)
       md.use(linkPages)
+      md.use(literalCode)
       md.use(scrollWide)
     },
   },

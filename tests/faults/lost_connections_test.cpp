@@ -15,6 +15,8 @@
 
 #include <chrono>
 #include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -78,7 +80,18 @@ void end_sessions(postgresql_server& server)
     server.execute_sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'leasehold'");
 }
 
-void end_sessions(mariadb_server& server) { server.execute_sql("kill user leasehold"); }
+// MySQL has no `kill user`.
+void end_sessions(mariadb_server& server)
+{
+    std::istringstream sessions{server.execute_sql("select id from information_schema.processlist where user = 'leasehold'")};
+    for (std::string session; std::getline(sessions, session);) {
+        try {
+            server.execute_sql("kill connection " + session);
+        } catch (const std::runtime_error&) {
+            // It had gone by itself.
+        }
+    }
+}
 
 template <class Server>
 void check_losses(Server& server, const std::string& extra, std::vector<std::string> sessions_are_safe)

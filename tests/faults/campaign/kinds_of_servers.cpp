@@ -145,6 +145,7 @@ void unlock_table_against_writing(const scene& on, const drawn_fault& fault, ins
 
 bool refuse_rows(const scene& on, drawn_fault&)
 {
+    wait_until_whole(on);  // a busy machine may have cost a node its place in the group
     on.database.refuse_rows();
     return true;
 }

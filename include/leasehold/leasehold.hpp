@@ -2,7 +2,8 @@
 #ifndef LEASEHOLD_LEASEHOLD_HPP
 #define LEASEHOLD_LEASEHOLD_HPP
 
-// Everything except the databases, for which include <leasehold/odbc/odbc_store.hpp>.
+// Everything but what needs more than most programs do: the databases, <leasehold/odbc/odbc_store.hpp>; the asynchronous form,
+// <leasehold/asio.hpp>; and numbers for Prometheus, <leasehold/metrics.hpp>.
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/basic_static_lease.hpp>
 #include <leasehold/bounded_text.hpp>

@@ -141,6 +141,24 @@ BOOST_FIXTURE_TEST_CASE(file_that_cannot_be_opened_is_named, file_fixture)
     leasehold_test::check_failure(text, {.code = lh::errc::store_unavailable, .words = {"not an SQLite database"}});
 }
 
+// Each connection would have a database of its own, and grant there what the others have granted.
+BOOST_FIXTURE_TEST_CASE(database_that_is_no_file_is_refused, file_fixture)
+{
+    const std::string driver = connection_string.substr(0, connection_string.find(';') + 1);
+    for (const char* rest : {"Database=:memory:", "Database=", "", "Databse=leases.db"}) {
+        BOOST_TEST_CONTEXT("connection string " << driver << rest)
+        {
+            lh::odbc_store nowhere{driver + rest};
+            leasehold_test::check_failure(nowhere, {.code = lh::errc::store_unavailable, .words = {"Database=", "not a file"}});
+            std::error_code ec;
+            nowhere.create_schema(ec);
+            BOOST_TEST(ec == make_error_code(lh::errc::store_unavailable));
+        }
+    }
+    lh::observing_odbc_store observing{driver + "Database=:memory:"};
+    leasehold_test::check_failure(observing, {.code = lh::errc::store_unavailable, .words = {"Database="}});
+}
+
 BOOST_FIXTURE_TEST_CASE(read_only_database_is_named, file_fixture)
 {
     lh::odbc_store writing{connection_string};

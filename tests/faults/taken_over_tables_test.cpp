@@ -103,6 +103,18 @@ BOOST_AUTO_TEST_CASE(postgresql_may_have_infinite_expiries)
     }
 }
 
+BOOST_AUTO_TEST_CASE(postgresql_tells_of_a_name_without_a_key)
+{
+    postgresql_server server;
+    odbc_connection own{server.connection_string()};
+    own.execute("create table leasehold (name text, owner text, token bigint, expires_at timestamptz)");
+    lh::odbc_store store{server.connection_string()};
+    std::error_code ec;
+    BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
+    BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+    BOOST_TEST(store.diagnostics().advice.find("primary key") != std::string::npos, store.diagnostics().advice);
+}
+
 BOOST_AUTO_TEST_CASE(mariadb_may_have_expiries_of_the_last_day)
 {
     mariadb_server server;

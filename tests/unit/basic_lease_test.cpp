@@ -49,6 +49,15 @@ BOOST_AUTO_TEST_CASE(arguments_are_refused_before_any_io)
     BOOST_TEST(store.sent(operation::try_acquire) == 0);
 }
 
+// 590 years in nanoseconds are five years modulo 2^64.
+BOOST_AUTO_TEST_CASE(ttl_that_no_duration_can_hold_is_refused)
+{
+    const auto refused = [](const std::system_error& e) { return is(e, lh::errc::invalid_terms); };
+    BOOST_CHECK_EXCEPTION((lh::basic_lease{store, "n", std::chrono::years{590}, clock}), std::system_error, refused);
+    BOOST_CHECK_EXCEPTION((lh::basic_lease{store, "n", std::chrono::hours::max(), clock}), std::system_error, refused);
+    BOOST_CHECK_EXCEPTION((lh::basic_lease{store, "n", std::chrono::hours::min(), clock}), std::system_error, refused);
+}
+
 BOOST_AUTO_TEST_CASE(policy_that_renews_after_the_deadline_is_refused)
 {
     const auto make = [&](lh::duration margin) {

@@ -161,10 +161,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(name_of_a_lease_is_not_also_a_semaphores, Store, b
     {
         const auto guard = lease.try_acquire();
         BOOST_CHECK_EXCEPTION(static_cast<void>(semaphore.try_acquire()), std::system_error,
-                              says(lh::errc::invalid_terms, {"'somebody'"}));
+                              says(lh::errc::invalid_terms, {"'licences' has 5 permits", "held by 'somebody'", "another name"}));
     }
     const auto permit = semaphore.try_acquire();
     BOOST_TEST(lease.try_acquire().empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(name_that_a_lease_keeps_closed_is_no_semaphores, Store, both_stores)
+{
+    scene<Store> s;
+    lh::basic_lease lease{s.store, "licences", lh::lease_terms{.ttl = 30s, .min_hold = 20s}, s.clock};
+    auto semaphore = s.semaphore(5);
+    static_cast<void>(lease.try_acquire());
+    BOOST_CHECK_EXCEPTION(static_cast<void>(semaphore.try_acquire()), std::system_error,
+                          says(lh::errc::invalid_terms, {"kept closed by its min_hold", "another name"}));
+    s.clock.advance(20s);
+    BOOST_TEST(semaphore.try_acquire().held());
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(record_of_the_count_lasts_as_long_as_any_permit, Store, both_stores)

@@ -151,20 +151,11 @@ public:
     // See waiting::key_of().
     [[nodiscard]] waiting::queue_key queue_key_of(std::string_view name) const noexcept { return waiting::key_of(store_, name); }
 
-    // Whether the last look at the record found another count. Otherwise an errc::invalid_terms is the store's own.
-    [[nodiscard]] bool disagrees() const
-    {
-        const std::lock_guard lock{mutex_};
-        return !found_.empty();
-    }
-
-    // What to say about that.
+    // What the last look at the record found instead of this count, and what to do. Empty: then an errc::invalid_terms is the store's own.
     [[nodiscard]] std::string disagreement() const
     {
         const std::lock_guard lock{mutex_};
-        return "'" + printable(name_) + "' has " + count_ + " here, but the store's record of that name says '" + printable(found_) +
-               "': all processes must agree on the count. Give the same count, or end all processes that have the other one, and wait " +
-               std::to_string(std::chrono::ceil<std::chrono::seconds>(found_remaining_).count()) + " s until their record has run out";
+        return disagreement_;
     }
 
 private:
@@ -174,6 +165,27 @@ private:
         duration most{};
         for (const auto& each : items) most = std::max(most, each.ttl);
         return most;
+    }
+
+    // As in "5 permits" and "64 readers". Any other owner is that of a lease which happens to have the name.
+    static bool is_count(std::string_view owner) noexcept
+    {
+        const std::size_t digits = std::min(owner.find_first_not_of("0123456789"), owner.size());
+        const std::string_view unit = owner.substr(digits);
+        return digits > 0 && (unit == " permits" || unit == " readers");
+    }
+
+    // `other`: the record; none if it has run out in the meantime.
+    [[nodiscard]] std::string disagreement_with(const std::optional<lease_record>& other, duration remaining) const
+    {
+        const std::string here = "'" + printable(name_) + "' has " + count_ + " here, but ";
+        if (other && !is_count(other->owner))
+            return here + "a lease of that name is " + (other->owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other->owner) + "'") +
+                   ": the name keeps the record of the count. Give one of the two another name";
+        return here + "the store's record of that name says '" + (other ? printable(other->owner) : "another count") +
+               "': all processes must agree on the count. Give the same count, or end all processes that have the other one, and wait " +
+               std::to_string(std::chrono::ceil<std::chrono::seconds>(other ? other->remaining : remaining).count()) +
+               " s until their record has run out";
     }
 
     // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error.
@@ -188,7 +200,7 @@ private:
         const acquire_result said = store_.try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
         if (ec) {
             const std::lock_guard lock{mutex_};
-            if (ec == errc::invalid_terms) found_.clear();
+            if (ec == errc::invalid_terms) disagreement_.clear();
             return false;
         }
         if (said.granted()) {
@@ -198,9 +210,9 @@ private:
         }
         const std::optional<lease_record> other = store_.inspect(name_, ec);
         if (ec) return false;
+        std::string found = disagreement_with(other, said.remaining);
         const std::lock_guard lock{mutex_};
-        found_ = other ? other->owner : "another count";
-        found_remaining_ = other ? other->remaining : said.remaining;
+        disagreement_ = std::move(found);
         ec = errc::invalid_terms;
         return false;
     }
@@ -211,8 +223,7 @@ private:
     const std::string count_;
     mutable std::mutex mutex_;  // guards what follows; never held across I/O
     count_machine machine_;
-    std::string found_;  // the owner of the other record
-    duration found_remaining_{};
+    std::string disagreement_;
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -5,6 +5,7 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/lease_terms.hpp>
+#include <leasehold/waiting/deadline.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -101,7 +102,7 @@ lease_terms pick_terms(const Options&... options)
         if constexpr (std::same_as<option_type, lease_terms>)
             terms = option;
         else if constexpr (bare_ttl<option_type>)
-            terms = lease_terms{.ttl = option};
+            terms = lease_terms{.ttl = waiting::saturated(option)};
     };
     (take(options), ...);
     return terms;

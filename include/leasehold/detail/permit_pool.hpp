@@ -223,7 +223,7 @@ public:
 
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false)
     {
-        if (ec == errc::invalid_terms && counted_->disagrees()) raise_invalid(errc::invalid_terms, counted_->disagreement());
+        if (const std::string said = counted_->disagreement(); ec == errc::invalid_terms && !said.empty()) raise_invalid(errc::invalid_terms, said);
         if (too_late) lease_access::raise_failure(lease(0), ec, operation, true);
         raise_store_failure(store(), ec, operation, name());
     }

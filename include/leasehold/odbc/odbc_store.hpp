@@ -53,7 +53,8 @@ struct fence_access;
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
 /// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store and
-/// notifying_store: where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases.
+/// notifying_store: where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for
+/// releases, and one has the locks of terms that nobody here waited for.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
@@ -333,7 +334,8 @@ public:
     [[nodiscard]] std::uint64_t abandoned_calls() const { return impl_->abandoned_calls(); }
     /// Of these, those whose driver has still not returned.
     [[nodiscard]] std::size_t hanging_calls() const { return impl_->hanging_calls(); }
-    /// Connections the store has now.
+    /// Connections for calls that the store has now, pool_size at most. Those that wait for releases, and the one for session locks, come
+    /// on top.
     [[nodiscard]] std::size_t sessions() const { return impl_->sessions(); }
 
 private:

@@ -25,7 +25,7 @@ struct store_health {
     bool wakes = false;             ///< a release wakes those who wait; otherwise they poll
     bool pooled = false;            ///< a pooler gives each transaction another session: see transaction_pooler
     std::size_t session_locks = 0;  ///< that the store has for terms of its leases
-    std::size_t sessions = 0;       ///< connections of the store
+    std::size_t sessions = 0;       ///< connections of the store for calls
     std::size_t hanging_calls = 0;  ///< calls that were given up and have not come back
 };
 

@@ -34,6 +34,8 @@ struct sqlite {
         // The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
         d.on_connect = {"pragma synchronous = full"};
+        // SQLite opens a temporary database where the connection string names none.
+        d.file = "select file from pragma_database_list where name = 'main'";
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
             {"{expiry columns}", "{expires_at} integer not null"},

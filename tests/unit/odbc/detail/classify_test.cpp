@@ -90,6 +90,15 @@ BOOST_AUTO_TEST_CASE(missing_table_and_missing_column_have_different_advice)
     BOOST_TEST(kind_of("HY000", 1, "[SQLite]no such column: token (1)") == fault::schema_missing);
 }
 
+BOOST_AUTO_TEST_CASE(table_without_a_key_says_so)
+{
+    const auto found = classify("42P10", 1, "ERROR: there is no unique or exclusion constraint matching the ON CONFLICT specification");
+    BOOST_TEST(found.kind == fault::failure);
+    BOOST_TEST(std::string_view{found.advice}.find("primary key") != std::string_view::npos);
+    const auto sqlite = classify("HY000", 1, "[SQLite]ON CONFLICT clause does not match any PRIMARY KEY or UNIQUE constraint (1)");
+    BOOST_TEST(sqlite.advice == found.advice);
+}
+
 BOOST_AUTO_TEST_CASE(refused_log_in_is_told_from_a_missing_database)
 {
     const auto log_in = classify("08001", 101, "FATAL:  password authentication failed for user \"u\"");

@@ -90,6 +90,7 @@ inline fault connection::set_up()
     fault failed = look_for_pooler();
     if (failed == fault::none && !connected()) return connect();  // with the statements for a pooler
     granularity_us_ = catalog_->spec().in_process || observes() ? 0 : -1;
+    if (failed == fault::none) failed = look_for_file();
     for (const std::string& text : catalog_->spec().on_connect)
         if (failed == fault::none) failed = execute_once(text);
     if (failed == fault::none && config_->pooled() && !config_->options().on_connect.empty()) {
@@ -104,6 +105,16 @@ inline fault connection::set_up()
     if (failed == fault::failure) report_.details.advice = advice::set_up;
     disconnect();
     return failed;
+}
+
+// What one connection to a database without a file grants, no other one sees.
+inline fault connection::look_for_file()
+{
+    const std::string& question = catalog_->spec().file;
+    if (question.empty()) return fault::none;
+    std::string path;
+    if (const fault failed = execute_once(question, &path); failed != fault::none) return failed;
+    return path.empty() ? fail(fault::unavailable, advice::no_file) : fault::none;
 }
 
 // Where two connections have the same session, or one has another than before, a pooler chooses. To ask changes nothing on a session.

@@ -152,6 +152,7 @@ private:
     fault open();
     fault set_up();
     fault look_for_pooler();
+    fault look_for_file();
     fault execute_once(const std::string& sql, std::string* answer = nullptr);
     SQLRETURN pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept;
     static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }

@@ -53,6 +53,9 @@ inline constexpr const char* tls = "the connection was lost, or the two sides do
 inline constexpr const char* no_tls = "the server takes connections with TLS only: have the connection string ask for it";
 inline constexpr const char* file =
     "the file can't be opened: check the path in Database, its folder, and the rights to both";
+inline constexpr const char* no_file =
+    "the database is not a file, so that each connection would have one of its own: give Database= in the connection string the full"
+    " path of a file; for the threads of one process there is memory_store";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
 inline constexpr const char* set_up = "a statement that sets up a new connection failed: check odbc_options::on_connect";
 inline constexpr const char* on_connect_with_pooler =
@@ -92,6 +95,8 @@ inline constexpr const char* not_committed =
     "what one connection has written another one does not see: the driver does not commit (SQL_ATTR_AUTOCOMMIT)";
 inline constexpr const char* other_columns =
     "the table has another column that must have a value: give it a default, or let it be NULL";
+inline constexpr const char* no_key =
+    "the column of the name has no key: make it the table's primary key, or create a unique index on it alone";
 inline constexpr const char* expiry_is_text =
     "the expiry is kept as text, which can't be compared with a time: see odbc_options::columns, and docs/migrating.md for how"
     " to take such a table over";
@@ -112,6 +117,7 @@ inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
     {"", 26, fault::unavailable, advice::not_a_database},
     {"", 0, fault::duplicate_key, "", "UNIQUE constraint"},
     {"", 0, fault::failure, advice::other_columns, "NOT NULL constraint"},
+    {"", 0, fault::failure, advice::no_key, "ON CONFLICT clause does not match"},
     {"", 0, fault::schema_missing, advice::table, "no such table"},
     {"", 0, fault::schema_missing, advice::column, "no such column"},
     {"", 0, fault::schema_missing, advice::table, "unknown database"},
@@ -196,6 +202,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"42S22", 0, fault::schema_missing, advice::column},
     {"", 1054, fault::schema_missing, advice::column},
 
+    {"42P10", 0, fault::failure, advice::no_key},
     {"", 1176, fault::failure, advice::fence_index},
     {"25006", 0, fault::read_only, advice::read_only},
     {"", 1290, fault::read_only, advice::read_only},

@@ -149,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(database_that_is_no_file_is_refused, file_fixture)
         BOOST_TEST_CONTEXT("connection string " << driver << rest)
         {
             lh::odbc_store nowhere{driver + rest};
-            leasehold_test::check_failure(nowhere, {.code = lh::errc::store_unavailable, .words = {"Database=", "not a file"}});
+            leasehold_test::check_failure(nowhere, {.code = lh::errc::store_unavailable, .words = {"Database=", "names no file"}});
             std::error_code ec;
             nowhere.create_schema(ec);
             BOOST_TEST(ec == make_error_code(lh::errc::store_unavailable));
@@ -157,6 +157,19 @@ BOOST_FIXTURE_TEST_CASE(database_that_is_no_file_is_refused, file_fixture)
     }
     lh::observing_odbc_store observing{driver + "Database=:memory:"};
     leasehold_test::check_failure(observing, {.code = lh::errc::store_unavailable, .words = {"Database="}});
+}
+
+BOOST_FIXTURE_TEST_CASE(blanks_beside_keywords_lead_to_the_same_file, file_fixture)
+{
+    lh::odbc_store store{connection_string};
+    store.create_schema();
+    std::string apart = connection_string;
+    apart.replace(apart.find(";Database="), 10, ";\n  Database = ");
+    lh::odbc_store other{apart};
+    std::error_code ec;
+    BOOST_TEST(store.try_acquire("name", "one", 1h, ec).granted());
+    BOOST_TEST(!other.try_acquire("name", "another", 1h, ec).granted());
+    BOOST_TEST(!ec, ec.message());
 }
 
 BOOST_FIXTURE_TEST_CASE(read_only_database_is_named, file_fixture)

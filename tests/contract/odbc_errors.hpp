@@ -260,6 +260,10 @@ inline void check_servers_errors(database_server& server, const std::string& att
     unavailable(elsewhere, "Port", "incorrect-horse");
 
     check_missing_table(good, {no_such_table});
+    std::string spaced = good;
+    for (std::size_t at = spaced.find(';'); at != std::string::npos; at = spaced.find(';', at + 1)) spaced.insert(at + 1, " ");
+    lh::odbc_store same_server{spaced, with_table("not_there_yet")};
+    check_works(same_server);
     check_schema_created_by_many(good);
     check_names_in_messages(good, {no_such_table});
 

@@ -242,8 +242,8 @@ struct spec {
     std::string_view connection_prefix{};  ///< pairs, each with its semicolon, that go before the connection string
     std::string_view connection_suffix{};  ///< likewise, after it: for drivers that take the last of two
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
-    /// The path of the database, for one in this process; an empty text: it is no file, so each connection has another one, and the
-    /// store refuses it. May be empty.
+    /// The path of the database, for one in this process. The store refuses an empty path, which means that each connection has
+    /// another database, and one that the driver has made of the connection string. May be empty.
     std::string file{};
     /// Which session of the server this is; empty: no pooler is looked for. Two connections are asked, and nothing is changed.
     std::string session{};

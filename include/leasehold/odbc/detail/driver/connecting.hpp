@@ -107,14 +107,16 @@ inline fault connection::set_up()
     return failed;
 }
 
-// What one connection to a database without a file grants, no other one sees.
+// What one connection to a database without a file grants, no other one sees. And libsqliteodbc takes the whole connection string for
+// the file where it finds no Database= in it.
 inline fault connection::look_for_file()
 {
     const std::string& question = catalog_->spec().file;
     if (question.empty()) return fault::none;
     std::string path;
     if (const fault failed = execute_once(question, &path); failed != fault::none) return failed;
-    return path.empty() ? fail(fault::unavailable, advice::no_file) : fault::none;
+    const bool shared = !path.empty() && !path.ends_with(config_->connection_string());
+    return shared ? fault::none : fail(fault::unavailable, advice::no_file);
 }
 
 // Where two connections have the same session, or one has another than before, a pooler chooses. To ask changes nothing on a session.

@@ -209,7 +209,7 @@ inline fault connection::execute_once(const std::string& sql, std::string* answe
     const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
     if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
     if (answer == nullptr) return fault::none;
-    std::array<char, 256> text{};
+    std::array<char, 1024> text{};
     SQLLEN length = 0;
     if (SQL_SUCCEEDED(::SQLFetch(once.get())) &&
         !SQL_SUCCEEDED(::SQLGetData(once.get(), 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)))

@@ -54,8 +54,8 @@ inline constexpr const char* no_tls = "the server takes connections with TLS onl
 inline constexpr const char* file =
     "the file can't be opened: check the path in Database, its folder, and the rights to both";
 inline constexpr const char* no_file =
-    "the database is not a file, so that each connection would have one of its own: give Database= in the connection string the full"
-    " path of a file; for the threads of one process there is memory_store";
+    "the connection string names no file, so that this database is not the one that others use: give the full path of a file as"
+    " Database=; for the threads of one process there is memory_store";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
 inline constexpr const char* set_up = "a statement that sets up a new connection failed: check odbc_options::on_connect";
 inline constexpr const char* on_connect_with_pooler =

@@ -6,6 +6,7 @@
 #include "message.hpp"
 #include "odbc_connection.hpp"
 
+#include <leasehold/odbc/detail/driver/keywords.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 
 #include <algorithm>
@@ -259,6 +260,7 @@ chosen_store choose_store(const asked_store& asked)
     else if (const auto table = variable("LEASEHOLD_TABLE"))
         chosen.table = not_empty(*table, "LEASEHOLD_TABLE");
     if (chosen.connection_string.find('=') == std::string::npos) chosen.connection_string.insert(0, "DSN=");
+    chosen.connection_string = leasehold::odbc::detail::without_blanks_beside_keywords(chosen.connection_string);
     explain("the store is " + shown(chosen.connection_string) + ", table " + chosen.table + "; named by " + chosen.origin);
     return chosen;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/session/configuration.hpp>
+#include <leasehold/odbc/detail/driver/keywords.hpp>
 
 #include <boost/test/unit_test.hpp>
 

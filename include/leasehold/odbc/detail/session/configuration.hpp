@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
 
+#include <leasehold/odbc/detail/driver/keywords.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/detail/flow/observations.hpp>
@@ -21,32 +22,6 @@
 #include <vector>
 
 namespace leasehold::inline v0::odbc::detail {
-
-// Drivers don't know a keyword with a blank beside it, and don't say so: psqlODBC then connects to the server of its own host, and
-// libsqliteodbc makes a database of its own. A value loses blanks only from "keyword = value".
-inline std::string without_blanks_beside_keywords(std::string_view text)
-{
-    constexpr std::string_view blanks = " \t\r\n";
-    const auto skip_blanks = [&] { text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size())); };
-    const auto take = [&text](std::size_t length) {
-        const std::string_view taken = text.substr(0, length);
-        text.remove_prefix(taken.size());
-        return taken;
-    };
-    std::string result;
-    while (skip_blanks(), !text.empty()) {
-        const std::string_view word = take(text.find_first_of("=;"));
-        const std::string_view keyword = word.substr(0, word.find_last_not_of(blanks) + 1);
-        result += keyword;
-        if (text.starts_with('=')) {
-            result += take(1);
-            if (keyword != word) skip_blanks();
-            result += take(text.find(';', end_of_enclosed(text, 0)));
-        }
-        result += take(1);
-    }
-    return result;
-}
 
 // What all connections of a store share. Owned by each of them too: a connection that was given up outlives its store.
 class configuration {

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(postgresql_may_have_infinite_expiries)
     }
 }
 
-BOOST_AUTO_TEST_CASE(postgresql_tells_of_a_name_without_a_key)
+BOOST_AUTO_TEST_CASE(postgresql_tells_of_a_name_without_a_key_and_of_other_types)
 {
     postgresql_server server;
     odbc_connection own{server.connection_string()};
@@ -113,6 +113,10 @@ BOOST_AUTO_TEST_CASE(postgresql_tells_of_a_name_without_a_key)
     BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
     BOOST_TEST((ec == lh::errc::store_failure), ec.message());
     BOOST_TEST(store.diagnostics().advice.find("primary key") != std::string::npos, store.diagnostics().advice);
+    own.execute("alter table leasehold alter column expires_at type text, add primary key (name)");
+    BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
+    BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+    BOOST_TEST(store.diagnostics().advice.find("type") != std::string::npos, store.diagnostics().advice);
 }
 
 BOOST_AUTO_TEST_CASE(mariadb_may_have_expiries_of_the_last_day)

@@ -99,6 +99,14 @@ BOOST_AUTO_TEST_CASE(table_without_a_key_says_so)
     BOOST_TEST(sqlite.advice == found.advice);
 }
 
+BOOST_AUTO_TEST_CASE(columns_of_other_types_are_told_from_missing_ones)
+{
+    const auto found = classify("42883", 1, "ERROR: operator does not exist: text > timestamp with time zone");
+    BOOST_TEST(found.kind == fault::failure);
+    BOOST_TEST(std::string_view{found.advice}.find("schema_sql()") != std::string_view::npos);
+    BOOST_TEST(classify("42804", 1, "ERROR: column \"expires_at\" is of type text").advice == found.advice);
+}
+
 BOOST_AUTO_TEST_CASE(refused_log_in_is_told_from_a_missing_database)
 {
     const auto log_in = classify("08001", 101, "FATAL:  password authentication failed for user \"u\"");

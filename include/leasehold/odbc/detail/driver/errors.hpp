@@ -97,6 +97,8 @@ inline constexpr const char* other_columns =
     "the table has another column that must have a value: give it a default, or let it be NULL";
 inline constexpr const char* no_key =
     "the column of the name has no key: make it the table's primary key, or create a unique index on it alone";
+inline constexpr const char* types =
+    "a column has a type that can't be used: compare the table with what schema_sql() shows";
 inline constexpr const char* expiry_is_text =
     "the expiry is kept as text, which can't be compared with a time: see odbc_options::columns, and docs/migrating.md for how"
     " to take such a table over";
@@ -203,6 +205,8 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", 1054, fault::schema_missing, advice::column},
 
     {"42P10", 0, fault::failure, advice::no_key},
+    {"42883", 0, fault::failure, advice::types},
+    {"42804", 0, fault::failure, advice::types},
     {"", 1176, fault::failure, advice::fence_index},
     {"25006", 0, fault::read_only, advice::read_only},
     {"", 1290, fault::read_only, advice::read_only},

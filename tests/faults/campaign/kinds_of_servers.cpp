@@ -100,7 +100,11 @@ void rejoin_node(const scene& on, const drawn_fault& fault, instant)
     const instant alone = now();
     std::ignore = leasehold_test::throughout([&] { return !node.works(); }, 500ms, 50ms);
     if (given_up) note_outage_of_server(on, fault.target, alone, now());
-    on.database.put_back(fault.target);
+    try {
+        on.database.put_back(fault.target);
+    } catch (const std::runtime_error&) {
+        // The group was not ready for it. What doesn't come back is repaired.
+    }
     wait_until_whole(on);
 }
 

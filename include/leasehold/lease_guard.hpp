@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_LEASE_GUARD_HPP
 #define LEASEHOLD_LEASE_GUARD_HPP
 
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
@@ -128,12 +129,12 @@ public:
     /// callback delays the signals for other leases of the store, but no renewal. Callbacks may use the guard and other
     /// leases. When the last lease of a store is destroyed, its destructor waits for a callback that is running. The token
     /// of an empty guard, and of one whose clock can't be waited on, is never asked to stop. May throw std::bad_alloc.
-    [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().stop_token(term_) : std::stop_token{}; }
+    [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().losses().stop_token(term_) : std::stop_token{}; }
 
     /// The error of the last renewal of the term; none if it succeeded, or if its answer was that the term is over. After a
     /// loss, an error means an outage (errc::store_timeout if no answer came before the deadline); no error means that the
     /// lease was taken over, removed or not renewed.
-    [[nodiscard]] std::error_code renewal_error() const noexcept { return term_ ? keeper().renewal_error(term_) : std::error_code{}; }
+    [[nodiscard]] std::error_code renewal_error() const noexcept { return term_ ? keeper().renewals().error(term_) : std::error_code{}; }
 
     /// Extends the term now, by its ttl. False means that the term is lost. Does I/O.
     ///
@@ -169,11 +170,11 @@ public:
     bool publish(std::string_view data, std::error_code& ec) noexcept
     {
         require_handover_store();
-        ec = errc::not_held;
+        ec = term_ ? detail::refusal_of_data(data) : make_error_code(errc::not_held);
+        bool published = false;
         if constexpr (handover_store<store_type>)
-            return term_ && keeper().publish_data(term_, data, ec);
-        else
-            return false;
+            if (!ec && held()) detail::catch_into(ec, [&] { published = store()->publish(name(), owner(), token(), data, ec); });
+        return published && !ec;
     }
 
     /// Whether somebody has asked for the lease (basic_lease::request_handover()); false when the guard is empty, and once the
@@ -186,14 +187,14 @@ public:
     {
         require_handover_store();
         if constexpr (handover_store<store_type>)
-            return term_ && keeper().handover_requested(term_);
+            return term_ && keeper().requests().received(term_);
         else
             return false;
     }
 
     /// The reason of the request that handover_requested() has told of, or that handover_token() was asked to stop for; may be
     /// empty. May throw std::bad_alloc.
-    [[nodiscard]] std::string handover_reason() const { return term_ ? keeper().handover_reason(term_) : std::string{}; }
+    [[nodiscard]] std::string handover_reason() const { return term_ ? keeper().requests().reason(term_) : std::string{}; }
 
     /// A token that is asked to stop when somebody has asked for the lease: soon after the renewal that follows the request. It
     /// makes each renewal look, as handover_requested() does.
@@ -206,7 +207,7 @@ public:
     {
         require_handover_store();
         if constexpr (handover_store<store_type>)
-            return term_ ? keeper().handover_token(term_) : std::stop_token{};
+            return term_ ? keeper().requests().token(term_) : std::stop_token{};
         else
             return {};
     }
@@ -271,7 +272,7 @@ private:
 
     bool renew_or_report(std::optional<duration> ttl, std::error_code& ec) noexcept
     {
-        if (term_) return keeper().extend(term_, ttl, ec);
+        if (term_) return keeper().renewals().extend(term_, ttl, ec);
         ec = errc::not_held;
         return false;
     }
@@ -282,7 +283,7 @@ private:
         if (ttl)
             if (const char* rule = keeper().broken_rule(*ttl)) detail::raise_invalid(errc::invalid_terms, rule);
         std::error_code ec;
-        const bool extended = keeper().extend(term_, ttl, ec);
+        const bool extended = keeper().renewals().extend(term_, ttl, ec);
         if (ec) detail::raise_store_failure(keeper().store(), ec, "renew", name());
         return extended;
     }

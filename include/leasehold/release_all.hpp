@@ -106,7 +106,7 @@ private:
     bool add_to_batch(Guard& guard) noexcept
     {
         if (!leaving_.empty() && std::addressof(store_of(leaving_.front())) != guard.store()) send();
-        const std::size_t most = std::min(guard.store()->batch_size(), renewal::max_batch);
+        const std::size_t most = renewal::batch_size_of(*guard.store());
         if (most < 2) return false;
         std::error_code without;  // memory
         catch_into(without, [&] { reserve(most); });

@@ -5,11 +5,11 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/renewal/batch.hpp>
 #include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <system_error>
@@ -25,7 +25,7 @@ std::size_t attempts_together([[maybe_unused]] const Store& store) noexcept
     if constexpr (!batch_acquiring_store<Store>)
         return 1;
     else if constexpr (batching_store<Store>)
-        return std::clamp<std::size_t>(store.batch_size(), 1, renewal::max_batch);
+        return renewal::batch_size_of(store);
     else
         return renewal::max_batch;
 }

@@ -143,7 +143,7 @@ public:
     [[nodiscard]] store_type* store() const noexcept { return std::addressof(keeper().store()); }
     [[nodiscard]] std::string_view name() const noexcept { return keeper().name(); }
     [[nodiscard]] bool held() const noexcept { return term_->remaining(keeper().clock()) > duration::zero(); }
-    bool renew(std::error_code& ec) noexcept { return keeper().extend(term_, std::nullopt, ec); }
+    bool renew(std::error_code& ec) noexcept { return keeper().renewals().extend(term_, std::nullopt, ec); }
 
 private:
     friend lease_access;
@@ -207,7 +207,7 @@ bool renew_set(std::vector<Guard>& guards, set_failure* failure) noexcept
     for (std::size_t i = 0; i < guards.size();) {
         std::size_t end = i + 1;
         if constexpr (batching_store<store_type>) {
-            const std::size_t most = std::min(guards[i].store()->batch_size(), renewal::max_batch);
+            const std::size_t most = renewal::batch_size_of(*guards[i].store());
             while (end < guards.size() && end - i < most && guards[end].store() == guards[i].store()) ++end;
         }
         std::error_code ec;

@@ -109,13 +109,13 @@ struct lease_access {
     template <class Guard>
     static void share_stop(const Guard& guard, const std::stop_source& shared) noexcept
     {
-        guard.keeper().share_stop(guard.term_, shared);
+        guard.keeper().losses().share_stop(guard.term_, shared);
     }
 
     template <class Guard>
     static void decline_up_to(const Guard& guard, int priority) noexcept
     {
-        guard.keeper().decline_up_to(guard.term_, priority);
+        guard.keeper().requests().decline_up_to(guard.term_, priority);
     }
 
     // Keeps what the guard refers to.
@@ -170,7 +170,7 @@ struct lease_access {
     static auto extension(const Guard& guard)
     {
         return [handle = guard.handle_, term = guard.term_](std::optional<duration> ttl, std::error_code& ec) {
-            if (term) return handle->extend(term, ttl, ec);
+            if (term) return handle->renewals().extend(term, ttl, ec);
             ec = errc::not_held;
             return false;
         };
@@ -197,13 +197,13 @@ struct lease_access {
     template <class Guard>
     static std::optional<term_renewal> begin_extension(const Guard& guard, renewal::sent_renewal& out) noexcept
     {
-        return guard.keeper().begin_extension(guard.term_, out);
+        return guard.keeper().renewals().begin_extension(guard.term_, out);
     }
 
     template <class Guard>
     static void end_extension(const Guard& guard, const renewal::sent_renewal& out, batch_answer said, std::error_code ec) noexcept
     {
-        guard.keeper().end_renewal(out, said, ec);
+        guard.keeper().renewals().end(out, said, ec);
     }
 };
 

@@ -19,6 +19,13 @@
 
 namespace leasehold::inline v0::renewal {
 
+/// How many renewals, or releases, may go to the store in one call; at least 1.
+template <batching_store Store>
+[[nodiscard]] std::size_t batch_size_of(const Store& store) noexcept
+{
+    return std::clamp<std::size_t>(store.batch_size(), 1, max_batch);
+}
+
 /// Renewals that are sent in one call.
 struct renewal_batch {
     std::vector<term_renewal> renewals;

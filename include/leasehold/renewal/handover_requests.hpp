@@ -21,7 +21,8 @@ namespace leasehold::inline v0::renewal {
 /// Learns from the store whether the holder of a term was asked to hand over, and tells the holder.
 ///
 /// A request is a hint: where the store fails, or memory runs out, the next renewal is early enough to ask again. The term keeps what
-/// was learned. It is a part of a term_keeper, whose mutex guards it.
+/// was learned. It is a part of a term_keeper, whose mutex guards it. Any thread may call any function. Each locks the mutex, but for
+/// those that say that their caller has locked it.
 template <class Keeper>
 class handover_requests {
 public:
@@ -29,9 +30,11 @@ public:
 
     explicit handover_requests(Keeper& keeper) noexcept : keeper_{keeper} {}
 
-    /// The first call for a term asks the store; after that each renewal does. Without a thread, each call asks.
-    [[nodiscard]] bool received(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    /// Whether the holder was asked. The first call for a term asks the store; after that each renewal does. Without a thread, each
+    /// call asks.
+    [[nodiscard]] bool received(const term_ptr& of) noexcept
     {
+        std::unique_lock lock{keeper_.mutex_};
         if (!of->listens) {
             std::error_code no_thread;
             listen(of, no_thread);
@@ -40,9 +43,18 @@ public:
         return of->asked && of->machine.phase() == term_phase::held && keeper_.clock_.now() < of->machine.deadline();
     }
 
-    /// May throw std::bad_alloc or std::system_error.
+    /// The reason of the request that received() is about. May throw std::bad_alloc.
+    [[nodiscard]] std::string reason(const term_ptr& of) const
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        return of->handover ? of->handover->reason : std::string{};
+    }
+
+    /// A token that is asked to stop when the holder is asked. May throw std::bad_alloc or std::system_error.
     [[nodiscard]] std::stop_token token(const term_ptr& of)
     {
+        if (!Keeper::watches) return {};
+        const std::lock_guard lock{keeper_.mutex_};
         std::error_code ec;
         if (!of->listens) listen(of, ec);
         if (ec) detail::throw_exception(std::system_error{ec});
@@ -51,27 +63,35 @@ public:
         return of->handover->stop.get_token();
     }
 
-    /// The caller of renew() has a thread for it.
+    /// From now on the holder declines requests of candidates whose priority is not higher.
+    void decline_up_to(const term_ptr& of, int priority) noexcept
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        of->priority = priority;
+    }
+
+    /// The caller of renew() has a thread for it. The caller has locked the mutex.
     void term_renewed_by_holder(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
     {
         if (of->listens) ask_store(lock, of);
     }
 
-    /// The engine looks in the background.
+    /// The engine looks in the background. The caller has locked the mutex.
     void term_renewed(const term_ptr& of) noexcept
     {
         if (of->listens && keeper_.newest_ == of && (!of->asked || of->signals_requests())) keeper_.engine_.look(keeper_.self_);
     }
 
-    /// On the engine's listener. Unlocks the mutex for the stop callbacks, which may use the guard.
-    void look(std::unique_lock<std::mutex>& lock) noexcept
+    /// On the engine's listener. Does I/O, and runs stop callbacks.
+    void look() noexcept
     {
+        std::unique_lock lock{keeper_.mutex_};
         const term_ptr of = keeper_.newest_;
         if (!of || !of->listens) return;
         ask_store(lock, of);
         if (!of->asked || !of->signals_requests() || of->machine.phase() != term_phase::held) return;
         std::stop_source source = of->handover->stop;
-        lock.unlock();
+        lock.unlock();  // its callbacks may use the guard
         source.request_stop();
     }
 

@@ -9,6 +9,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -19,7 +20,8 @@ namespace leasehold::inline v0::renewal {
 
 /// How the terms of one lease have ended: tells the holders of lost terms, and an observed_store of every end.
 ///
-/// It is a part of a term_keeper, whose mutex guards it. Each function says whether its caller has locked that mutex.
+/// It is a part of a term_keeper, whose mutex guards it. Any thread may call any function. Each locks the mutex, but for those that
+/// say that their caller has locked it.
 template <class Keeper>
 class lost_terms {
 public:
@@ -27,20 +29,48 @@ public:
 
     explicit lost_terms(Keeper& keeper) noexcept : keeper_{keeper} {}
 
-    /// True: signal() is to be called, on the engine's signaller. Its callbacks can't run here, since the thread that finds the
-    /// loss may hold a lock that they take. Locked.
-    [[nodiscard]] bool add(const term_ptr& lost) noexcept
+    /// A token that is asked to stop when the term is lost. May throw std::bad_alloc.
+    [[nodiscard]] std::stop_token stop_token(const term_ptr& of)
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        if (!Keeper::watches) return {};
+        if (is_over(*of)) {
+            // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
+            std::stop_source stopped;
+            stopped.request_stop();
+            return stopped.get_token();
+        }
+        if (!of->stop.stop_possible()) of->stop = std::stop_source{};
+        return of->stop.get_token();
+    }
+
+    /// The loss of the term is signalled through this source, which other terms may share; at once, if it is lost already. Call it
+    /// before anybody has asked for a token of the term or of the source, so that no callback runs here.
+    void share_stop(const term_ptr& of, const std::stop_source& shared) noexcept
+    {
+        const bool over = [&] {
+            const std::lock_guard lock{keeper_.mutex_};
+            assert(!of->stop.stop_possible());
+            of->stop = shared;
+            return is_over(*of);
+        }();
+        if (over) std::stop_source{shared}.request_stop();
+    }
+
+    /// The engine's signaller will call signal(). Stop callbacks can't run here, since the thread that finds the loss may hold a lock
+    /// that they take. The caller has locked the mutex.
+    void tell(const term_ptr& lost) noexcept
     {
         const bool to_observe = observes && Keeper::watches && !lost->end_observed;
         const bool to_signal = lost->stop.stop_possible() && !lost->stop.stop_requested();
-        if (lost->loss_told || !(to_observe || to_signal)) return false;
+        if (lost->loss_told || !(to_observe || to_signal)) return;
         lost->loss_told = true;
         lost->next_lost = std::move(first_);
         first_ = lost;
-        return true;
+        keeper_.engine_.signal(keeper_.self_);
     }
 
-    /// Runs the stop callbacks of the terms that were added. Not locked.
+    /// Runs the stop callbacks of the terms whose loss was told. On the engine's signaller.
     void signal() noexcept
     {
         std::unique_lock lock{keeper_.mutex_};
@@ -56,13 +86,13 @@ public:
         }
     }
 
-    /// The holder has ended the term, though it may have been lost before.
+    /// The holder has ended the term, though it may have been lost before. The caller has locked the mutex.
     [[nodiscard]] static bool is_loss(const term& ended, release_outcome outcome) noexcept
     {
         return outcome == release_outcome::lost || (outcome == release_outcome::unknown && ended.machine.phase() == term_phase::lost);
     }
 
-    /// Tells the store how the holder's release has ended. `error`: why the outcome is unknown. Not locked.
+    /// Tells the store how the holder's release has ended. `error`: why the outcome is unknown.
     void observe_release(term& ended, release_outcome outcome, std::error_code error) noexcept
     {
         if constexpr (observes) {
@@ -81,7 +111,7 @@ public:
         }
     }
 
-    /// Tells the store, which may be gone after this, what the signaller has not told it yet. Not locked.
+    /// Tells the store, which may be gone after this, what the signaller has not told it yet.
     void observe_rest() noexcept
     {
         if constexpr (observes) {
@@ -99,6 +129,11 @@ public:
 
 private:
     static constexpr bool observes = observed_store<typename Keeper::store_type>;
+
+    [[nodiscard]] bool is_over(const term& of) const noexcept
+    {
+        return of.machine.phase() == term_phase::lost || keeper_.clock_.now() >= of.machine.deadline();
+    }
 
     [[nodiscard]] lease_event loss_of(const term& lost, time_point now) const noexcept
     {

@@ -4,11 +4,10 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/catch_into.hpp>
-#include <leasehold/error.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/lease_terms.hpp>
-#include <leasehold/limits.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/concept.hpp>
 #include <leasehold/renewal/batch.hpp>
@@ -32,14 +31,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -67,6 +63,11 @@ public:
     [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
     [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
     [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+
+    /// What holders do and ask; each function locks the mutex.
+    [[nodiscard]] term_renewals<term_keeper> renewals() noexcept { return term_renewals<term_keeper>{*this}; }
+    [[nodiscard]] handover_requests<term_keeper> requests() noexcept { return handover_requests<term_keeper>{*this}; }
+    [[nodiscard]] lost_terms<term_keeper>& losses() noexcept { return lost_; }
 
     /// Guards what a lease has beside its terms, too. Never held across I/O.
     [[nodiscard]] std::mutex& mutex() const noexcept { return mutex_; }
@@ -162,7 +163,7 @@ public:
         waiting::released(store_, name_);
         lost_.observe_release(*ended, outcome, error);
         const std::lock_guard lock{mutex_};
-        if (lost_.is_loss(*ended, outcome)) tell_loss(ended);
+        if (lost_.is_loss(*ended, outcome)) lost_.tell(ended);
         if (newest_ != ended) return outcome;
         newest_.reset();
         keep_spare(ended);
@@ -176,113 +177,11 @@ public:
         return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
     }
 
-    /// Extends the term now, by `ttl` or by its own ttl. False without an error: the term is over. Does I/O.
-    bool extend(const term_ptr& extended, std::optional<duration> ttl, std::error_code& ec) noexcept
-    {
-        ec.clear();
-        if (ttl && broken_rule(*ttl)) {
-            ec = errc::invalid_terms;
-            return false;
-        }
-        std::unique_lock lock{mutex_};
-        renewals().wait_for_other(lock, extended);
-        const bool done = renewals().send(lock, extended, ttl, ec);
-        if (done) requests().term_renewed_by_holder(lock, extended);
-        return done;
-    }
-
-    /// The part of extend() before the call; end_renewal() must follow. Nothing: the term is over. The texts in the result live
-    /// as long as this object.
-    std::optional<term_renewal> begin_extension(const term_ptr& extended, sent_renewal& out) noexcept
-    {
-        std::unique_lock lock{mutex_};
-        renewals().wait_for_other(lock, extended);
-        if (!renewals().begin(extended, std::nullopt, clock_.now(), out)) return std::nullopt;
-        return term_renewal{name_, owner_, extended->token, out.ttl};
-    }
-
     /// Its release, however early, does not keep the name closed: nobody has worked under the term.
     void forget_min_hold(const term_ptr& of) noexcept
     {
         const std::lock_guard lock{mutex_};
         of->keep_closed_until = time_point{};
-    }
-
-    /// The loss of the term is signalled through this source, which other terms may share; at once, if it is lost already. Call it
-    /// before anybody has asked for a token of the term or of the source, so that no callback runs here.
-    void share_stop(const term_ptr& of, const std::stop_source& shared) noexcept
-    {
-        const bool over = [&] {
-            const std::lock_guard lock{mutex_};
-            assert(!of->stop.stop_possible());
-            of->stop = shared;
-            return is_over(*of);
-        }();
-        if (over) std::stop_source{shared}.request_stop();
-    }
-
-    /// A token that is asked to stop when the term is lost. May throw std::bad_alloc.
-    [[nodiscard]] std::stop_token stop_token(const term_ptr& of)
-    {
-        const std::lock_guard lock{mutex_};
-        if (!watches) return {};
-        if (is_over(*of)) {
-            // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
-            std::stop_source stopped;
-            stopped.request_stop();
-            return stopped.get_token();
-        }
-        if (!of->stop.stop_possible()) of->stop = std::stop_source{};
-        return of->stop.get_token();
-    }
-
-    /// See lease_guard::publish(). False without an error: the term is over. Does I/O.
-    bool publish_data(const term_ptr& of, std::string_view data, std::error_code& ec) noexcept
-        requires handover_store<Store>
-    {
-        ec = detail::refusal_of_data(data);
-        bool published = false;
-        if (ec || of->remaining(clock_) == duration::zero()) return false;
-        detail::catch_into(ec, [&] { published = store_.publish(name_, owner_, of->token, data, ec); });
-        return published && !ec;
-    }
-
-    /// Whether the holder was asked to hand over. The first call for a term asks the store; after that each renewal does.
-    [[nodiscard]] bool handover_requested(const term_ptr& of) noexcept
-        requires handover_store<Store>
-    {
-        std::unique_lock lock{mutex_};
-        return requests().received(lock, of);
-    }
-
-    /// The reason of the request that handover_requested() is about. May throw std::bad_alloc.
-    [[nodiscard]] std::string handover_reason(const term_ptr& of) const
-    {
-        const std::lock_guard lock{mutex_};
-        return of->handover ? of->handover->reason : std::string{};
-    }
-
-    /// A token that is asked to stop when the holder is asked to hand over. May throw std::bad_alloc or std::system_error.
-    [[nodiscard]] std::stop_token handover_token(const term_ptr& of)
-        requires handover_store<Store>
-    {
-        if (!watches) return {};
-        const std::lock_guard lock{mutex_};
-        return requests().token(of);
-    }
-
-    /// From now on the holder declines requests of candidates whose priority is not higher.
-    void decline_up_to(const term_ptr& of, int priority) noexcept
-    {
-        const std::lock_guard lock{mutex_};
-        of->priority = priority;
-    }
-
-    /// The error of the last renewal, or none.
-    [[nodiscard]] std::error_code renewal_error(const term_ptr& of) const noexcept
-    {
-        const std::lock_guard lock{mutex_};
-        return of->renewal_error(clock_.now());
     }
 
     bool step() override
@@ -304,22 +203,8 @@ public:
         return newest_ && newest_->machine.step_early(now) && plan_renewal(now);
     }
 
-    void renew() override
-    {
-        std::unique_lock lock{mutex_};
-        const term_ptr due = renewals().due();
-        std::error_code ec;
-        if (due && renewals().send(lock, due, std::nullopt, ec)) requests().term_renewed(due);
-    }
-
-    void look() noexcept override
-    {
-        if constexpr (handover_store<Store>) {
-            std::unique_lock lock{mutex_};
-            requests().look(lock);
-        }
-    }
-
+    void renew() override { renewals().renew_due(); }
+    void look() noexcept override { requests().look(); }
     void signal() noexcept override { lost_.signal(); }
 
     /// A term has begun; the caller asked for it at `asked`. Not under the mutex.
@@ -343,7 +228,7 @@ public:
     [[nodiscard]] std::size_t batch_size() const noexcept override
     {
         if constexpr (batching_store<Store>)
-            return std::clamp<std::size_t>(store_.batch_size(), 1, max_batch);
+            return batch_size_of(store_);
         else
             return 1;
     }
@@ -355,22 +240,10 @@ public:
 
     std::optional<duration> begin_renewal(time_point sent, term_renewal& what, sent_renewal& out) override
     {
-        const std::lock_guard lock{mutex_};
-        const term_ptr due = renewals().due();
-        if (!due || !renewals().begin(due, std::nullopt, sent, out)) return std::nullopt;
-        what = {name_, owner_, due->token, out.ttl};
-        return due->machine.deadline() - sent;
+        return renewals().begin_due(sent, what, out);
     }
 
-    void end_renewal(const sent_renewal& out, batch_answer said, std::error_code ec) override
-    {
-        if (said != batch_answer::unknown)
-            ec.clear();
-        else if (!ec)
-            ec = errc::store_failure;
-        const std::lock_guard lock{mutex_};
-        if (renewals().finish(out, said == batch_answer::yes, ec)) requests().term_renewed(out.of);
-    }
+    void end_renewal(const sent_renewal& out, batch_answer said, std::error_code ec) override { renewals().end(out, said, ec); }
 
 private:
     friend keeper_handle<term_keeper>;
@@ -398,9 +271,6 @@ private:
 
     // All functions below are called under the mutex.
 
-    [[nodiscard]] term_renewals<term_keeper> renewals() noexcept { return term_renewals<term_keeper>{*this}; }
-    [[nodiscard]] handover_requests<term_keeper> requests() noexcept { return handover_requests<term_keeper>{*this}; }
-
     [[nodiscard]] bool closed() const noexcept { return attempting_ || (newest_ && newest_->remaining(clock_) > duration::zero()); }
 
     // Until when, unless it opens before.
@@ -418,18 +288,13 @@ private:
         return !was_lost && newest_ && newest_->token > ended.token;
     }
 
-    [[nodiscard]] bool is_over(const term& of) const noexcept
-    {
-        return of.machine.phase() == term_phase::lost || clock_.now() >= of.machine.deadline();
-    }
-
     // The watchdog may not have seen the loss yet.
     void forget_lost() noexcept
     {
         if (!newest_) return;
         const term_ptr lost = std::exchange(newest_, nullptr);
         if (!lost->machine.overrun(clock_.now())) return;
-        tell_loss(lost);
+        lost_.tell(lost);
         changed_.notify_all();  // renew() of its guard may wait for a call that hangs
     }
 
@@ -468,14 +333,9 @@ private:
     void lose(const term_ptr& lost) noexcept
     {
         lost->deadline.store(term::over, std::memory_order_release);
-        tell_loss(lost);
+        lost_.tell(lost);
         changed_.notify_all();
         own_queue_.open();
-    }
-
-    void tell_loss(const term_ptr& lost) noexcept
-    {
-        if (lost_.add(lost)) engine_.signal(self_);
     }
 
     Store& store_;

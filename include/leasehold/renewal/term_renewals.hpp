@@ -21,7 +21,7 @@ namespace leasehold::inline v0::renewal {
 /// The renewals of the terms of one lease: the holder's, and those that the engine asks for.
 ///
 /// One renewal of a term is at the store at a time, so that their answers come in the order of their statements.
-/// It is a part of a term_keeper, whose mutex guards it; its callers have locked that mutex.
+/// It is a part of a term_keeper. Thread safety: any thread may call any function; each locks the keeper's mutex, but not across I/O.
 template <class Keeper>
 class term_renewals {
 public:
@@ -29,14 +29,80 @@ public:
 
     explicit term_renewals(Keeper& keeper) noexcept : keeper_{keeper} {}
 
-    /// Until no renewal of the term is at the store, or the term is over.
+    /// Extends the term now, by `ttl` or by its own ttl. False without an error: the term is over. Does I/O.
+    bool extend(const term_ptr& extended, std::optional<duration> ttl, std::error_code& ec) noexcept
+    {
+        ec.clear();
+        if (ttl && keeper_.broken_rule(*ttl)) {
+            ec = errc::invalid_terms;
+            return false;
+        }
+        std::unique_lock lock{keeper_.mutex_};
+        wait_for_other(lock, extended);
+        const bool done = send(lock, extended, ttl, ec);
+        if (done) keeper_.requests().term_renewed_by_holder(lock, extended);
+        return done;
+    }
+
+    /// The part of extend() before the call; end() must follow. Nothing: the term is over. The texts in the result live as long as
+    /// the keeper.
+    std::optional<term_renewal> begin_extension(const term_ptr& extended, sent_renewal& out) noexcept
+    {
+        std::unique_lock lock{keeper_.mutex_};
+        wait_for_other(lock, extended);
+        if (!begin(extended, std::nullopt, keeper_.clock_.now(), out)) return std::nullopt;
+        return term_renewal{keeper_.name_, keeper_.owner_, extended->token, out.ttl};
+    }
+
+    /// Sends the renewal that the engine was asked for. Does I/O.
+    void renew_due() noexcept
+    {
+        std::unique_lock lock{keeper_.mutex_};
+        const term_ptr renewed = due();
+        std::error_code ec;
+        if (renewed && send(lock, renewed, std::nullopt, ec)) keeper_.requests().term_renewed(renewed);
+    }
+
+    /// The part of renew_due() before the call: what to send, and how much time the term has left. Nothing: don't renew it. If it
+    /// gives something, end() must follow. The texts live as long as the keeper.
+    std::optional<duration> begin_due(time_point sent, term_renewal& what, sent_renewal& out) noexcept
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        const term_ptr renewed = due();
+        if (!renewed || !begin(renewed, std::nullopt, sent, out)) return std::nullopt;
+        what = {keeper_.name_, keeper_.owner_, renewed->token, out.ttl};
+        return renewed->machine.deadline() - sent;
+    }
+
+    /// The part of extend() and renew_due() after the call.
+    void end(const sent_renewal& out, batch_answer said, std::error_code ec) noexcept
+    {
+        if (said != batch_answer::unknown)
+            ec.clear();
+        else if (!ec)
+            ec = errc::store_failure;
+        const std::lock_guard lock{keeper_.mutex_};
+        if (finish(out, said == batch_answer::yes, ec)) keeper_.requests().term_renewed(out.of);
+    }
+
+    /// The error of the last renewal, or none.
+    [[nodiscard]] std::error_code error(const term_ptr& of) const noexcept
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        return of->renewal_error(keeper_.clock_.now());
+    }
+
+private:
+    // All functions below are called under the mutex.
+
+    // Until no renewal of the term is at the store, or the term is over.
     void wait_for_other(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
     {
         while (of->in_flight && of->machine.phase() == term_phase::held) keeper_.changed_.wait(lock);
     }
 
-    /// The term that the engine was asked to renew. Nothing if it is over, or if another renewal of it may hang: a worker
-    /// that waited for that one could not serve others.
+    // The term that the engine was asked to renew. Nothing if it is over, or if another renewal of it may hang: a worker
+    // that waited for that one could not serve others.
     [[nodiscard]] term_ptr due() noexcept
     {
         const term_ptr& newest = keeper_.newest_;
@@ -47,8 +113,8 @@ public:
         return nullptr;
     }
 
-    /// Does I/O, and unlocks the mutex for that. `ttl`: given by the holder; nothing: the term's own ttl. False without an error:
-    /// the term is over.
+    // Does I/O, and unlocks the mutex for that. `ttl`: given by the holder; nothing: the term's own ttl. False without an error:
+    // the term is over.
     bool send(std::unique_lock<std::mutex>& lock, const term_ptr& renewed, std::optional<duration> ttl, std::error_code& ec) noexcept
     {
         sent_renewal out;
@@ -60,7 +126,7 @@ public:
         return finish(out, extended, ec);
     }
 
-    /// The part of send() before the call; finish() must follow. False: the term is over.
+    // The part of send() before the call; finish() must follow. False: the term is over.
     bool begin(const term_ptr& renewed, std::optional<duration> ttl, time_point sent, sent_renewal& out) noexcept
     {
         if (renewed->machine.phase() != term_phase::held || sent >= renewed->machine.deadline()) return false;
@@ -70,7 +136,7 @@ public:
         return true;
     }
 
-    /// The part of send() after the call. True: the term goes on.
+    // The part of send() after the call. True: the term goes on.
     bool finish(const sent_renewal& out, bool extended, std::error_code ec) noexcept
     {
         term& answered = *out.of;
@@ -95,7 +161,6 @@ public:
         return !ec;
     }
 
-private:
     // False: too late. A caller of held() may already have seen the loss.
     bool publish(const sent_renewal& out, time_point now) noexcept
     {

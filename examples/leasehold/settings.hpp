@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_SETTINGS_HPP
+#define LEASEHOLD_EXAMPLES_LEASEHOLD_SETTINGS_HPP
+
+#include "commands.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tool {
+
+/// All that options can set.
+struct settings {
+    asked_store store;
+    bool quiet = false;
+    bool verbose = false;
+    bool json = false;
+    bool force = false;
+    bool print = false;
+    bool free = false;
+    bool nowait = false;
+    bool shared = false;
+    bool exclusive = false;
+    std::optional<std::string> all;
+    std::optional<std::string> permits;
+    std::string name;
+    std::string reason;
+    std::string restart{"always"};
+    command_options command;
+    run_options run;
+    elect_options elect;
+    list_options list;
+    wait_options wait;
+    watch_options watch;
+    purge_options purge;
+};
+
+/// Whether this subcommand runs a command, which follows `--`.
+[[nodiscard]] inline bool takes_command(std::string_view subcommand) { return subcommand == "run" || subcommand == "elect"; }
+
+}  // namespace tool
+
+#endif

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_CONTENDER_HPP
 #define LEASEHOLD_TESTS_SIMULATION_CONTENDER_HPP
 
+#include "guard_checks.hpp"
 #include "guard_monitors.hpp"
 #include "network.hpp"
 #include "several.hpp"
@@ -101,7 +102,7 @@ private:
     void use_lease()
     {
         lease right{store_, lease_names[job], terms(), clock_, leasehold::fixed_owner_id{owner_text_}, policy()};
-        if (plan_.starts_early) start_engine(right);
+        if (plan_.starts_early) start_and_wait(right);
         std::vector<fiber_thread> others;
         for (int i = 1; i < plan_.threads; ++i) others.emplace_back(world_.time.start(self_, [this, &right] { use(right); }));
         use(right);
@@ -121,15 +122,9 @@ private:
     }
 
     // Its threads start and go to sleep before there is anything for them to do, which leaves fewer orders to try.
-    void start_engine(lease& right)
+    void start_and_wait(lease& right)
     {
-        {
-            const no_freeze here;  // the first connection takes a lock of all processes
-            std::stop_source cancelled;
-            cancelled.request_stop();
-            std::error_code ec;
-            static_cast<void>(right.acquire(ec, cancelled.get_token()));
-        }
+        start_engine(right);
         sleep(ms);
     }
 
@@ -177,7 +172,7 @@ private:
         leasehold::leader_election election{right, options};
         std::optional<std::stop_token> helpers;
         election.run(cancel.token(), [&](leasehold::leader_term<lease>& term) {
-            check_told(helpers);
+            check_told(world_, self_, helpers);
             helpers = term.stop_token();
             const guard_monitors::belief believes{monitors_, self_, term.guard(), job, owner_, true};
             world_.tell(self_, 'e', term.token().value(), [&] { return "is elected with token " + std::to_string(term.token().value()); });
@@ -185,14 +180,8 @@ private:
             std::stop_source enough = cancel.source;
             enough.request_stop();
         });
-        check_told(helpers);
+        check_told(world_, self_, helpers);
         if (!helpers) never_got();
-    }
-
-    void check_told(const std::optional<std::stop_token>& helpers)
-    {
-        if (helpers && !helpers->stop_requested())
-            world_.fail("helpers are told that leading is over", self_.label + " stepped down and told nobody");
     }
 
     void take_permits()
@@ -275,7 +264,7 @@ private:
             if (world_.wishes.calm && !plan_.runs_out && !g.held() && !world_.time.draining())
                 world_.fail("nothing is lost without a fault", self_.label + " lost token " + std::to_string(token));
         }
-        give_back(g, granted);
+        give_back(world_, self_, g, {job, owner_, world_.wishes.min_hold, granted}, g.stop_token());
     }
 
     void write(const guard& g)
@@ -283,36 +272,6 @@ private:
         const reply said = net_.call(self_, {ask::write, {}, job, owner_, g.token().value(), 0}, world_.time.now() + world_.wishes.call_timeout);
         if (said.failed == fault::none && !said.yes && believes_in(g))
             world_.fail("fence: a holder may write", self_.label + " holds, and its write is refused");
-    }
-
-    static bool believes_in(const guard& g)
-    {
-        const no_freeze here;
-        return g.held();
-    }
-
-    void give_back(guard& g, instant granted)
-    {
-        const std::int64_t token = g.token().value();
-        const std::stop_token lost = g.stop_token();
-        const bool before = believes_in(g);
-        const stopwatch watch{world_, self_};
-        std::error_code ec;
-        const bool released = g.release(ec) == leasehold::release_outcome::released;
-        watch.check(0, 1);
-        world_.tell(self_, 'u', token, [&] {
-            return "release of token " + std::to_string(token) + ": " + (ec ? ec.message() : released ? "released" : "lost already");
-        });
-        if (ec || !released) return;
-        const plan& p = world_.wishes;
-        // As in service::give_back(): both clocks may be wrong.
-        if (p.at_clock.of_1024 == 0)
-            world_.judge.closed_until(job, token, granted + p.min_hold - p.min_hold / 1'000'000 * 3 * p.drift_ppm - ms);
-        const row_view row = world_.db.look(job);
-        if (row.live && row.token == token && row.owner == owner_)
-            world_.fail("released means free", self_.label + " released token " + std::to_string(token) + ", and still holds it in the store");
-        if (before && lost.stop_requested())
-            world_.fail("a release is no loss", self_.label + " was told of a loss by its own release");
     }
 
     world& world_;

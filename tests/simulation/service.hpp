@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_SERVICE_HPP
 #define LEASEHOLD_TESTS_SIMULATION_SERVICE_HPP
 
+#include "guard_checks.hpp"
 #include "guard_monitors.hpp"
 #include "network.hpp"
 #include "several.hpp"
@@ -78,7 +79,7 @@ private:
 
     thing make(int name)
     {
-        const no_freeze here;  // the first connect() takes a lock of all processes
+        const no_freeze here;
         thing t{name, nobody, wishes().ttl * random().between(2, 6) / 4, 0, {}, nullptr};
         std::string owner =
             (wishes().fixed_owners ? "host" + std::to_string(self_.host) : self_.label) + '/' + std::to_string(name);
@@ -94,17 +95,8 @@ private:
                                      .min_hold = leasehold::duration{t.min_hold}};
         t.right = std::make_unique<lease>(store_, lease_names[static_cast<std::size_t>(name)], terms, clock_,
                                           leasehold::fixed_owner_id{owner}, t.policy);
-        connect(*t.right);
+        start_engine(*t.right);
         return t;
-    }
-
-    // So that the engine is there from here on: a wait that has been cancelled already asks nobody.
-    static void connect(lease& right)
-    {
-        std::stop_source cancelled;
-        cancelled.request_stop();
-        std::error_code ec;
-        (void)right.acquire(ec, cancelled.get_token());
     }
 
     void work()
@@ -194,7 +186,7 @@ private:
         leasehold::leader_election election{*t.right, options};
         std::optional<std::stop_token> helpers;  // of the term before, who had its token
         election.run(cancel.token(), [&](leasehold::leader_term<lease>& term) {
-            check_told(helpers);
+            check_told(world_, self_, helpers);
             helpers = term.stop_token();
             const std::stop_callback helper{*helpers, [&] {
                                                 if (election.is_leader())
@@ -210,15 +202,8 @@ private:
                 if (random().chance(512)) write(t, term.guard(), 0);
             }
         });
-        check_told(helpers);
+        check_told(world_, self_, helpers);
         cancellations_.check(cancel);
-    }
-
-    // Whoever leads gives the term's token to others: they must not go on when another may lead.
-    void check_told(const std::optional<std::stop_token>& helpers)
-    {
-        if (helpers && !helpers->stop_requested())
-            world_.fail("helpers are told that leading is over", self_.label + " stepped down and told nobody");
     }
 
     void lock(thing& t)
@@ -273,7 +258,8 @@ private:
             world_.fail("what is handed out is held", self_.label + " got a guard whose deadline had passed");
         use(t, g, &g);
         if (random().chance(200)) return;  // by the destructor
-        give_back(t, g, granted);
+        const std::stop_token lost = random().chance(512) ? g.stop_token() : std::stop_token{};
+        give_back(world_, self_, g, {t.name, t.owner, t.min_hold, granted}, lost);
     }
 
     // While the guard is held, and maybe some time longer.
@@ -326,45 +312,10 @@ private:
             world_.fail("a refused renewal is a loss", self_.label + ": renew() says lost, held() says held");
     }
 
-    static bool believes_in(const guard& g)
-    {
-        const no_freeze here;
-        return g.held();
-    }
-
     static std::int64_t time_left(const guard& g)
     {
         const no_freeze here;
         return g.remaining().count();
-    }
-
-    void give_back(thing& t, guard& g, instant granted)
-    {
-        const std::int64_t token = g.token().value();
-        const std::stop_token lost = random().chance(512) ? g.stop_token() : std::stop_token{};
-        const bool before = believes_in(g);
-        const stopwatch watch{world_, self_};
-        std::error_code ec;
-        const leasehold::release_outcome outcome = g.release(ec);
-        watch.check(0, 1);
-        const bool released = outcome == leasehold::release_outcome::released;
-        world_.tell(self_, 'u', token, [&] {
-            return "release of token " + std::to_string(token) + ": " +
-                   (ec         ? ec.message()
-                    : released ? "released"
-                               : "lost already");
-        });
-        if (ec || !released) return;
-        // Both clocks may drift, and a stop while the clock is read makes the process think that it began earlier.
-        const plan& p = wishes();
-        if (p.at_clock.of_1024 == 0 && p.jump <= 0)
-            world_.judge.closed_until(t.name, token, granted + t.min_hold - t.min_hold / 1'000'000 * 3 * p.drift_ppm - ms);
-        const row_view row = world_.db.look(t.name);
-        if (row.live && row.token == token && row.owner == t.owner)
-            world_.fail("released means free",
-                        self_.label + " released token " + std::to_string(token) + ", and still holds it in the store");
-        if (before && lost.stop_requested())
-            world_.fail("a release is no loss", self_.label + " was told of a loss by its own release");
     }
 
     // Faults have stopped: the lease is to be had within a bounded time.

@@ -33,53 +33,23 @@ void at_all_gates(const scene& on, Do what)
     for (std::size_t i = 0; on.beside && i < on.database.size(); ++i) what(on.beside->gate(i));
 }
 
-bool cut_one(const scene& on, drawn_fault& fault)
+void cut(tcp_gate& gate, const drawn_fault&) { gate.cut(); }
+void half_close(tcp_gate& gate, const drawn_fault& fault) { gate.half_close(one_way(fault.variant)); }
+void delay(tcp_gate& gate, const drawn_fault& fault) { gate.delay(drawn_delay(fault.variant), one_way(fault.variant >> 16U)); }
+void stall(tcp_gate& gate, const drawn_fault& fault) { gate.stall(one_way(fault.variant)); }
+void refuse(tcp_gate& gate, const drawn_fault&) { gate.refuse(); }
+
+template <auto What>
+bool at_one(const scene& on, drawn_fault& fault)
 {
-    on.processes.gate(fault.target).cut();
-    return true;
-}
-bool cut_all(const scene& on, drawn_fault&)
-{
-    at_all_gates(on, [](tcp_gate& gate) { gate.cut(); });
+    What(on.processes.gate(fault.target), fault);
     return true;
 }
 
-bool half_close_one(const scene& on, drawn_fault& fault)
+template <auto What>
+bool at_all(const scene& on, drawn_fault& fault)
 {
-    on.processes.gate(fault.target).half_close(one_way(fault.variant));
-    return true;
-}
-
-bool delay_one(const scene& on, drawn_fault& fault)
-{
-    on.processes.gate(fault.target).delay(drawn_delay(fault.variant), one_way(fault.variant >> 16U));
-    return true;
-}
-bool delay_all(const scene& on, drawn_fault& fault)
-{
-    at_all_gates(on, [&](tcp_gate& gate) { gate.delay(drawn_delay(fault.variant), one_way(fault.variant >> 16U)); });
-    return true;
-}
-
-bool stall_one(const scene& on, drawn_fault& fault)
-{
-    on.processes.gate(fault.target).stall(one_way(fault.variant));
-    return true;
-}
-bool stall_all(const scene& on, drawn_fault& fault)
-{
-    at_all_gates(on, [&](tcp_gate& gate) { gate.stall(one_way(fault.variant)); });
-    return true;
-}
-
-bool refuse_one(const scene& on, drawn_fault& fault)
-{
-    on.processes.gate(fault.target).refuse();
-    return true;
-}
-bool refuse_all(const scene& on, drawn_fault&)
-{
-    at_all_gates(on, [](tcp_gate& gate) { gate.refuse(); });
+    at_all_gates(on, [&](tcp_gate& gate) { What(gate, fault); });
     return true;
 }
 
@@ -107,13 +77,10 @@ void heal_outage_of_all(const scene& on, const drawn_fault& fault, instant endin
     heal_all(on, fault, ending);
 }
 
-// The reply of a renewal comes late, and it is the last thing that gets through: whoever counts from the reply, not from
+// The reply of a renewal comes late, and it is the last thing that gets through: a holder that counts from the reply, not from
 // the request, now believes for too long.
-bool hold_replies_back(const scene& on, drawn_fault& fault)
-{
-    on.processes.gate(fault.target).stall(direction::to_client);
-    return true;
-}
+void hold_replies_back(tcp_gate& gate, const drawn_fault&) { gate.stall(direction::to_client); }
+
 void let_replies_through_and_cut_off(const scene& on, const drawn_fault& fault, instant)
 {
     tcp_gate& gate = on.processes.gate(fault.target);
@@ -129,26 +96,26 @@ void let_replies_through_and_cut_off(const scene& on, const drawn_fault& fault, 
 constexpr auto sort = fault_lane::sort::surroundings;
 
 constexpr auto kinds = std::to_array<fault_kind>({
-    {"connections_cut", sort, place::anywhere, target::anybody, 2, 1, 50 * millisecond, excused::nothing, &cut_one,
+    {"connections_cut", sort, place::anywhere, target::anybody, 2, 1, 50 * millisecond, excused::nothing, &at_one<cut>,
      &do_nothing},
-    {"all_connections_cut", sort, place::anywhere, target::all, 1, 1, 50 * millisecond, excused::nothing, &cut_all,
+    {"all_connections_cut", sort, place::anywhere, target::all, 1, 1, 50 * millisecond, excused::nothing, &at_all<cut>,
      &do_nothing},
     {"connections_half_closed", sort, place::anywhere, target::anybody, 2, 1, 500 * millisecond, excused::nothing,
-     &half_close_one, &heal_one},
+     &at_one<half_close>, &heal_one},
     {"network_slow", sort, place::anywhere, target::anybody, 1, 500 * millisecond, 3 * second, excused::nothing,
-     &delay_one, &heal_one},
+     &at_one<delay>, &heal_one},
     {"network_slow_for_all", sort, place::anywhere, target::all, 1, 500 * millisecond, 2 * second, excused::all_of_it,
-     &delay_all, &heal_all},
+     &at_all<delay>, &heal_all},
     {"packets_dropped", sort, place::anywhere, target::holder, 3, 100 * millisecond, 4 * second, excused::nothing,
-     &stall_one, &heal_outage_of_one},
+     &at_one<stall>, &heal_outage_of_one},
     {"packets_dropped_for_all", sort, place::anywhere, target::all, 1, 100 * millisecond, 3 * second, excused::all_of_it,
-     &stall_all, &heal_outage_of_all},
+     &at_all<stall>, &heal_outage_of_all},
     {"late_reply_then_silence", sort, place::anywhere, target::holder, 2, 300 * millisecond, 950 * millisecond,
-     excused::nothing, &hold_replies_back, &let_replies_through_and_cut_off},
+     excused::nothing, &at_one<hold_replies_back>, &let_replies_through_and_cut_off},
     {"connections_refused", sort, place::anywhere, target::holder, 2, 100 * millisecond, 4 * second, excused::nothing,
-     &refuse_one, &heal_outage_of_one},
+     &at_one<refuse>, &heal_outage_of_one},
     {"connections_refused_for_all", sort, place::anywhere, target::all, 1, 100 * millisecond, 2 * second,
-     excused::all_of_it, &refuse_all, &heal_outage_of_all},
+     excused::all_of_it, &at_all<refuse>, &heal_outage_of_all},
 });
 
 }  // namespace

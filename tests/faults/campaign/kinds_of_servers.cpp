@@ -18,6 +18,7 @@
 namespace campaign {
 
 using namespace std::chrono_literals;
+using leasehold_test::database_server;
 using leasehold_test::tcp_gate;
 
 namespace {
@@ -25,21 +26,17 @@ namespace {
 bool end_all_sessions(const scene& on, drawn_fault& fault) { return on.database.end_sessions(fault.target, 1) > 0; }
 bool end_some_sessions(const scene& on, drawn_fault& fault) { return on.database.end_sessions(fault.target, 3) > 0; }
 
-bool kill_server(const scene& on, drawn_fault& fault)
+template <auto What>
+bool at_server(const scene& on, drawn_fault& fault)
 {
-    on.database.server(fault.target).kill();
+    (on.database.server(fault.target).*What)();
     return true;
 }
 
-bool stop_server(const scene& on, drawn_fault& fault)
+template <auto What>
+bool at_database(const scene& on, drawn_fault& fault)
 {
-    on.database.server(fault.target).stop();
-    return true;
-}
-
-bool freeze_server(const scene& on, drawn_fault& fault)
-{
-    on.database.server(fault.target).freeze();
+    (on.database.*What)(fault.target);
     return true;
 }
 
@@ -87,12 +84,6 @@ void thaw_server(const scene& on, const drawn_fault& fault, instant ending)
     wait_until_whole(on);
 }
 
-bool isolate_node(const scene& on, drawn_fault& fault)
-{
-    on.database.take_out(fault.target);
-    return true;
-}
-
 void rejoin_node(const scene& on, const drawn_fault& fault, instant)
 {
     leasehold_test::cluster_node& node = on.database.cluster().node(fault.target);
@@ -109,12 +100,6 @@ void rejoin_node(const scene& on, const drawn_fault& fault, instant)
 }
 
 // Servers that work, but not for us.
-
-bool make_read_only(const scene& on, drawn_fault& fault)
-{
-    on.database.make_read_only(fault.target);
-    return true;
-}
 
 void make_writable(const scene& on, const drawn_fault& fault, instant ending)
 {
@@ -200,14 +185,14 @@ constexpr auto kinds = std::to_array<fault_kind>({
     {"some_sessions_ended", sort, place::anywhere, target::server, 2, 1, 50 * millisecond, excused::nothing,
      &end_some_sessions, &do_nothing},
     {"server_killed", sort, place::single_server, target::server, 2, 1, 2500 * millisecond, excused::all_of_it,
-     &kill_server, &start_server},
+     &at_server<&database_server::kill>, &start_server},
     {"server_restarted", sort, place::single_server, target::server, 2, 1, 800 * millisecond, excused::all_of_it,
-     &stop_server, &start_server},
+     &at_server<&database_server::stop>, &start_server},
     {"server_frozen", sort, place::single_server, target::server, 2, 100 * millisecond, 4 * second, excused::all_of_it,
-     &freeze_server, &thaw_server},
+     &at_server<&database_server::freeze>, &thaw_server},
 
     {"server_read_only", sort, place::single_server, target::server, 2, 100 * millisecond, 3 * second, excused::all_of_it,
-     &make_read_only, &make_writable},
+     &at_database<&site::make_read_only>, &make_writable},
     {"table_locked", sort, place::single_server, target::server, 2, 100 * millisecond, 4 * second, excused::all_of_it,
      &lock_table, &unlock_table},
     {"table_locked_for_writing", sort, place::single_server, target::server, 2, 100 * millisecond, 3 * second,
@@ -216,21 +201,21 @@ constexpr auto kinds = std::to_array<fault_kind>({
      &refuse_rows, &accept_rows},
 
     {"node_read_only", sort, place::cluster, target::server, 2, 100 * millisecond, 3 * second, excused::nothing,
-     &make_read_only, &make_writable},
+     &at_database<&site::make_read_only>, &make_writable},
     {"node_locked", sort, place::cluster, target::server, 2, 100 * millisecond, 3 * second, excused::nothing,
      &lock_table_against_writing, &unlock_table_against_writing},
     {"node_lags", sort, place::cluster, target::server, 5, 500 * millisecond, 5 * second, excused::nothing, &lag,
      &catch_up},
-    {"node_killed", sort, place::cluster, target::server, 3, 1, 3 * second, excused::group_changes, &kill_server,
-     &start_server},
-    {"node_restarted", sort, place::cluster, target::server, 2, 1, 2 * second, excused::group_changes, &stop_server,
-     &start_server},
+    {"node_killed", sort, place::cluster, target::server, 3, 1, 3 * second, excused::group_changes,
+     &at_server<&database_server::kill>, &start_server},
+    {"node_restarted", sort, place::cluster, target::server, 2, 1, 2 * second, excused::group_changes,
+     &at_server<&database_server::stop>, &start_server},
     {"node_frozen", sort, place::cluster, target::server, 3, 200 * millisecond, 5 * second, excused::group_changes,
-     &freeze_server, &thaw_server},
+     &at_server<&database_server::freeze>, &thaw_server},
     {"node_partitioned", sort, place::galera, target::server, 4, 500 * millisecond, 4 * second, excused::group_changes,
-     &isolate_node, &rejoin_node},
+     &at_database<&site::take_out>, &rejoin_node},
     {"node_leaves_group", sort, place::group_replication, target::server, 2, 500 * millisecond, 4 * second,
-     excused::group_changes, &isolate_node, &rejoin_node},
+     excused::group_changes, &at_database<&site::take_out>, &rejoin_node},
 });
 
 }  // namespace

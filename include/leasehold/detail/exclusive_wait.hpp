@@ -13,6 +13,7 @@
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -53,6 +54,7 @@ public:
     template <class Tried>
     bool take_gate(Tried tried, const std::error_code& ec)
     {
+        assert(empty());
         too_late_ = tried.too_late;
         if (tried.guard.empty() || ec) return false;
         order_.resize(pool_.count() + 1);
@@ -218,7 +220,9 @@ private:
     result take_share(Tried tried, std::error_code& ec)
     {
         const bool granted = !tried.guard.empty();
-        taken_.take_share(*taken_.missing(), std::move(tried));
+        const auto share = taken_.missing();
+        assert(phase_ == phase::share && share);
+        taken_.take_share(*share, std::move(tried));
         if (taken_.lost() && !ec) ec = errc::lost;
         if (granted && !ec) return go_on_to_next_share(ec);
         phase_ = phase::over;

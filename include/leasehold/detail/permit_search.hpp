@@ -7,6 +7,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <optional>
 
@@ -24,11 +25,13 @@ public:
     permit_search(std::size_t permits, std::size_t start) noexcept
         : permits_{permits}, next_{start % permits}, left_{permits}
     {
+        assert(permits > 0);
     }
 
     // The next permit to ask for in this round; nothing: the round is over, and another begins with the next call.
     [[nodiscard]] std::optional<std::size_t> next(time_point now) noexcept
     {
+        assert(next_ < permits_ && left_ <= permits_);
         if (!first_round_ && nearest_ends_ <= now) {
             nearest_ends_ = time_point::max();
             return nearest_;
@@ -50,6 +53,7 @@ public:
     // This one was busy at `now`.
     void busy(std::size_t permit, time_point now, const acquire_result& said) noexcept
     {
+        assert(permit < permits_ && !said.granted());
         if (said.remaining <= duration::zero()) return;
         const time_point ends = said.remaining < time_point::max() - now ? now + said.remaining : time_point::max();
         if (ends >= nearest_ends_ && permit != nearest_) return;

@@ -9,6 +9,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,8 +48,10 @@ public:
     // nobody else gets it for a while.
     [[nodiscard]] bool begin_ahead(std::size_t i, std::size_t called, time_point now, duration ttl) noexcept
     {
+        assert(i < records_.size() && called < records_.size());
         record& of = records_[i];
         const duration spare = known_for(ttl) - 2 * ttl;
+        assert(spare >= duration::zero());
         const duration keep = i == called ? spare / 4 * 3 : spare / 2;
         if (covers(i, now + keep, ttl) || now < of.next_ahead) return false;
         of.next_ahead = now + record_ttl(ttl) / 20;
@@ -59,6 +62,7 @@ public:
     void written(std::size_t i, time_point sent, duration ttl) noexcept
     {
         records_[i].lasts_until = std::max(records_[i].lasts_until, sent + known_for(ttl));
+        assert(covers(i, sent, ttl));
     }
 
 private:

@@ -8,6 +8,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 
@@ -51,6 +52,7 @@ public:
     /// The store answered at `now`, and granted nothing; see acquire_result.
     void busy(time_point now, const acquire_result& answer) noexcept
     {
+        assert(!answer.granted());
         looked_ = looked_ || answer.status != acquire_status::queued || (tried_ && now >= deadline_);
         tried_ = true;
         if (answer.retry_after > duration::zero()) {

@@ -6,7 +6,7 @@
 #include <support/printing.hpp>
 #include <support/says.hpp>
 #include <support/scripted_batching_store.hpp>
-#include <unit/lease_semaphore_scene.hpp>
+#include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,7 +37,7 @@ using leasehold_test::take;
 namespace {
 
 template <class Store>
-using scene = leasehold_test::lease_semaphore_scene<Store>;
+using scene = leasehold_test::counted_rights_scene<Store>;
 
 template <class Guards>
 std::set<std::size_t> indexes(const Guards& guards)
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_hold_at_once_and_no_more, Store, both_stor
         auto one = s.semaphore(count), other = s.semaphore(count);
         BOOST_TEST(one.count() == count);
         auto ours = take(one, count / 2), theirs = take(other, count - count / 2);
-        BOOST_TEST(s.taken() == count);
+        BOOST_TEST(s.held() == count);
         BOOST_TEST(one.try_acquire().empty());
         std::error_code ec;
         BOOST_TEST(other.try_acquire(ec).empty());
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permit_is_a_lease_of_a_name_of_its_own, Store, bot
     BOOST_CHECK_THROW(permit.ensure_held(), std::system_error);
     permit = std::move(moved);
     BOOST_TEST(permit.release() == lh::release_outcome::released);
-    BOOST_TEST(s.taken() == 0U);
+    BOOST_TEST(s.held() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_of_a_dead_holder_comes_back_at_the_end_of_its_ttl, Store, both_stores)
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(another_count_is_an_error_that_says_both, Store, b
     std::error_code ec;
     BOOST_TEST(six.try_acquire_for(1h, ec).empty());
     BOOST_TEST(ec == lh::errc::invalid_terms);
-    BOOST_TEST(s.taken() == 1U);
+    BOOST_TEST(s.held() == 1U);
     permit.reset();
     s.clock.advance(30s);
     BOOST_TEST(six.try_acquire(ec).empty(), "not before the record has run out");
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error_and_nothing_is_held, Store, bot
     BOOST_CHECK_THROW(static_cast<void>(semaphore.try_acquire_for(1s)), lh::store_error);
     BOOST_CHECK_THROW(static_cast<void>(semaphore.acquire()), lh::store_error);
     BOOST_TEST(semaphore.acquire(ec).empty());
-    BOOST_TEST(s.taken() == 0U);
+    BOOST_TEST(s.held() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_survives_an_outage_shorter_than_its_time, Store, both_stores)

@@ -5,7 +5,7 @@
 #include <support/printing.hpp>
 #include <support/says.hpp>
 #include <support/scripted_batching_store.hpp>
-#include <unit/shared_lease_scene.hpp>
+#include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -32,7 +32,7 @@ using leasehold_test::scripted_store;
 namespace {
 
 template <class Store>
-using scene = leasehold_test::shared_lease_scene<Store>;
+using scene = leasehold_test::counted_rights_scene<Store>;
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <support/eventually.hpp>
 #include <support/printing.hpp>
 #include <support/scripted_batching_store.hpp>
-#include <unit/shared_lease_scene.hpp>
+#include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -30,7 +30,7 @@ using leasehold_test::operation;
 namespace {
 
 template <class Store>
-using scene = leasehold_test::shared_lease_scene<Store>;
+using scene = leasehold_test::counted_rights_scene<Store>;
 
 // Runs `work` on a thread; finish() lets the clock go on until it is done.
 class in_background {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_TESTS_UNIT_LEASE_SEMAPHORE_SCENE_HPP
-#define LEASEHOLD_TESTS_UNIT_LEASE_SEMAPHORE_SCENE_HPP
+#ifndef LEASEHOLD_TESTS_UNIT_COUNTED_RIGHTS_SCENE_HPP
+#define LEASEHOLD_TESTS_UNIT_COUNTED_RIGHTS_SCENE_HPP
 
 #include <leasehold/leasehold.hpp>
 
@@ -15,20 +15,27 @@
 
 namespace leasehold_test {
 
-/// Permits on a scripted store, and a clock that stands still.
+/// Permits, or readers and writers, on a scripted store, and a clock that stands still.
 template <class Store>
-struct lease_semaphore_scene {
+struct counted_rights_scene {
     static constexpr bool in_batches = leasehold::batch_acquiring_store<Store>;
+    static constexpr leasehold::lease_terms terms{.ttl = std::chrono::seconds{30}};
 
     template <class... Options>
     [[nodiscard]] auto semaphore(std::size_t permits, const Options&... options)
     {
-        const leasehold::lease_terms terms{.ttl = std::chrono::seconds{30}};
         return leasehold::lease_semaphore{store, "licences", permits, terms, clock, options...};
     }
 
-    /// Permits that are unexpired in the store.
-    [[nodiscard]] std::size_t taken() const { return store.leases.list("licences/").size(); }
+    template <class... Options>
+    [[nodiscard]] auto lease(const Options&... options)
+    {
+        return leasehold::shared_lease{store, "catalog", terms, clock, options...};
+    }
+
+    /// What is unexpired in the store, except the record of the count.
+    [[nodiscard]] std::size_t held() const { return store.leases.list("licences/").size() + store.leases.list("catalog/").size(); }
+
     [[nodiscard]] leasehold::duration left_of_record() const
     {
         std::error_code ec;
@@ -37,6 +44,10 @@ struct lease_semaphore_scene {
     }
 
     [[nodiscard]] int attempts() const { return store.sent(operation::try_acquire) + store.sent(operation::acquire_many); }
+    [[nodiscard]] int statements() const
+    {
+        return attempts() + store.sent(operation::inspect) + store.sent(operation::release) + store.sent(operation::release_many);
+    }
 
     leasehold::manual_clock clock;
     Store store{clock};

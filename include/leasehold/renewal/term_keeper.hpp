@@ -269,6 +269,15 @@ private:
         link.disconnect(*this);
     }
 
+    // While a release is under way, an attempt of another thread through this object finds a term of its own owner, and takes it
+    // over: then it has been granted a later one.
+    [[nodiscard]] bool is_taken_over_here(const term& ended) const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        const bool was_lost = ended.refused || clock_.now() >= ended.machine.deadline();
+        return !was_lost && newest_ && newest_->token > ended.token;
+    }
+
     // All functions below are called under the mutex.
 
     [[nodiscard]] bool closed() const noexcept { return attempting_ || (newest_ && newest_->remaining(clock_) > duration::zero()); }
@@ -277,15 +286,6 @@ private:
     [[nodiscard]] time_point closed_until() const noexcept
     {
         return attempting_ || !newest_ ? time_point::max() : newest_->machine.deadline();
-    }
-
-    // While a release is under way, an attempt of another thread through this object finds a term of its own owner, and takes it
-    // over: then it has been granted a later one.
-    [[nodiscard]] bool is_taken_over_here(const term& ended) const noexcept
-    {
-        const std::lock_guard lock{mutex_};
-        const bool was_lost = ended.refused || clock_.now() >= ended.machine.deadline();
-        return !was_lost && newest_ && newest_->token > ended.token;
     }
 
     // The watchdog may not have seen the loss yet.

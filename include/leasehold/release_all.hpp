@@ -5,10 +5,9 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
-#include <leasehold/renewal/batch_tier.hpp>
+#include <leasehold/renewal/batch.hpp>
 #include <leasehold/store/concept.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>

@@ -9,7 +9,7 @@
 #include <leasehold/lease_guard.hpp>
 #include <leasehold/release_all.hpp>
 #include <leasehold/release_outcome.hpp>
-#include <leasehold/renewal/batch_tier.hpp>
+#include <leasehold/renewal/batch.hpp>
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>

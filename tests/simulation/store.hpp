@@ -58,37 +58,14 @@ public:
     leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl,
                                           std::error_code& ec)
     {
-        return attempt(begin(name, owner, ttl.count()), name, ttl, false, ec);
+        return attempt(begin(name, owner), name, ttl, false, ec);
     }
 
-private:
-    leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head, std::error_code& ec)
-    {
-        const instant begun = world_.time.now();
-        const std::int64_t hint = hints_.take(name);
-        flows::grant_answer answer;
-        const fault failed = try_until_deadline(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
-        report(failed, ec);
-        last_ = {failed != fault::none, failed == fault::none && !answer.result.granted(), world_.time.current(),
-                 world_.time.now()};
-        if (failed != fault::none) return {};
-        if (answer.result.granted()) {
-            judge_end(call, answer.result.token.value(), ttl.count());
-            if (!at_head) locks_.granted(call.name, answer.result.token.value());
-        } else {
-            locks_.older_are_over(call.name, answer.result.token.value());
-        }
-        if (last_.busy && world_.wishes.refused == 0 && world_.wishes.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
-            world_.fail("busy means held by another", "busy, but nobody else had it");
-        return answer.result;
-    }
-
-public:
     bool renew(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl,
                std::error_code& ec)
     {
         if (on_renew) on_renew(name, token);
-        return renew(begin(name, owner, ttl.count()), token, ttl, ec);
+        return renew(begin(name, owner), token, ttl, ec);
     }
 
     // batching_store: sent at once, then one after the other within the time of one call, so that the engine's batches meet all
@@ -105,7 +82,7 @@ public:
             for (const leasehold::term_renewal& each : renewals) on_renew(each.name, each.token);
         for (std::size_t i = 0; i < renewals.size(); ++i) {
             const leasehold::term_renewal& each = renewals[i];
-            operation call = begin(each.name, each.owner, each.ttl.count());
+            operation call = begin(each.name, each.owner);
             call.until = std::min(call.until, until);
             std::error_code of_this;
             const bool renewed = renew(call, each.token, each.ttl, of_this);
@@ -148,7 +125,7 @@ public:
     bool release(std::string_view name, std::string_view owner, leasehold::fencing_token token,
                  leasehold::duration min_hold_left, std::error_code& ec)
     {
-        operation call = begin(name, owner, min_hold_left.count());
+        operation call = begin(name, owner);
         bool released = false;
         report(try_until_deadline(call,
                          [&](bool repeated) { return end(call, token.value(), min_hold_left.count(), repeated, released); }),
@@ -160,7 +137,7 @@ public:
 
     std::optional<leasehold::lease_record> inspect(std::string_view name, std::error_code& ec)
     {
-        operation call = begin(name, {}, 0);
+        operation call = begin(name, {});
         reply said;
         report(try_until_deadline(call,
                          [&](bool) {
@@ -231,6 +208,27 @@ public:
     std::function<void(std::string_view name, leasehold::fencing_token token)> on_renew;
 
 private:
+    leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head, std::error_code& ec)
+    {
+        const instant begun = world_.time.now();
+        const std::int64_t hint = hints_.take(name);
+        flows::grant_answer answer;
+        const fault failed = try_until_deadline(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
+        report(failed, ec);
+        last_ = {failed != fault::none, failed == fault::none && !answer.result.granted(), world_.time.current(),
+                 world_.time.now()};
+        if (failed != fault::none) return {};
+        if (answer.result.granted()) {
+            judge_end(call, answer.result.token.value(), ttl.count());
+            if (!at_head) locks_.granted(call.name, answer.result.token.value());
+        } else {
+            locks_.older_are_over(call.name, answer.result.token.value());
+        }
+        if (last_.busy && world_.wishes.refused == 0 && world_.wishes.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
+            world_.fail("busy means held by another", "busy, but nobody else had it");
+        return answer.result;
+    }
+
     bool renew(const operation& call, leasehold::fencing_token token, leasehold::duration ttl, std::error_code& ec)
     {
         world_.tell(of_, 'w', token.value(), [&] { return "sends a renewal of token " + std::to_string(token.value()); });
@@ -249,7 +247,7 @@ private:
 
     leasehold::acquire_result attempt_at_head(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
-        leasehold::acquire_result result = attempt(begin(of.name(), owner, ttl.count()), of.name(), ttl, true, ec);
+        leasehold::acquire_result result = attempt(begin(of.name(), owner), of.name(), ttl, true, ec);
         if (ec) {
             of.place_.lost();
         } else if (result.granted()) {
@@ -263,7 +261,7 @@ private:
 
     leasehold::acquire_result look_past_queue(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
-        operation call = begin(of.name(), owner, 0);
+        operation call = begin(of.name(), owner);
         leasehold::acquire_result row;
         bool ours = false;
         report(try_until_deadline(call,
@@ -295,7 +293,7 @@ private:
 
     static int number_of(std::string_view name) { return number_of_name(name); }
 
-    operation begin(std::string_view name, std::string_view owner, std::int64_t)
+    operation begin(std::string_view name, std::string_view owner)
     {
         const auto found = std::ranges::find(world_.owners, owner);
         const int number = found == world_.owners.end() ? nobody : static_cast<int>(found - world_.owners.begin());

@@ -194,7 +194,7 @@ private:
 
     guard_type granted_or_throw(attempt_result last, std::error_code ec, std::string_view operation)
     {
-        if (ec) pool_->raise_failure(ec, operation, last.too_late);
+        if (ec) pool_->raise_failure(ec, operation, last.too_late, last.of_another);
         return guard_type{pool_, std::move(last)};
     }
 

@@ -61,6 +61,13 @@ public:
         order_ = order_of(members);
         guards_.resize(leases_.size());
     }
+    uniform_set(const uniform_set&) = delete;
+    uniform_set& operator=(const uniform_set&) = delete;
+    // What was acquired before memory ran out.
+    ~uniform_set()
+    {
+        if (!guards_.empty()) back_out(guards_, order_);
+    }
 
     [[nodiscard]] bool empty() const noexcept { return leases_.empty(); }
 

@@ -136,7 +136,7 @@ private:
     using pool_type = typename Semaphore::pool_type;
 
     permit_guard(std::shared_ptr<pool_type> pool, typename pool_type::attempt_result tried) noexcept
-        : pool_{tried.guard.empty() ? nullptr : std::move(pool)}, guard_{std::move(tried.guard)}, index_{tried.index}
+        : pool_{tried.guard.empty() ? nullptr : std::move(pool)}, guard_{std::move(tried.guard)}, index_{guard_.empty() ? 0 : tried.index}
     {
     }
 

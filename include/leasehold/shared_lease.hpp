@@ -74,7 +74,8 @@ inline lease_terms checked_shared_terms(const lease_terms& terms)
 /// its shares come back at the end of their ttl. A writer goes before waiting readers, too: writers without end starve readers.
 ///
 /// All processes must agree on the number of readers, as on the count of a lease_semaphore, which keeps it in the same way:
-/// the owner of the bare name is "64 readers". A reader can't become a writer: release first.
+/// the owner of the bare name is "64 readers". A reader can't become a writer: release first. As with a lease, two objects with one
+/// fixed_owner_id take each other's shares.
 /// Movable, not copyable; a moved-from lease can only be destroyed or assigned to.
 /// Thread safety: any thread may call any function, except moving; guard() and shared_guard() are for the thread that locked.
 /// Lifetime: the store must outlive the lease and its guards.

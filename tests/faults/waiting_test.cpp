@@ -219,4 +219,34 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_that_hangs_with_the_lock_does_not_hold_fo
     BOOST_TEST(static_cast<bool>(another.try_acquire_for(2s)));
 }
 
+// A writer has the gate, and so nobody reads on; a reader that waits is not to keep the lock of a share that comes free.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_reader_that_waits_is_not_in_the_way_of_a_writer, Server, servers)
+{
+    waiting_scene<Server> s{3};
+    const lh::reader_limit one{1};
+    std::atomic<int> attempts = 0;
+    lh::hooked_store counting{s.stores[2], counted{attempts}};
+    lh::shared_lease reads{s.stores[0], "n", terms, one}, waits{s.stores[1], "n", terms, one}, writes{counting, "n", terms, one};
+    auto reader = reads.try_acquire_shared();
+    BOOST_REQUIRE(reader.held());
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    std::stop_source stop;
+    const std::jthread waiting{[&] { static_cast<void>(waits.try_acquire_shared_for(30s, stop.get_token())); }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    std::atomic<bool> wrote = false;
+    std::chrono::steady_clock::time_point got;
+    std::jthread writing{[&] {
+        wrote = writes.try_acquire_for(30s).held();
+        got = now();
+    }};
+    // It has looked at the share, and relies on being woken.
+    BOOST_REQUIRE(eventually([&] { return attempts > 3 && throughout([&, before = attempts.load()] { return attempts == before; }, 600ms); }));
+    const auto released = now();
+    reader.release();
+    writing.join();
+    BOOST_TEST(wrote);
+    BOOST_TEST((got - released < at_once));
+    stop.request_stop();
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -302,4 +302,21 @@ BOOST_AUTO_TEST_CASE(opposite_orders_neither_deadlock_nor_overlap)
     BOOST_TEST(store.list().empty());
 }
 
+BOOST_AUTO_TEST_CASE(set_that_is_granted_too_late_is_released_without_a_failing_call_for_each)
+{
+    scene<scripted_batching_store> s;
+    s.store.after(operation::acquire_many, [&](std::string_view) { s.clock.advance(27s); });
+    s.store.always(operation::release, fate::fails);
+    std::error_code ec;
+    BOOST_TEST(lh::try_acquire_all(ec, s.a, s.b, s.c).empty());
+    BOOST_TEST(ec == lh::errc::store_timeout);
+    BOOST_TEST(s.store.sent(operation::release) == 1);
+    s.clock.advance(3s);
+    s.store.always(operation::release, fate::carried_out);
+    BOOST_TEST(lh::try_acquire_all(ec, s.a, s.b, s.c).empty());
+    BOOST_TEST(ec == lh::errc::store_timeout);
+    BOOST_TEST(s.store.sent(operation::release) == 1 + 3);
+    BOOST_TEST(s.held().empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

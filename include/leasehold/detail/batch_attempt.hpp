@@ -67,11 +67,12 @@ public:
         answers_.assign(begun_.size(), std::nullopt);  // within its capacity
         for (begun& one : begun_) one.sent = lease_access::clock(*one.lease).now();
         catch_into(ec, [&] { begun_.front().lease->store().acquire_many(requests_, most, answers_, ec); });
+        std::error_code not_released;  // then the store is not called for each of the others that came too late
         for (std::size_t i = 0; i < begun_.size(); ++i) {
             Lease& lease = *begun_[i].lease;
             if (answers_[i]) {
                 std::error_code too_late;
-                each(i, lease_access::answered(lease, *answers_[i], begun_[i].sent, too_late));
+                each(i, lease_access::answered(lease, *answers_[i], begun_[i].sent, too_late, not_released));
                 if (!ec) ec = too_late;
             } else {
                 lease_access::unanswered(lease);

@@ -175,47 +175,55 @@ private:
         return digits > 0 && (unit == " permits" || unit == " readers");
     }
 
-    // `other`: the record; none if it has run out in the meantime.
-    [[nodiscard]] std::string disagreement_with(const std::optional<lease_record>& other, duration remaining) const
+    // What to say of that record.
+    [[nodiscard]] std::string disagreement_with(const lease_record& other) const
     {
         const std::string here = "'" + printable(name_) + "' has " + count_ + " here, but ";
-        if (other && !is_count(other->owner))
-            return here + "a lease of that name is " + (other->owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other->owner) + "'") +
+        if (!is_count(other.owner))
+            return here + "a lease of that name is " + (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other.owner) + "'") +
                    ": the name keeps the record of the count. Give one of the two another name";
-        return here + "the store's record of that name says '" + (other ? printable(other->owner) : "another count") +
+        return here + "the store's record of that name says '" + printable(other.owner) +
                "': all processes must agree on the count. Give the same count, or end all processes that have the other one, and wait " +
-               std::to_string(std::chrono::ceil<std::chrono::seconds>(other ? other->remaining : remaining).count()) +
-               " s until their record has run out";
+               std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
     }
 
     // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error.
     bool agree(duration ttl, std::error_code& ec)
     {
         ec.clear();
-        const time_point now = clock_.now();
         {
             const std::lock_guard lock{mutex_};
-            if (!machine_.due(now, ttl)) return true;
+            if (!machine_.due(clock_.now(), ttl)) return true;
         }
-        const acquire_result said = store_.try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
-        if (ec) {
-            const std::lock_guard lock{mutex_};
-            if (ec == errc::invalid_terms) disagreement_.clear();
-            return false;
+        for (int attempt = 0; attempt < most_attempts; ++attempt) {
+            const time_point sent = clock_.now();
+            const acquire_result said = store_.try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
+            if (ec) {
+                const std::lock_guard lock{mutex_};
+                if (ec == errc::invalid_terms) disagreement_.clear();
+                return false;
+            }
+            if (said.granted()) {
+                const std::lock_guard lock{mutex_};
+                machine_.written(sent, ttl);
+                return true;
+            }
+            const std::optional<lease_record> other = store_.inspect(name_, ec);
+            if (ec) return false;
+            if (other && other->owner != count_) {
+                std::string found = disagreement_with(*other);
+                const std::lock_guard lock{mutex_};
+                disagreement_ = std::move(found);
+                ec = errc::invalid_terms;
+                return false;
+            }
+            // Somebody with the same count has locked or written the record just now, or that of another count has just run out.
         }
-        if (said.granted()) {
-            const std::lock_guard lock{mutex_};
-            machine_.written(now, ttl);
-            return true;
-        }
-        const std::optional<lease_record> other = store_.inspect(name_, ec);
-        if (ec) return false;
-        std::string found = disagreement_with(other, said.remaining);
-        const std::lock_guard lock{mutex_};
-        disagreement_ = std::move(found);
-        ec = errc::invalid_terms;
+        ec = errc::store_conflict;
         return false;
     }
+
+    static constexpr int most_attempts = 3;
 
     Store& store_;
     const Clock clock_;

@@ -35,9 +35,9 @@ struct lease_access {
     }
 
     template <class Lease>
-    static auto answered(Lease& lease, const acquire_result& said, time_point sent, std::error_code& ec) noexcept
+    static auto answered(Lease& lease, const acquire_result& said, time_point sent, std::error_code& ec, std::error_code& not_released) noexcept
     {
-        return lease.attempts_.answered(said, sent, ec);
+        return lease.attempts_.answered(said, sent, ec, not_released);
     }
 
     template <class Lease>

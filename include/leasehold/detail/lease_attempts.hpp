@@ -87,7 +87,8 @@ public:
         acquire_result result;
         const time_point sent = clock().now();
         catch_into(ec, [&] { result = waiting::try_acquire(store(), ticket, keeper().name(), keeper().owner(), keeper().terms().ttl, ec); });
-        if (!ec) return answered(result, sent, ec, asked);
+        std::error_code not_released;
+        if (!ec) return answered(result, sent, ec, not_released, asked);
         keeper().attempt_failed();
         return {.guard = {}, .answer = result};
     }
@@ -101,8 +102,10 @@ public:
         return begun;
     }
 
-    // The part of an attempt after the call, which was sent at `sent`. `asked`: when the caller asked for the lease, if before that.
-    attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
+    // The part of an attempt after the call, which was sent at `sent`. `not_released`: the error of releasing a term that was granted
+    // too late; if it is one already, the store is not called again. `asked`: when the caller asked for the lease, if before that.
+    attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec, std::error_code& not_released,
+                            std::optional<time_point> asked = {}) noexcept
     {
         if (!result.granted()) {
             keeper().attempt_failed();
@@ -113,8 +116,9 @@ public:
             return {.guard = guard_type{handle_, std::move(term)}, .answer = result};
         }
         // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
-        std::error_code ignored;
-        catch_into(ignored, [&] { static_cast<void>(store().release(keeper().name(), keeper().owner(), result.token, duration::zero(), ignored)); });
+        if (!not_released)
+            catch_into(not_released,
+                       [&] { static_cast<void>(store().release(keeper().name(), keeper().owner(), result.token, duration::zero(), not_released)); });
         keeper().attempt_failed();
         waiting::released(store(), keeper().name());
         ec = errc::store_timeout;

@@ -58,34 +58,49 @@ private:
     std::shared_ptr<const void> kept_;
 };
 
-// Lets one thread at a time through.
+// Lets one thread at a time through. If its call fails, it fails for those that wait behind it too: during an outage, in which each
+// call may take the store's call timeout, no thread waits for those of all others.
 template <lease_clock Clock>
 class turnstile {
 public:
     class turn {
     public:
-        explicit turn(turnstile& of) : of_{of}
+        // `ec`: the result of the turn when it ends; if it is an error at once, it is that of the turn before, and this is none.
+        turn(turnstile& of, std::error_code& ec) : of_{of}, ec_{ec}
         {
             std::unique_lock lock{of_.mutex_};
-            while (of_.taken_) of_.changed_.wait(lock);
-            of_.taken_ = true;
+            const std::uint64_t failures = of_.failures_;
+            while (of_.taken_ && of_.failures_ == failures) of_.changed_.wait(lock);
+            if (of_.failures_ == failures)
+                of_.taken_ = begun_ = true;
+            else
+                ec_ = of_.last_failure_;
         }
         turn(const turn&) = delete;
         turn& operator=(const turn&) = delete;
         ~turn()
         {
+            if (!begun_) return;
             const std::lock_guard lock{of_.mutex_};
             of_.taken_ = false;
+            if (ec_) {
+                ++of_.failures_;
+                of_.last_failure_ = ec_;
+            }
             of_.changed_.notify_all();
         }
 
     private:
         turnstile& of_;
+        std::error_code& ec_;
+        bool begun_ = false;
     };
 
 private:
     std::mutex mutex_;
     typename renewal::runtime_traits<Clock>::condition_variable changed_;
+    std::uint64_t failures_ = 0;
+    std::error_code last_failure_;
     bool taken_ = false;
 };
 
@@ -126,6 +141,7 @@ public:
         std::size_t index = 0;
         bool too_late = false;  // granted, but the term was over before the answer came
         duration busy_for{};    // busy: until there may be one, as far as is known; 0: unknown
+        bool of_another = false;  // the error is that of another thread's attempt, for which this one has waited
     };
 
     // Throws std::system_error for arguments that can't work. Does no I/O.
@@ -193,6 +209,9 @@ public:
         }
     }
 
+    // A single attempt is in no queue.
+    static void leave_queue() noexcept {}
+
     // A permit was released in this process, so it is probably free.
     void released_last(std::size_t permit) noexcept { recent_.store(permit); }
 
@@ -221,9 +240,14 @@ public:
         return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
     }
 
-    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false)
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false, bool of_another = false)
     {
         if (const std::string said = counted_->disagreement(); ec == errc::invalid_terms && !said.empty()) raise_invalid(errc::invalid_terms, said);
+        if (of_another) {
+            store_diagnostics said;  // the store's own are about this thread's calls
+            said.advice = "another thread's attempt failed, for which this one waited";
+            throw_exception(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
+        }
         if (too_late) lease_access::raise_failure(lease(0), ec, operation, true);
         raise_store_failure(store(), ec, operation, name());
     }
@@ -272,7 +296,8 @@ private:
             if (ec || !tried.guard.empty()) return tried;
         }
         // Otherwise another thread's attempt at all of them would look as if all were taken.
-        const typename turnstile<Clock>::turn alone{turnstile_};
+        const typename turnstile<Clock>::turn alone{turnstile_, ec};
+        if (ec) return {.of_another = true};
         attempt_result result;
         search.begin_with_all();
         const std::size_t start = random();
@@ -287,6 +312,7 @@ private:
                        result.index = i;
                        return false;
                    });
+        if (!result.guard.empty()) ec.clear();  // whatever became of the others
         return result;
     }
 

@@ -49,6 +49,9 @@ public:
         return tried;
     }
 
+    // Others are to have what it queues for. It queues again when it finds all permits taken.
+    void leave_queue() noexcept { place_.reset(); }
+
     [[nodiscard]] bool has_costly_ticket() const noexcept { return costly_tickets && place_; }
 
 private:
@@ -141,9 +144,10 @@ private:
     const time_point deadline_;
     waker& waker_;
     permit_search search_;
-    permit_waiter<Pool> asking_;
+    // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
     std::optional<waiting::local_queue::place> in_object_;
     std::optional<waiting::local_queue::place> in_process_;
+    permit_waiter<Pool> asking_;
     std::optional<waiting::wait_machine> machine_;  // once it is its turn to ask
 };
 

@@ -158,13 +158,17 @@ private:
         return std::move(done.guard);
     }
 
-    // A reader looks at the gate, and takes a share if it is open. A writer that takes the gate in between waits for the share.
+    // A reader looks at the gate, and takes a share if it is open. A writer that takes the gate in between waits for the share: a reader
+    // that queues for one leaves the queue, in which it would keep the writer from being woken.
     template <class Asking>
     static shared_attempt read(const rights& of, permit_search& search, Asking& asking, std::error_code& ec)
     {
         const std::optional<lease_record> closed = of.pool->counted().inspect(of.gate.name(), ec);
         if (ec) return {};
-        if (closed) return {.busy_for = closed->remaining};
+        if (closed) {
+            asking.leave_queue();
+            return {.busy_for = closed->remaining};
+        }
         return asking.try_any(search, ec);
     }
 
@@ -181,7 +185,7 @@ private:
 
     shared_guard_type shared_or_throw(shared_attempt last, std::error_code ec, std::string_view operation)
     {
-        if (ec) pool().raise_failure(ec, operation, last.too_late);
+        if (ec) pool().raise_failure(ec, operation, last.too_late, last.of_another);
         return guard_of(std::move(last));
     }
 

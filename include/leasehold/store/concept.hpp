@@ -229,7 +229,8 @@ using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, 
 /// the holder's time, if that is known. A release that keeps the name closed should wake waiters too: the name may open before
 /// the time that they were told. One thread at a time uses a ticket. It need be neither movable nor copyable; its destructor
 /// takes at most 30 ms; `w` outlives it. At most one ticket for a name exists in a process at a time, unless two decorators
-/// wrap one store.
+/// wrap one store; and for a short time two may where an asynchronous wait ends, or where a writer of a shared lease comes while a
+/// reader waits.
 template <class S>
 concept notifying_store = lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {
     requires queue_ticket<std::remove_reference_t<decltype(ticket)>>;

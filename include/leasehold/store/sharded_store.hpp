@@ -104,7 +104,7 @@ public:
         return shard_of(name).try_acquire(name, owner, ttl, ec);
     }
 
-    /// See batch_acquiring_store: one call for each shard that has some of the names.
+    /// See batch_acquiring_store: one call for each shard that has some of the names, in the order of the shards, not of the requests.
     void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
         requires batch_acquiring_store<Store>
     {

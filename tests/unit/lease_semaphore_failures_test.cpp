@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// Permits where the store fails in part, or answers what it seldom does.
+#include <leasehold/leasehold.hpp>
+
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+#include <support/says.hpp>
+#include <support/scripted_batching_store.hpp>
+#include <unit/lease_semaphore_scene.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lease_semaphore_failures_test {
+
+namespace lh = leasehold;
+
+// A clock that can't be waited on. Threads that block in the library are counted.
+struct clock_of_blocked_threads {
+    [[nodiscard]] lh::time_point now() const noexcept { return lh::steady_clock{}.now(); }
+
+    inline static std::atomic<int> blocked = 0;
+};
+
+}  // namespace lease_semaphore_failures_test
+
+template <>
+struct leasehold::renewal::runtime_traits<lease_semaphore_failures_test::clock_of_blocked_threads> : leasehold::renewal::runtime_traits<void> {
+    struct condition_variable : std::condition_variable {
+        void wait(std::unique_lock<std::mutex>& lock)
+        {
+            ++lease_semaphore_failures_test::clock_of_blocked_threads::blocked;
+            std::condition_variable::wait(lock);
+            --lease_semaphore_failures_test::clock_of_blocked_threads::blocked;
+        }
+    };
+};
+
+BOOST_AUTO_TEST_SUITE(lease_semaphore_failures_test)
+
+using namespace std::chrono_literals;
+using leasehold_test::both_stores;
+using leasehold_test::eventually;
+using leasehold_test::fate;
+using leasehold_test::operation;
+using leasehold_test::says;
+using leasehold_test::scripted_batching_store;
+using leasehold_test::take;
+
+namespace {
+
+template <class Store>
+using scene = leasehold_test::lease_semaphore_scene<Store>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_is_busy_for_a_moment_is_no_other_count, Store, both_stores)
+{
+    scene<Store> s;
+    auto theirs = s.semaphore(5), ours = s.semaphore(5);
+    std::error_code ec;
+    s.store.next(operation::try_acquire, fate::refused);  // as if somebody had locked the row
+    auto permit = theirs.try_acquire(ec);
+    BOOST_TEST(!ec);
+    BOOST_TEST(permit.held(), "there was no record");
+    s.store.next(operation::try_acquire, fate::refused);
+    BOOST_TEST(ours.try_acquire(ec).held(), "the record is of the same count");
+    BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_stays_busy_is_a_conflict, Store, both_stores)
+{
+    scene<Store> s;
+    auto theirs = s.semaphore(5), ours = s.semaphore(5);
+    const auto permit = theirs.try_acquire();
+    s.store.always(operation::try_acquire, fate::refused);
+    const int before = s.attempts();
+    BOOST_CHECK_EXCEPTION(static_cast<void>(ours.try_acquire()), lh::store_error, says(lh::errc::store_conflict, {"try_acquire 'licences'"}));
+    BOOST_TEST(s.attempts() - before == 3);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(other_count_that_runs_out_before_the_look_is_in_nobodys_way, Store, both_stores)
+{
+    scene<Store> s;
+    auto six = s.semaphore(6), five = s.semaphore(5);
+    six.try_acquire().release();
+    // As if its time were over: a turn of the clock would end this attempt, too.
+    s.store.before(operation::inspect, [&](std::string_view) { static_cast<void>(s.store.leases.force_release("licences")); });
+    std::error_code ec;
+    BOOST_TEST(five.try_acquire(ec).held());
+    BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(guard_of_an_attempt_that_failed_has_no_index, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(3);
+    auto permits = take(semaphore, 2);
+    (permits[0].index() != 0 ? permits[0] : permits[1]).release();  // it is asked for first
+    s.store.always(operation::try_acquire, fate::fails);
+    std::error_code ec;
+    const auto none = semaphore.try_acquire(ec);
+    BOOST_TEST(none.empty());
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+    BOOST_TEST(none.index() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(permit_that_one_shard_has_granted_is_no_error_though_another_fails)
+{
+    constexpr std::size_t count = 16;
+    lh::manual_clock clock;
+    scripted_batching_store down{clock}, up{clock};
+    lh::sharded_store<scripted_batching_store, lh::manual_clock> store{{{"down", down}, {"up", up}}, {}, clock};
+    lh::lease_semaphore semaphore{store, "licences", count, 30s, clock};
+    std::size_t of_up = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (&store.shard_of("licences/" + std::to_string(i)).underlying() == &up) ++of_up;
+    BOOST_TEST_REQUIRE(of_up > 0U);
+    BOOST_TEST_REQUIRE(of_up < count);
+    down.always(operation::acquire_many, fate::fails);
+    std::vector<decltype(semaphore.try_acquire())> permits;
+    std::error_code ec;
+    for (std::size_t i = 0; i < of_up; ++i) {
+        permits.push_back(semaphore.try_acquire(ec));
+        BOOST_TEST(!ec);
+        BOOST_TEST(permits.back().held());
+    }
+    BOOST_TEST(semaphore.try_acquire(ec).empty());
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+    down.always(operation::acquire_many, fate::carried_out);
+    BOOST_TEST(semaphore.try_acquire(ec).held());
+}
+
+// Otherwise the last of many threads would wait for the calls of all the others, each of which may take a call time-out.
+BOOST_AUTO_TEST_CASE(attempts_that_wait_for_another_threads_attempt_fail_with_it)
+{
+    scripted_batching_store store{lh::manual_clock{}};
+    lh::lease_semaphore semaphore{store, "licences", 5, 30s, clock_of_blocked_threads{}, lh::no_renewal{}};
+    const auto permit = semaphore.try_acquire();
+    BOOST_TEST(permit.held());
+    leasehold_test::gate hold;
+    store.before(operation::acquire_many, [&](std::string_view) { hold.pass(); });
+    store.always(operation::acquire_many, fate::fails);
+    const int before = store.sent(operation::acquire_many);
+    std::array<std::error_code, 3> errors;
+    std::array<std::string, 3> words;
+    const auto attempt = [&](std::size_t i) {
+        try {
+            static_cast<void>(semaphore.try_acquire());
+        } catch (const lh::store_error& failed) {
+            errors[i] = failed.code();
+            words[i] = failed.what();
+        }
+    };
+    {
+        const std::jthread first{attempt, 0};
+        BOOST_TEST(hold.reached_by());
+        const std::jthread second{attempt, 1}, third{attempt, 2};
+        BOOST_TEST(eventually([] { return clock_of_blocked_threads::blocked == 2; }));
+        hold.open();
+    }
+    BOOST_TEST(store.sent(operation::acquire_many) - before == 1);
+    for (const std::error_code& each : errors) BOOST_TEST(each == lh::errc::store_unavailable);
+    BOOST_TEST(words[0].find("another thread") == std::string::npos);
+    BOOST_TEST(words[1].find("another thread's attempt failed") != std::string::npos, words[1]);
+    store.always(operation::acquire_many, fate::carried_out);
+    BOOST_TEST(semaphore.try_acquire().held(), "the failure is that of those who waited only");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

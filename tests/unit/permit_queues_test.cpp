@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+// In which of the store's queues the waiters for permits and shares stand, and when they leave.
+#include <leasehold/leasehold.hpp>
+
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+BOOST_AUTO_TEST_SUITE(permit_queues_test)
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using leasehold_test::eventually;
+
+namespace {
+
+// A memory store that says how many tickets there are.
+class ticket_counting_store {
+    using memory = lh::basic_memory_store<lh::manual_clock>;
+
+public:
+    explicit ticket_counting_store(const lh::manual_clock& clock) : leases{clock} {}
+
+    class ticket {
+    public:
+        ticket(ticket_counting_store& of, std::string_view name, lh::waker& to_wake) : of_{of}, inner_{of.leases.enqueue(name, to_wake)} { ++of_.tickets; }
+        ticket(const ticket&) = delete;
+        ticket& operator=(const ticket&) = delete;
+        ~ticket()
+        {
+            if (of_.before_end) of_.before_end();
+            --of_.tickets;
+        }
+
+        [[nodiscard]] std::string_view name() const noexcept { return inner_.name(); }
+
+    private:
+        friend ticket_counting_store;
+        ticket_counting_store& of_;
+        memory::queue_ticket inner_;
+    };
+
+    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        return leases.try_acquire(name, owner, ttl, ec);
+    }
+    lh::acquire_result try_acquire(const ticket& with, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        return leases.try_acquire(with.inner_, owner, ttl, ec);
+    }
+    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
+    {
+        return leases.renew(name, owner, token, ttl, ec);
+    }
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left, std::error_code& ec)
+    {
+        return leases.release(name, owner, token, min_hold_left, ec);
+    }
+    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec) { return leases.inspect(name, ec); }
+    [[nodiscard]] ticket enqueue(std::string_view name, lh::waker& to_wake) { return {*this, name, to_wake}; }
+    [[nodiscard]] lh::waiting::local_queue& local_waiters() noexcept { return leases.local_waiters(); }
+
+    memory leases;
+    std::atomic<int> tickets = 0;
+    std::function<void()> before_end{};  // of a ticket; to be set before there are any
+};
+
+static_assert(lh::notifying_store<ticket_counting_store>);
+
+struct scene {
+    lh::fencing_token taken_by_another(const std::string& name)
+    {
+        std::error_code ec;
+        const auto said = store.leases.try_acquire(name, "another process", 1h, ec);
+        BOOST_TEST_REQUIRE(said.granted());
+        return said.token;
+    }
+    void released_by_another(const std::string& name, lh::fencing_token token)
+    {
+        std::error_code ec;
+        BOOST_TEST(store.leases.release(name, "another process", token, 0s, ec));
+    }
+    [[nodiscard]] bool come_to(int tickets)
+    {
+        return eventually([&] {
+            clock.advance(100ms);
+            return store.tickets == tickets;
+        });
+    }
+
+    lh::manual_clock clock;
+    ticket_counting_store store{clock};
+};
+
+}  // namespace
+
+// On a server with session locks the ticket may have the lock for which a writer queues, and a reader makes no use of it.
+BOOST_FIXTURE_TEST_CASE(reader_leaves_the_queue_for_a_share_while_a_writer_has_the_gate, scene)
+{
+    lh::shared_lease catalog{store, "catalog", 30s, clock, lh::reader_limit{2}};
+    const auto first = taken_by_another("catalog/r0"), second = taken_by_another("catalog/r1");
+    std::atomic<bool> got = false;
+    std::stop_source stop;
+    const std::jthread reads{[&] { got = catalog.acquire_shared(stop.get_token()).held(); }};
+    BOOST_TEST(come_to(1));
+    const auto writers = taken_by_another("catalog/writer");
+    BOOST_TEST(come_to(0));
+    released_by_another("catalog/writer", writers);
+    BOOST_TEST(come_to(1), "it queues again");
+    released_by_another("catalog/r0", first);
+    released_by_another("catalog/r1", second);
+    BOOST_TEST(eventually([&] { return got.load(); }));
+    stop.request_stop();
+}
+
+BOOST_FIXTURE_TEST_CASE(next_waiter_of_the_process_queues_when_the_one_before_has_left, scene)
+{
+    std::atomic<bool> watched = false, together = false;
+    store.before_end = [&] {
+        if (watched.exchange(false)) together = eventually([&] { return store.tickets == 2; }, 50ms);
+    };
+    lh::lease_semaphore one{store, "licences", 1, 30s, clock}, other{store, "licences", 1, 30s, clock};
+    taken_by_another("licences/0");
+    std::stop_source stop_first, stop_second;
+    std::jthread first{[&] { static_cast<void>(one.acquire(stop_first.get_token())); }};
+    BOOST_TEST(eventually([&] { return store.tickets == 1; }));
+    const std::jthread second{[&] { static_cast<void>(other.acquire(stop_second.get_token())); }};
+    BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 2U; }));
+    watched = true;
+    stop_first.request_stop();
+    first.join();
+    BOOST_TEST(!watched);
+    BOOST_TEST(!together);
+    BOOST_TEST(eventually([&] { return store.tickets == 1; }));
+    stop_second.request_stop();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -16,6 +16,8 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -80,27 +82,17 @@ private:
                       {term.token(), term.guard().stop_token(), [&term] { return term.remaining(); },
                        [&term, this] { complain(describe_loss(name(), term.guard().renewal_error())); }, {}, {},
                        options_.handover_signal != 0 ? term.guard().handover_token() : std::stop_token{}, options_.handover_signal});
-        switch (end.how) {
-        case command_end::kind::not_started:
-            complain(describe_not_started(options_.command.front(), end));
-            return finish(end.shell_status());
-        case command_end::kind::keeper_gone:
-            complain("the process that supervises the command was killed, and the command with it");
-            return finish(exit_code::internal);
-        case command_end::kind::ended: break;
-        }
+        to_say_ = describe_end(name(), options_.command.front(), end);
+        if (end.how != command_end::kind::ended) return finish(end.shell_status());
         if (end.lost()) {
-            if ((end.notes & had_to_be_killed) != 0) complain("the command did not end in time, and was killed");
             next_ = restarts_.lease_lost();
             return;
         }
-        if ((end.notes & leaves_others) != 0)
-            complain("the command has left processes running, which continue without the lease " + name());
         if (signals_.ended_by() != 0) return;
         next_ = restarts_.command_ended(end.shell_status(), lh::steady_clock{}.now() - begun);
         if (!next_.again) return finish(end.shell_status());
-        complain("the command has ended with status " + std::to_string(end.shell_status()) + "; " + name() +
-                 " is free for the next host");
+        to_say_.push_back("the command has ended with status " + std::to_string(end.shell_status()) + "; " + name() +
+                          " is free for the next host");
     }
 
     void finish(int status)
@@ -109,9 +101,10 @@ private:
         over_.request_stop();
     }
 
-    // After the release, so that others have their turn.
+    // After the release, so that others have their turn. Nobody may be reading what it says.
     void pause()
     {
+        for (const std::string& each : std::exchange(to_say_, {})) complain(each);
         stay_away();
         if (!over_.stop_requested()) tell_waiting();
     }
@@ -145,6 +138,7 @@ private:
     signal_inbox& signals_;
     restart_machine restarts_;
     restart_machine::step next_{};
+    std::vector<std::string> to_say_;  // of the term that ends
     std::stop_source over_;
     std::optional<int> status_;
     bool outage_told_ = false;

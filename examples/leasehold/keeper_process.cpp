@@ -17,7 +17,7 @@
 #include <string>
 
 #include <fcntl.h>
-#include <sys/select.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -59,13 +59,26 @@ public:
         for (;;) {
             reap();
             act(machine_.next(now(), [this] { return group_is_empty(); }));
-            if (tool_gone_ && !machine_.running()) return;
+            if (tool_gone_ && !machine_.running()) return tell_why();
             if (wait_for_message()) hear(receive(socket_));
         }
     }
 
 private:
     [[nodiscard]] bool group_is_empty() const noexcept { return ::kill(-group_, 0) != 0 && errno == ESRCH; }
+
+    // Those that got the same signal may take a moment longer than the leader.
+    [[nodiscard]] bool others_stay()
+    {
+        const time_point until = signalled_ ? now() + keeper_machine::patience_with_killed : now();
+        for (;;) {
+            reap();
+            if (group_is_empty() && !has_children_) return false;
+            if (now() >= until) return true;
+            const std::timespec moment{0, std::chrono::nanoseconds{keeper_machine::between_looks}.count()};
+            ::nanosleep(&moment, nullptr);
+        }
+    }
 
     void signal_group(int number) const noexcept
     {
@@ -86,7 +99,7 @@ private:
             note_ |= had_to_be_killed;
             return;
         case keeper_action::report:
-            if (!group_is_empty()) note_ |= leaves_others;
+            if (others_stay()) note_ |= leaves_others;
             send(socket_, {word::ended, status_, note_});
             return;
         }
@@ -99,19 +112,15 @@ private:
         const duration rest = std::max(std::min(machine_.look_again(at) - at, longest_wait), duration::zero());
         const auto whole = std::chrono::duration_cast<std::chrono::seconds>(rest);
         const std::timespec time{static_cast<std::time_t>(whole.count()), static_cast<long>((rest - whole).count())};
-        fd_set readable;
-        FD_ZERO(&readable);
-        if (!tool_gone_) FD_SET(socket_, &readable);
-        return ::pselect(socket_ + 1, &readable, nullptr, nullptr, &time, &while_waiting_) > 0;
+        pollfd watched{tool_gone_ ? -1 : socket_, POLLIN, 0};
+        return ::ppoll(&watched, 1, &time, &while_waiting_) > 0;
     }
 
     void hear(const std::optional<wire_message>& message)
     {
         if (!message) {
             tool_gone_ = true;
-            if (machine_.running() && !machine_.told_to_end())
-                complain("'" + printable(plan_.name) +
-                         "': the process that renews the lease is gone, so the command is ended");
+            deserted_ = machine_.running() && !machine_.told_to_end();
             act(machine_.end(now()));
             return;
         }
@@ -125,10 +134,20 @@ private:
             return;
         case word::number: number_ = message->number; return;
         case word::start: return start(message->value, message->number != 0);
-        case word::signal: return signal_group(message->number);
+        case word::signal:
+            signalled_ = true;
+            return signal_group(message->number);
         case word::end: return act(machine_.end(now()));
         default: return;
         }
+    }
+
+    // Last of all, and only if it need not wait: the reader of standard error may have stopped reading.
+    void tell_why() const
+    {
+        pollfd errors{STDERR_FILENO, POLLOUT, 0};
+        if (deserted_ && ::poll(&errors, 1, 0) > 0 && (errors.revents & POLLOUT) != 0)
+            complain("'" + printable(plan_.name) + "': the process that renews the lease is gone, so the command was ended");
     }
 
     void start(std::int64_t token, bool with_terminal)
@@ -152,6 +171,7 @@ private:
         }
         group_ = child;
         note_ = of_its_own;
+        signalled_ = false;
         machine_.started(deadline_);
     }
 
@@ -185,7 +205,8 @@ private:
     void reap()
     {
         int status = 0;
-        for (pid_t child; (child = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+        pid_t child = 0;
+        while ((child = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
             if (child != group_ || !machine_.running()) continue;
             if (WIFSTOPPED(status)) {
                 send(socket_, {word::stopped, WSTOPSIG(status)});
@@ -194,6 +215,7 @@ private:
             status_ = status;
             machine_.leader_ended();
         }
+        has_children_ = child == 0;
     }
 
     static constexpr duration longest_wait = std::chrono::minutes{1};
@@ -209,7 +231,10 @@ private:
     pid_t group_ = 0;
     int status_ = 0;
     std::int64_t note_ = of_its_own;
+    bool signalled_ = false;     // the command was sent a signal that is not about the lease
+    bool has_children_ = false;  // also such as have left the command's group
     bool tool_gone_ = false;
+    bool deserted_ = false;  // it was gone while the command ran
 };
 
 }  // namespace

@@ -15,6 +15,9 @@
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace {
 
 int report(const leasehold::store_error& error)
@@ -36,10 +39,20 @@ int report(const std::system_error& error)
     return error.code() == std::errc::invalid_argument ? tool::exit_code::usage : tool::exit_code::internal;
 }
 
+// If a standard stream is closed, what is opened next would get its number: messages would be written into the keeper's socket, or to
+// the database. The root folder can be neither read nor written, so that using the stream fails as before. The command does not
+// inherit it.
+void reserve_standard_streams() noexcept
+{
+    for (const int each : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(each, F_GETFD) < 0) static_cast<void>(::open("/", O_RDONLY | O_CLOEXEC));
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
 {
+    reserve_standard_streams();
     try {
         const auto asked = tool::understand({argv + 1, argv + argc});
         tool::hide_passwords(argc, argv);

@@ -66,26 +66,16 @@ int report_busy(const run_scene& at, const std::string& held_name, const std::st
     return at.options.busy_status;
 }
 
-// The command's status, unless the lease was lost under it.
+// The command's status, unless the lease was lost under it. Releases before it says anything: others wait for the lease, and nobody may
+// be reading.
 template <class Guard>
 int finish(Guard& guard, const command_end& end, const run_options& options)
 {
     const std::string name = quoted(options.name);
-    switch (end.how) {
-    case command_end::kind::not_started: complain(describe_not_started(options.command.front(), end)); break;
-    case command_end::kind::keeper_gone:
-        complain("the process that supervises the command was killed, and the command with it");
-        break;
-    case command_end::kind::ended:
-        if (end.lost()) {
-            if ((end.notes & had_to_be_killed) != 0) complain("the command did not end in time, and was killed");
-            return exit_code::lost;
-        }
-        if ((end.notes & leaves_others) != 0)
-            complain("the command has left processes running, which continue without the lease " + name);
-    }
     std::error_code ec;
-    const lh::release_outcome released = guard.release(ec);
+    const lh::release_outcome released = end.lost() ? lh::release_outcome::lost : guard.release(ec);
+    for (const std::string& each : describe_end(name, options.command.front(), end)) complain(each);
+    if (end.lost()) return exit_code::lost;
     if (ec)
         complain("can't release " + name + "; it ends by itself within " + to_text(options.terms.ttl) + ": " + ec.message());
     if (!ec && released == lh::release_outcome::lost) {
@@ -189,17 +179,27 @@ named_lease* first_busy(std::list<named_lease>& leases)
     return busy == leases.end() ? nullptr : &*busy;
 }
 
-/// Holds nothing while it waits: for the first that is busy, in the line for that one, and then it asks for all again.
-auto wait_for_all(std::list<named_lease>& leases, const std::optional<lh::duration>& at_most, const std::stop_token& stop)
+/// Waits in line for the one that is busy, and gives it back at once. Nothing has run under it, so it is not kept closed.
+void wait_for_one(const run_scene& at, const named_lease& busy, lh::time_point until, const std::stop_token& stop)
 {
+    lh::lease_terms in_passing = at.terms.lease;
+    in_passing.min_hold = {};
+    named_lease passed{*at.store, busy.name(), in_passing, lh::fixed_owner_id{at.owner}};
+    static_cast<void>(passed.try_acquire_until(until, stop));
+}
+
+/// Holds nothing while it waits: for the first that is busy, and then it asks for all again.
+auto wait_for_all(const run_scene& at, std::list<named_lease>& leases, const std::stop_token& stop)
+{
+    const std::optional<lh::duration>& at_most = at.options.wait;
     const lh::steady_clock clock;
     const lh::time_point until = at_most && *at_most < lh::time_point::max() - clock.now() ? clock.now() + *at_most : lh::time_point::max();
     for (;;) {
         auto all = lh::try_acquire_all(leases);
         const lh::duration left = until - clock.now();
         if (!all.empty() || stop.stop_requested() || left <= lh::duration::zero()) return all;
-        if (named_lease* busy = first_busy(leases))
-            static_cast<void>(busy->try_acquire_until(until, stop));  // and given back at once
+        if (const named_lease* busy = first_busy(leases))
+            wait_for_one(at, *busy, until, stop);
         else
             std::this_thread::sleep_for(std::min<lh::duration>(between_attempts, left));
     }
@@ -210,7 +210,7 @@ int run_under_all(const run_scene& at)
     std::list<named_lease> leases;
     for (const std::string& name : at.options.names) leases.emplace_back(*at.store, name, at.terms.lease, lh::fixed_owner_id{at.owner});
     auto guard = acquire(at, {}, [&] { return lh::try_acquire_all(leases); },
-                         [&](const std::stop_token& stop) { return wait_for_all(leases, at.options.wait, stop); });
+                         [&](const std::stop_token& stop) { return wait_for_all(at, leases, stop); });
     std::vector<lh::fencing_token> tokens;
     if (!guard.empty())
         for (const auto& each : guard.guards()) tokens.push_back(each.token());

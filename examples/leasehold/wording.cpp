@@ -41,9 +41,16 @@ std::string describe_loss(const std::string& name, std::error_code outage)
            "; the command is asked to end";
 }
 
-std::string describe_not_started(const std::string& command, const command_end& end)
+std::vector<std::string> describe_end(const std::string& name, const std::string& command, const command_end& end)
 {
-    return "can't run " + printable(command) + ": " + std::strerror(end.error);
+    using kind = command_end::kind;
+    std::vector<std::string> says;
+    if (end.how == kind::not_started) says.push_back("can't run " + printable(command) + ": " + std::strerror(end.error));
+    if (end.how == kind::keeper_gone) says.emplace_back("the process that supervises the command was killed, and the command with it");
+    if ((end.notes & had_to_be_killed) != 0) says.emplace_back("the command did not end in time, and was killed");
+    if ((end.notes & leaves_others) != 0)
+        says.push_back("the command has left processes running, which continue without the lease " + name);
+    return says;
 }
 
 int report_bad_command(const std::string& command, int status)

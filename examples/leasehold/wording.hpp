@@ -8,6 +8,7 @@
 
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace tool {
 
@@ -17,7 +18,8 @@ namespace tool {
 /// Why a command is made to end; `outage`: what the last renewal failed with, if it did.
 [[nodiscard]] std::string describe_loss(const std::string& name, std::error_code outage);
 
-[[nodiscard]] std::string describe_not_started(const std::string& command, const command_end& end);
+/// What there is to say of the command's end; mostly nothing. `name`: of the lease, as it is shown.
+[[nodiscard]] std::vector<std::string> describe_end(const std::string& name, const std::string& command, const command_end& end);
 
 /// Says what is wrong with a command that check_command() refuses; returns `status`.
 int report_bad_command(const std::string& command, int status);

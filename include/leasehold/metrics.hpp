@@ -76,7 +76,7 @@ public:
 
     /// Writes all numbers in Prometheus' text format (version 0.0.4). They are read one by one while others count. If `file`
     /// is not empty, every number gets the label file="...": node_exporter's textfile collector takes numbers of two files
-    /// only if their labels differ. Throws what `out` throws, and std::bad_alloc.
+    /// only if their labels differ. Prometheus wants it to be UTF-8. Throws what `out` throws, and std::bad_alloc.
     void write_prometheus(std::ostream& out, std::string_view file = {}) const
     {
         const detail::prometheus_writer to{out, file};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <asio/kinds.hpp>
 
+#include <exception>
 #include <memory>
+#include <stop_token>
 
 BOOST_AUTO_TEST_SUITE(asio_contexts_test)
 
@@ -68,6 +70,38 @@ BOOST_AUTO_TEST_CASE(a_context_waits_for_a_call_before_it_destroys_a_coroutine_t
         }};
     }
     opens.join();
+}
+
+BOOST_AUTO_TEST_CASE(what_is_held_while_work_runs_is_released_before_a_handler_that_owns_the_store_is_destroyed)
+{
+    struct world {
+        explicit world(bool& held) : held_at_end{held} {}
+        ~world() { held_at_end = !store.list("").empty(); }
+
+        bool& held_at_end;
+        lh::memory_store store;
+        memory_lease lease{store, "a"};
+    };
+    constexpr int steps_until_the_work_waits = 10;  // and some more
+    bool worked = false;
+    for (int steps = 0; steps < steps_until_the_work_waits; ++steps) {
+        bool held_at_end = true;
+        {
+            net::io_context io;
+            auto owned = std::make_unique<world>(held_at_end);
+            auto guard = owned->lease.acquire();
+            auto work = [&worked](std::stop_token) -> net::awaitable<void> {
+                worked = true;
+                net::steady_timer never{co_await net::this_coro::executor, 1h};
+                co_await never.async_wait(net::use_awaitable);
+            };
+            auto never_called = [owns = std::move(owned)](const std::exception_ptr&) { BOOST_ERROR("called"); };
+            lh::async_run_while_held(std::move(guard), work, net::bind_executor(io, std::move(never_called)));
+            for (int i = 0; i < steps; ++i) io.poll_one();
+        }
+        BOOST_TEST(!held_at_end, "after " << steps << " steps");
+    }
+    BOOST_TEST(worked);
 }
 #endif
 

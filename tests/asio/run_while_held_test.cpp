@@ -2,6 +2,7 @@
 #include <asio/support.hpp>
 
 #include <exception>
+#include <functional>
 #include <stdexcept>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
@@ -130,6 +131,57 @@ BOOST_FIXTURE_TEST_CASE(a_coroutine_is_cancelled_when_its_lease_is_lost, fixture
     begun.get_future().get();
     store.force_release("a");
     BOOST_CHECK_THROW(std::rethrow_exception(done.get_future().get()), lh::lease_lost);
+}
+
+namespace {
+
+// Calls a function each time that it is moved; as work, it waits until it is cancelled.
+struct work_that_moves {
+    explicit work_that_moves(std::function<void()> f) : at_move{std::move(f)} {}
+    work_that_moves(work_that_moves&& other) : at_move{std::move(other.at_move)} { at_move(); }
+    work_that_moves& operator=(work_that_moves&&) = delete;
+    ~work_that_moves() = default;
+
+    net::awaitable<void> operator()() const
+    {
+        net::steady_timer never{co_await net::this_coro::executor, 1h};
+        co_await never.async_wait(net::use_awaitable);
+    }
+
+    std::function<void()> at_move;
+};
+
+}  // namespace
+
+// The start moves the work from one place to the next, and the loss comes at each of these moves in turn.
+BOOST_AUTO_TEST_CASE(a_loss_at_any_instant_of_the_start_cancels_the_work)
+{
+    bool while_it_starts = true;
+    for (int when = 1; while_it_starts; ++when) {
+        lh::manual_clock clock;
+        lh::basic_memory_store store{clock};
+        lh::basic_lease lease{store, "a", clock, lh::no_renewal{}};
+        std::promise<std::exception_ptr> done;
+        running_context io;
+        // Returns when the context has seen the loss.
+        const auto lose = [&] {
+            clock.advance(1h);
+            std::promise<void> passed;
+            net::post(io.context, [&passed] { passed.set_value(); });
+            passed.get_future().get();
+        };
+        int moves = 0;
+        const auto count = [&, starts_on = std::this_thread::get_id()] {
+            if (std::this_thread::get_id() == starts_on && ++moves == when) lose();
+        };
+        lh::async_run_while_held(lease.acquire(), work_that_moves{count},
+                                 net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+        while_it_starts = moves >= when;
+        if (!while_it_starts) lose();
+        auto thrown = done.get_future();
+        BOOST_REQUIRE_MESSAGE(thrown.wait_for(20s) == std::future_status::ready, "a loss at move " << when);
+        BOOST_CHECK_THROW(std::rethrow_exception(thrown.get()), lh::lease_lost);
+    }
 }
 #endif
 

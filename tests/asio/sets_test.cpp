@@ -254,6 +254,8 @@ BOOST_AUTO_TEST_CASE(what_nobody_takes_is_released_with_its_context)
         BOOST_TEST(eventually([&] { return with.store.leases.list("").size() == 5u; }));
     }
     BOOST_TEST(with.store.leases.list("").empty());
+    BOOST_TEST(with.store.sent(operation::release) == 0);
+    BOOST_TEST(with.store.sent(operation::release_many) == 2);
     BOOST_TEST(with.all.front().try_acquire().held());
 }
 

@@ -148,4 +148,36 @@ BOOST_FIXTURE_TEST_CASE(what_a_command_leaves_running_is_left_and_told_of, tool_
     ::kill(left, SIGKILL);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_ends_a_moment_after_the_command_by_the_same_signal_is_not_left, tool_fixture)
+{
+    auto tool = start({"run", "job", "--", "sh", "-c",
+                       "(trap 'sleep 0.1; exit' TERM; echo on; while :; do sleep 0.01; done) 2>/dev/null & exec sleep 60"});
+    BOOST_REQUIRE(tool.read_line().value_or("") == "on");
+    tool.signal(SIGTERM);
+    BOOST_TEST(tool.wait().code == 128 + SIGTERM);
+    BOOST_TEST(errors() == "");
+}
+
+// A daemon has left the command's group, and so gets none of its signals.
+BOOST_FIXTURE_TEST_CASE(what_has_left_the_command_s_group_is_told_of_too, tool_fixture)
+{
+    const std::string daemon =
+        "mkfifo \"$0\"; setsid sh -c 'echo $$ >\"$0\"; exec sleep 60' \"$0\" >/dev/null 2>&1 & cat \"$0\"; rm \"$0\"";
+    const std::string told = "leasehold: the command has left processes running, which continue without the lease 'job'\n";
+    const auto result = run({"run", "job", "--", "sh", "-c", daemon, path("number")});
+    const pid_t left = std::stoi(result.out);
+    BOOST_TEST(result.status.success());
+    BOOST_TEST(alive(left));
+    BOOST_TEST(result.err == told);
+    ::kill(left, SIGKILL);
+
+    auto tool = start({"run", "job", "--ttl", "3s", "--", "sh", "-c", daemon + "; exec sleep 60", path("number")});
+    const pid_t left_at_loss = process_in(tool.read_line());
+    BOOST_TEST(run({"release", "job", "--force"}).status.success());
+    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(alive(left_at_loss));
+    BOOST_TEST(errors().find(told) != std::string::npos, errors());
+    ::kill(left_at_loss, SIGKILL);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

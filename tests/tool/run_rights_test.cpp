@@ -87,6 +87,22 @@ BOOST_FIXTURE_TEST_CASE(all_leases_are_held_or_none, tool_fixture)
     for (const char* name : {"a", "b", "c"}) BOOST_TEST(!held(name));
 }
 
+// Nothing has run under what they get in passing and give back.
+BOOST_FIXTURE_TEST_CASE(who_waits_for_all_leases_keeps_none_closed, tool_fixture)
+{
+    auto holder = start(run_with({"b"}, worker));
+    BOOST_REQUIRE(holder.read_line());
+    auto waits = start(run_with({"--all", "a,b", "--min-hold", "1h", "--metrics-file", path("waits.prom")}, {"echo", "on"}));
+    const std::string busy = "leasehold_attempts_total{lease=\"b\",outcome=\"busy\",file=\"waits.prom\"} ";
+    BOOST_REQUIRE(file_gets("waits.prom", busy));
+    BOOST_REQUIRE(eventually([&] { return file("waits.prom").find(busy + "0\n") == std::string::npos; }));
+    holder.signal(SIGTERM);
+    holder.wait();
+    BOOST_TEST(waits.read_line(20s).value_or("") == "on");
+    BOOST_TEST(waits.wait().success());
+    BOOST_TEST(run({"run", "b", "--nowait", "--", "true"}).status.code == 75);
+}
+
 BOOST_FIXTURE_TEST_CASE(loss_of_one_of_all_leases_ends_the_command, tool_fixture)
 {
     auto holder = start(run_with({"--all", "a,b", "--ttl", "3s"}, worker));

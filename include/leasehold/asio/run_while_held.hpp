@@ -53,7 +53,7 @@ public:
 
     [[nodiscard]] bool held() const noexcept { return guard_.held(); }
 
-    /// From now on a loss cancels the work.
+    /// From now on a loss cancels the work. On the strand.
     void start() { on_loss_.emplace(lost_, cancel_it{*this}); }
 
     void cancel() noexcept override
@@ -72,6 +72,13 @@ public:
     }
 
     [[nodiscard]] Guard take_guard() noexcept { return std::move(guard_); }
+
+    /// Releases the guard, unless it was taken.
+    void give_back() noexcept
+    {
+        on_loss_.reset();
+        const Guard released{take_guard()};
+    }
 
 private:
     struct cancel_it {
@@ -115,12 +122,45 @@ void ended_before_start(Ended& ended)
         ended(nullptr, result{});
 }
 
+/// What follows the work: first the release, on a thread that may wait for the store; then the handler.
+template <class Handler, class Run>
+class end_of_run {
+public:
+    end_of_run(Handler handler, std::shared_ptr<Run> run) : handler_{std::move(handler)}, run_{std::move(run)} {}
+    end_of_run(end_of_run&&) = default;
+    end_of_run& operator=(end_of_run&&) = delete;
+    // The handler may own the store, and others may still refer to the run.
+    ~end_of_run()
+    {
+        if (run_) run_->give_back();
+    }
+
+    template <class... Results>
+    void operator()(std::exception_ptr thrown, Results... results)
+    {
+        thrown = run_->end(std::move(thrown));
+        auto guard_left = run_->take_guard();
+        const auto executor = executor_of(handler_);
+        auto told = [handler = std::move(handler_), thrown = std::move(thrown), ... results = std::move(results)](std::error_code, release_outcome) mutable {
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+            if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
+#endif
+            std::move(handler)(std::move(thrown), std::move(results)...);
+        };
+        async_release(std::move(guard_left), net::bind_executor(executor, std::move(told)));
+    }
+
+private:
+    Handler handler_;
+    std::shared_ptr<Run> run_;
+};
+
 struct start_run_while_held {
     template <class Handler, class Guard, class Work>
     void operator()(Handler&& handler, Guard guard, Work work) const
     {
-        using executor_type = executor_of_t<std::decay_t<Handler>>;
-        const auto run = std::make_shared<held_run<Guard, executor_type>>(std::move(guard), executor_of(handler));
+        using run_type = held_run<Guard, executor_of_t<std::decay_t<Handler>>>;
+        const auto run = std::make_shared<run_type>(std::move(guard), executor_of(handler));
         const auto strand = run->work().strand();
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
@@ -128,23 +168,14 @@ struct start_run_while_held {
                 if (const auto running = of.lock()) running->cancel();
             });
 #endif
-        // First the release, on a thread that may wait for the store; then the handler.
-        auto ended = [run, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown, auto... results) mutable {
-            thrown = run->end(std::move(thrown));
-            auto guard_left = run->take_guard();
-            const auto executor = executor_of(handler);
-            auto told = [handler = std::move(handler), thrown = std::move(thrown), ... results = std::move(results)](std::error_code, release_outcome) mutable {
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-                if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-#endif
-                std::move(handler)(std::move(thrown), std::move(results)...);
-            };
-            async_release(std::move(guard_left), net::bind_executor(executor, std::move(told)));
-        };
+        end_of_run<std::decay_t<Handler>, run_type> ended{std::forward<Handler>(handler), run};
         if (!run->held()) return ended_before_start<Work>(ended);
-        run->start();
-        // Made on the strand, so that a function that begins the work runs there, too.
-        auto coroutine = [](auto of, Work begins) -> work_coroutine<Work> { co_return co_await begin_work(begins, of->stop_token()); };
+        // On the strand, so that a function that begins the work runs there, too, and so that no loss comes before the work can be
+        // cancelled.
+        auto coroutine = [](auto of, Work begins) -> work_coroutine<Work> {
+            of->start();
+            co_return co_await begin_work(begins, of->stop_token());
+        };
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
         net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_cancellation_slot(run->work().slot(), net::bind_executor(strand, std::move(ended))));
 #else

@@ -73,7 +73,7 @@ public:
     void complete(std::error_code ec, Result result) noexcept override
     {
         const auto post = [&] {
-            delivery posted{owner{this}, ec, std::move(result)};
+            delivery posted{this, ec, std::move(result)};
             std::error_code without_memory;  // then the handler is destroyed, as with its context
             catch_into(without_memory, [&] { net::post(posted.to->work_.get_executor(), std::move(posted)); });
         };
@@ -95,8 +95,13 @@ private:
     }
     ~handler_completion() = default;
 
-    // What the executor runs. A guard that nobody takes is released before the handler's own things are destroyed.
+    // What the executor runs. What nobody takes is released before the handler's own things are destroyed.
     struct delivery {
+        delivery(handler_completion* of, std::error_code error, Result&& with) noexcept : to{of}, ec{error}, result{std::move(with)} {}
+        delivery(delivery&&) = default;
+        delivery& operator=(delivery&&) = delete;
+        ~delivery() { drop(result); }
+
         owner to;
         std::error_code ec;
         Result result;

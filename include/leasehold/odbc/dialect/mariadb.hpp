@@ -77,7 +77,8 @@ struct mariadb {
         d.many_attempts = many_attempts();
         d.locks = locks();
         d.fence = fence();
-        // Instant: no row is written. MySQL has no `if not exists` here.
+        // Instant: no row is written. MySQL has no `if not exists` here, so that the same change on a second node of a Group
+        // Replication would end that node's membership. Hence a new table has the columns from the beginning.
         d.handover = handover_with({"alter table {table} add {data} varbinary(1024), add {data_token} bigint,"
                                     " add {request} varbinary(1024), add {request_token} bigint"},
                                    d.inspect, d.list);
@@ -107,6 +108,7 @@ private:
     {
         return {"create table if not exists {table} ({name} varbinary(190) not null primary key,"
                 " {owner} varbinary(190) not null, {token} bigint not null, {expiry columns},"
+                " {data} varbinary(1024), {data_token} bigint, {request} varbinary(1024), {request_token} bigint,"
                 " unique key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                 " values ('', 'leasehold schema', 1, {expiry of no lease})"};

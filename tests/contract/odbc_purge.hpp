@@ -202,9 +202,9 @@ inline void check_name_taken_meanwhile(purge_scene& s)
         release(s.store, "used again", "b", grant(s.store, "used again", "b"));
         s.make_release_older("used again", 62min);
     };
-    od::purge_step step;
-    BOOST_TEST((od::purge_flow(db, step) == od::fault::none));
-    BOOST_TEST(step.removed == 1);
+    const auto step = od::purge_flow(db);
+    BOOST_TEST((step.failed() == od::fault::none));
+    BOOST_TEST(step->removed == 1);
     const std::set<std::string> left{"held again", "used again"};
     BOOST_TEST(s.names() == left, boost::test_tools::per_element());
     BOOST_TEST(s.floor() == "2");
@@ -224,14 +224,14 @@ inline void check_first_term_that_comes_late(purge_scene& s)
         s.make_release_older("n", 62min);
         BOOST_TEST(s.store.purge(1h) == 1U);
     };
-    od::grant_answer answer;
-    BOOST_TEST((od::grant_flow(db, 0, answer) == od::fault::none));
-    BOOST_TEST(answer.result.granted());
+    const auto answer = od::grant_flow(db, 0);
+    BOOST_TEST((answer.failed() == od::fault::none));
+    BOOST_TEST(answer->result.granted());
     BOOST_TEST(in_between.value() == 1);
-    BOOST_TEST(answer.result.token > in_between);
+    BOOST_TEST(answer->result.token > in_between);
     const auto shown = lh::contract::inspect(s.store, "n");
     BOOST_REQUIRE(shown.has_value());
-    BOOST_TEST(shown->token == answer.result.token);
+    BOOST_TEST(shown->token == answer->result.token);
 }
 
 // Names come and go on three threads while a fourth purges. Rows are made older only while no grant is on its way, as no

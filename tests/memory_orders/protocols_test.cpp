@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(caller_that_sees_a_call_done_has_its_result)
                  "data race: a read");
 }
 
-// session::lock() and cancel_lock(): a wait for a session lock has no limit, so one that is cancelled either does not begin, or
+// session_lock::wait() and cancel(): a wait for a session lock has no limit, so one that is cancelled either does not begin, or
 // is known by a number by which the server can end it.
 void wait_and_cancel(fiber_execution& run)
 {

@@ -238,7 +238,7 @@ private:
                              if (world_.wishes.kind == store_kind::memory)
                                  return ask_for(call, ask::renew, token.value(), ttl.count(), renewed);
                              statement_channel channel = open(call, ttl.count());
-                             return flows::renew_flow(channel, token.value(), renewed);
+                             return keep(renewed, flows::renew_flow(channel, token.value()));
                          }),
                ec);
         if (renewed && !ec) judge_end(call, token.value(), ttl.count());
@@ -325,7 +325,7 @@ private:
     {
         if (world_.wishes.kind != store_kind::memory) {
             statement_channel channel = open(call, ttl);
-            return flows::grant_flow(channel, hint, answer);
+            return keep(answer, flows::grant_flow(channel, hint));
         }
         const reply said = net_.call(of_, {ask::try_acquire, {}, call.name, call.owner, 0, ttl}, call.until);
         answer.result = said.acquired;
@@ -336,7 +336,7 @@ private:
     {
         if (world_.wishes.kind == store_kind::memory) return ask_for(call, ask::release, token, min_hold_left, released);
         statement_channel channel = open(call, min_hold_left);
-        return flows::release_flow(channel, token, min_hold_left > 0, repeated, released);
+        return keep(released, flows::release_flow(channel, token, min_hold_left > 0, repeated));
     }
 
     // As odbc::detail::session does: one new connection, and more tries after a conflict while there is time.
@@ -355,6 +355,13 @@ private:
             if (world_.time.draining() || world_.time.now() + pause >= call.until) return failed;
             world_.time.sleep_until(world_.time.now() + pause);
         }
+    }
+
+    template <class Answer>
+    static fault keep(Answer& answer, const flows::outcome<Answer>& said)
+    {
+        answer = *said;
+        return said.failed();
     }
 
     static void report(fault failed, std::error_code& ec)

@@ -3,14 +3,16 @@
 #define LEASEHOLD_ODBC_FENCE_HPP
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/config.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/odbc/detail/fence/fence_term.hpp>
-#include <leasehold/odbc/detail/store_impl.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/driver/handle.hpp>
 #include <leasehold/odbc/fence_sql.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -36,20 +38,15 @@ template <class Guard>
 using innermost_store_of =
     std::remove_reference_t<decltype(innermost(std::declval<typename Guard::lease_type::store_type&>()))>;
 
-// What a fence must know of a store: the SQL of its table.
-struct fence_access {
-    template <class Store>
-    static store_impl& impl_of(Store& store) noexcept
-    {
-        return *store.impl_;
-    }
-};
-
 }  // namespace leasehold::inline v0::odbc::detail
 
 namespace leasehold::inline v0::odbc {
 
 namespace detail {
+
+// See odbc::fence(). Fills in `ec` and the details where it fails.
+LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner, fencing_token token,
+                               std::error_code& ec, store_diagnostics& details);
 
 inline constexpr const char* fence_needs_a_transaction =
     "leasehold: fence: the connection is in autocommit mode, in which a fence would end with its own statement; set"
@@ -63,7 +60,7 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
     ec.clear();
     if constexpr (possible) {
         if (guard.held())
-            return fence_term(fence_access::impl_of(innermost(*guard.store())), connection, guard.name(), guard.owner(), guard.token(), ec, details);
+            return fence_term(innermost(*guard.store()), connection, guard.name(), guard.owner(), guard.token(), ec, details);
     }
     return false;
 }
@@ -123,5 +120,9 @@ template <class Guard>
 }
 
 }  // namespace leasehold::inline v0::odbc
+
+#ifndef LEASEHOLD_SEPARATE_COMPILATION
+#include <leasehold/odbc/detail/fence/fence_src.hpp>
+#endif
 
 #endif

@@ -61,5 +61,6 @@ using leasehold::odbc::fence;
 using leasehold::odbc::fence_sql;
 using leasehold::odbc::queue_ticket;
 using leasehold::odbc::sql_placeholders;
+using leasehold::odbc::store_base;
 
 }  // namespace leasehold::odbc

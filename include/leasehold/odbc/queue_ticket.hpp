@@ -9,8 +9,8 @@
 
 namespace leasehold::inline v0::odbc {
 
+class store_base;
 namespace detail {
-class store_impl;
 class waiting_ticket;
 }  // namespace detail
 
@@ -24,7 +24,7 @@ public:
     static constexpr bool takes_thread = true;
 
     /// Made by basic_odbc_store::enqueue().
-    LEASEHOLD_DECL queue_ticket(detail::store_impl& store, std::shared_ptr<detail::waiting_ticket> place);
+    LEASEHOLD_DECL queue_ticket(store_base& store, std::shared_ptr<detail::waiting_ticket> place);
     queue_ticket(const queue_ticket&) = delete;
     queue_ticket& operator=(const queue_ticket&) = delete;
     LEASEHOLD_DECL ~queue_ticket();
@@ -33,9 +33,9 @@ public:
     [[nodiscard]] LEASEHOLD_DECL std::string_view name() const noexcept;
 
 private:
-    friend detail::store_impl;
+    friend store_base;
 
-    detail::store_impl& store_;
+    store_base& store_;
     std::shared_ptr<detail::waiting_ticket> place_;
 };
 

@@ -6,10 +6,14 @@
 /// then one file of the program includes this one.
 
 #include <leasehold/detail/config.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
-#include <leasehold/odbc/detail/store_impl.hpp>
 #include <leasehold/odbc/detail/store_operations.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
@@ -17,137 +21,326 @@
 #include <leasehold/odbc/dialect/postgresql.hpp>
 #include <leasehold/odbc/dialect/sqlite.hpp>
 #include <leasehold/odbc/queue_ticket.hpp>
+#include <leasehold/odbc/store_base.hpp>
+#include <leasehold/odbc/store_health.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/store_diagnostics.hpp>
 
 #ifdef LEASEHOLD_SEPARATE_COMPILATION
-#include <leasehold/odbc/detail/compiled_once.hpp>
 #include <leasehold/odbc/detail/fence/fence_src.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #endif
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace leasehold::inline v0 {
 
-namespace odbc::detail {
+namespace odbc {
 
-LEASEHOLD_DECL store_impl::store_impl(std::string connection_string, odbc_options options, describe_function describe, bool in_process)
-    : config_{std::make_shared<const configuration>(std::move(connection_string), std::move(options), describe)},
-      operations_{std::make_unique<store_operations>(config_, in_process)}
+namespace detail {
+
+struct failure_of_thread {
+    const void* of = nullptr;
+    store_diagnostics details{};
+};
+
+LEASEHOLD_DECL failure_of_thread& last_failure()
 {
+    static thread_local failure_of_thread last;
+    return last;
 }
 
-LEASEHOLD_DECL store_impl::~store_impl() = default;
+}  // namespace detail
 
-LEASEHOLD_DECL acquire_result store_impl::try_acquire(std::string_view name, std::string_view owner, duration ttl, failure& why)
+// Tells what a call came to, at its end; or why it is refused, before any I/O.
+class store_base::reporting {
+public:
+    reporting(const store_base& store, std::error_code& ec, std::error_code refusal = {}) : store_{store}, ec_{ec}
+    {
+        ec = refusal;
+        if (ec) detail::last_failure() = {};
+    }
+    reporting(const reporting&) = delete;
+    reporting& operator=(const reporting&) = delete;
+    ~reporting()
+    {
+        if (!why) return;
+        ec_ = make_error_code(detail::errc_of(why.kind));
+        detail::last_failure() = {&store_, std::move(why.details)};
+    }
+
+    detail::failure why;
+
+private:
+    const store_base& store_;
+    std::error_code& ec_;
+};
+
+LEASEHOLD_DECL store_base::store_base(std::string connection_string, odbc_options options,
+                                      dialect::spec (*describe)(const dialect::server_info&), bool in_process)
+    : in_process_{in_process}
 {
-    return operations_->try_acquire(name, owner, ttl, why);
+    validate(options);
+    if (connection_string.find('\0') != std::string::npos)
+        leasehold::detail::throw_exception(
+            std::system_error{std::make_error_code(std::errc::invalid_argument), "leasehold: the connection string must not contain a NUL"});
+    config_ = std::make_shared<const detail::configuration>(std::move(connection_string), std::move(options), describe);
+    operations_ = std::make_unique<detail::store_operations>(config_, in_process);
 }
 
-LEASEHOLD_DECL acquire_result store_impl::try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl, failure& why)
+LEASEHOLD_DECL store_base::~store_base() = default;
+
+LEASEHOLD_DECL acquire_result store_base::try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
 {
-    return operations_->try_acquire(*ticket.place_, owner, ttl, why);
+    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    if (ec) return {};
+    return operations_->attempt({name, owner, ttl, operations_->deadline()}, on.why);
 }
 
-LEASEHOLD_DECL queue_ticket store_impl::enqueue(std::string_view name, waker& to_wake) { return {*this, operations_->enqueue(name, to_wake)}; }
-
-LEASEHOLD_DECL void store_impl::leave(waiting_ticket& place) noexcept { operations_->leave(place); }
-
-LEASEHOLD_DECL bool store_impl::renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
+// Queues for the lock before it looks at the row.
+LEASEHOLD_DECL acquire_result store_base::try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl, std::error_code& ec)
 {
-    return operations_->renew(name, owner, token, ttl, why);
+    using detail::queue_action, detail::waiting_ticket;
+    waiting_ticket& place = *ticket.place_;
+    reporting on{*this, ec, leasehold::detail::refusal_of(place.name(), owner)};
+    if (ec) return {};
+    const detail::store_operations::acquire_request request{place.name(), owner, ttl, operations_->deadline()};
+    switch (place.next()) {
+    case queue_action::attempt_at_head: return operations_->attempt_at_head(place, request, on.why);
+    case queue_action::look: return operations_->look_past_queue(place, request, on.why);
+    case queue_action::queue_up:
+        if (!config_->session_locks()) break;
+        if (const auto look_after = place.queue_up()) return {.status = acquire_status::queued, .retry_after = *look_after};
+        break;
+    case queue_action::attempt: break;
+    }
+    acquire_result busy = operations_->attempt(request, on.why);  // it may have shown what database this is
+    if (!on.why && !busy.granted() && config_->session_locks() && place.queue_up())
+        busy.retry_after = detail::queue_machine::after_term(busy.remaining);
+    return busy;
 }
 
-LEASEHOLD_DECL bool store_impl::release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, failure& why)
+LEASEHOLD_DECL queue_ticket store_base::enqueue(std::string_view name, waker& to_wake)
 {
-    return operations_->release(name, owner, token, min_hold_left, why);
+    return {*this, std::make_shared<detail::waiting_ticket>(operations_->waiting_sessions(), options().table, name, to_wake)};
 }
 
-LEASEHOLD_DECL std::optional<lease_record> store_impl::inspect(std::string_view name, failure& why)
+// Takes 30 ms at most.
+LEASEHOLD_DECL void store_base::leave(detail::waiting_ticket& place) noexcept
 {
-    return operations_->call({operation::inspect, name, {}, 0, {}}, why).record;
+    try {
+        if (place.leave()) operations_->end_wait(place);
+    } catch (...) {
+        // Then the session goes when its wait ends by itself.
+    }
 }
 
-LEASEHOLD_DECL void store_impl::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, failure& why)
+LEASEHOLD_DECL bool store_base::renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
 {
-    operations_->renew_many(renewals, answers, within, why);
+    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    if (ec) return false;
+    const bool renewed = operations_->call({detail::operation::renew, name, owner, token.value(), ttl}, on.why).yes && !on.why;
+    if (!renewed && !on.why) operations_->give_lock_back(name, token.value());
+    return renewed;
 }
 
-LEASEHOLD_DECL void store_impl::acquire_many(std::span<const term_request> requests, std::size_t most,
-                                             std::span<std::optional<acquire_result>> answers, failure& why)
+LEASEHOLD_DECL bool store_base::release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
 {
-    operations_->acquire_many(requests, most, answers, why);
+    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    if (ec) return false;
+    return operations_->release({detail::operation::release, name, owner, token.value(), min_hold_left}, operations_->deadline(), on.why);
 }
 
-LEASEHOLD_DECL void store_impl::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, failure& why)
+LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
 {
-    operations_->release_many(releases, answers, why);
+    reporting on{*this, ec};
+    operations_->call_for_many(detail::operation::renew_many, renewals, detail::all_items(renewals.size()), &term_renewal::ttl, answers,
+                               operations_->deadline(within), on.why, [&](detail::item_number i) {
+                                   if (answers[i] == batch_answer::no) operations_->give_lock_back(renewals[i].name, renewals[i].token.value());
+                               });
 }
 
-LEASEHOLD_DECL bool store_impl::publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, failure& why)
+// As many of one ttl as go into one statement in one call of a session.
+LEASEHOLD_DECL void store_base::acquire_many(std::span<const term_request> requests, std::size_t most,
+                                             std::span<std::optional<acquire_result>> answers, std::error_code& ec)
 {
-    return operations_->call({.what = operation::publish, .name = name, .owner = owner, .token = token.value(), .data = data}, why).yes && !why;
+    std::error_code refusal;
+    for (const term_request& each : requests)
+        if (!refusal) refusal = leasehold::detail::refusal_of(each.name, each.owner);
+    reporting on{*this, ec, refusal};
+    if (ec) return;
+    const auto until = operations_->deadline();
+    for (std::size_t i = 0; i < requests.size() && !on.why;) {
+        const std::size_t size = most == 0 ? 1 : batch_size();  // known only once there was a connection
+        std::size_t end = i + 1;
+        while (end < requests.size() && end - i < size && requests[end].ttl == requests[i].ttl) ++end;
+        if (end - i > 1) {
+            operations_->attempt_together(requests.subspan(i, end - i), most, answers.subspan(i, end - i), until, on.why);
+        } else {
+            const term_request& one = requests[i];
+            const acquire_result said = most == 0 ? acquire_result{} : operations_->attempt({one.name, one.owner, one.ttl, until}, on.why);
+            if (!on.why) answers[i] = said;
+        }
+        for (; i < end; ++i)
+            if (answers[i] && answers[i]->granted()) --most;
+    }
 }
 
-LEASEHOLD_DECL bool store_impl::request_handover(std::string_view name, std::string_view reason, failure& why)
+LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
 {
-    return operations_->call({.what = operation::request_handover, .name = name, .data = reason}, why).yes && !why;
+    reporting on{*this, ec};
+    const auto until = operations_->deadline();
+    const auto request_of = [&](detail::item_number i) {
+        const term_release& each = releases[i];
+        return detail::request{detail::operation::release, each.name, each.owner, each.token.value(), each.min_hold_left};
+    };
+    std::vector<detail::item_number> plain;
+    for (const detail::item_number i : detail::all_items(releases.size())) {
+        if (releases[i].min_hold_left <= duration::zero()) {
+            plain.push_back(i);
+        } else if (!on.why) {
+            const bool released = operations_->release(request_of(i), operations_->deadline(), on.why);
+            if (!on.why) answers[i] = released ? batch_answer::yes : batch_answer::no;
+        }
+    }
+    operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, on.why,
+                               [&](detail::item_number i) {
+                                   operations_->give_lock_back(releases[i].name, releases[i].token.value());
+                                   operations_->after_release(request_of(i), answers[i] == batch_answer::yes, until);
+                               });
 }
 
-LEASEHOLD_DECL std::optional<std::string> store_impl::handover_requested(std::string_view name, std::string_view owner, fencing_token token, failure& why)
+LEASEHOLD_DECL std::optional<lease_record> store_base::inspect(std::string_view name, std::error_code& ec)
 {
-    return operations_->call({.what = operation::handover_requested, .name = name, .owner = owner, .token = token.value()}, why).reason;
+    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    if (ec) return {};
+    return operations_->call({detail::operation::inspect, name}, on.why).record;
 }
 
-LEASEHOLD_DECL std::vector<lease_record> store_impl::list(std::string_view prefix, failure& why)
+LEASEHOLD_DECL bool store_base::publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
 {
-    return operations_->call({operation::list, prefix, {}, 0, {}}, why).records;
+    const std::error_code refusal = leasehold::detail::refusal_of(name, owner);
+    reporting on{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(data)};
+    if (ec) return false;
+    const detail::request asked{.what = detail::operation::publish, .name = name, .owner = owner, .token = token.value(), .data = data};
+    return operations_->call(asked, on.why).yes && !on.why;
 }
 
-LEASEHOLD_DECL bool store_impl::force_release(std::string_view name, failure& why)
+LEASEHOLD_DECL bool store_base::request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
 {
-    return operations_->call({operation::force_release, name, {}, 0, {}}, why).yes && !why;
+    const std::error_code refusal = leasehold::detail::refusal_of(name);
+    reporting on{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(reason)};
+    if (ec) return false;
+    return operations_->call({.what = detail::operation::request_handover, .name = name, .data = reason}, on.why).yes && !on.why;
 }
 
-LEASEHOLD_DECL std::size_t store_impl::purge(duration unused_for, failure& why) { return operations_->purge(unused_for, why); }
-
-LEASEHOLD_DECL void store_impl::create_schema(failure& why) { operations_->call({operation::create_schema, {}, {}, 0, {}}, why); }
-
-LEASEHOLD_DECL std::vector<std::string> store_impl::schema_sql(failure& why)
+LEASEHOLD_DECL std::optional<std::string> store_base::handover_requested(std::string_view name, std::string_view owner, fencing_token token,
+                                                                         std::error_code& ec)
 {
-    operations_->call({operation::connect, {}, {}, 0, {}}, why);
-    if (why) return {};
+    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    if (ec) return {};
+    return operations_->call({detail::operation::handover_requested, name, owner, token.value()}, on.why).reason;
+}
+
+LEASEHOLD_DECL std::vector<lease_record> store_base::list(std::string_view prefix, std::error_code& ec)
+{
+    reporting on{*this, ec};
+    if (prefix.size() > max_name_bytes) return {};
+    return operations_->call({detail::operation::list, prefix}, on.why).records;
+}
+
+LEASEHOLD_DECL bool store_base::force_release(std::string_view name, std::error_code& ec)
+{
+    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    if (ec) return false;
+    return operations_->call({detail::operation::force_release, name}, on.why).yes && !on.why;
+}
+
+// Step by step, each a call of its own. Counts what went before a failure, too.
+LEASEHOLD_DECL std::size_t store_base::purge(duration unused_for, std::error_code& ec)
+{
+    if (!is_purgeable(unused_for)) {
+        ec = std::make_error_code(std::errc::invalid_argument);
+        return 0;
+    }
+    reporting on{*this, ec};
+    std::size_t gone = 0;
+    std::string after;
+    do {
+        const detail::answer step = operations_->call({detail::operation::purge, after, {}, 0, unused_for}, on.why);
+        gone += static_cast<std::size_t>(step.purged.removed);
+        after = step.purged.last;
+    } while (!on.why && !after.empty());
+    return gone;
+}
+
+LEASEHOLD_DECL void store_base::create_schema(std::error_code& ec)
+{
+    reporting on{*this, ec};
+    operations_->call({detail::operation::create_schema}, on.why);
+}
+
+LEASEHOLD_DECL std::vector<std::string> store_base::schema_sql(std::error_code& ec)
+{
+    reporting on{*this, ec};
+    operations_->call({detail::operation::connect}, on.why);
+    if (on.why) return {};
     const auto catalog = config_->catalog_for({}, {});
     std::vector<std::string> all = catalog->schema();
     all.insert(all.end(), catalog->added_columns().begin(), catalog->added_columns().end());
     return all;
 }
 
-LEASEHOLD_DECL const configuration& store_impl::config() const noexcept { return *config_; }
-LEASEHOLD_DECL const odbc_options& store_impl::options() const noexcept { return config_->options(); }
-LEASEHOLD_DECL void store_impl::health(store_health& found, failure& why)
+LEASEHOLD_DECL store_health store_base::health()
 {
-    operations_->health(found, why);
+    store_health found;
+    {
+        reporting on{*this, found.error};
+        const auto begun = std::chrono::steady_clock::now();
+        const detail::answer said = operations_->call({detail::operation::health}, on.why);
+        found.took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
+        const errc error = detail::errc_of(on.why.kind);
+        found.reachable = !on.why || (error != errc::store_unavailable && error != errc::store_timeout);
+        found.schema_version = said.health.schema_version;
+        found.clock_ahead = said.health.clock_ahead;
+    }
+    found.wakes = config_->session_locks();
+    found.pooled = config_->pooled();
+    found.session_locks = operations_->session_locks();
     found.sessions = sessions();
     found.hanging_calls = hanging_calls();
+    if (found.error) found.diagnostics = diagnostics();
+    return found;
 }
 
-LEASEHOLD_DECL std::size_t store_impl::batch_size() const noexcept { return config_->batch_size(); }
-LEASEHOLD_DECL bool store_impl::likely_in_process() const noexcept { return config_->likely_in_process(); }
-LEASEHOLD_DECL std::uint64_t store_impl::abandoned_calls() const { return operations_->sessions().abandoned_calls(); }
-LEASEHOLD_DECL std::size_t store_impl::hanging_calls() const { return operations_->sessions().hanging(); }
-LEASEHOLD_DECL std::size_t store_impl::sessions() const { return operations_->sessions().sessions(); }
+LEASEHOLD_DECL store_diagnostics store_base::diagnostics() const
+{
+    return detail::last_failure().of == this ? detail::last_failure().details : store_diagnostics{};
+}
 
-}  // namespace odbc::detail
+LEASEHOLD_DECL poll_pauses store_base::pauses() const noexcept
+{
+    if (!in_process_ && !config_->likely_in_process()) return {};
+    return {std::chrono::milliseconds{1}, std::chrono::milliseconds{4}};
+}
 
-namespace odbc {
+LEASEHOLD_DECL const odbc_options& store_base::options() const noexcept { return config_->options(); }
+LEASEHOLD_DECL std::size_t store_base::batch_size() const noexcept { return config_->batch_size(); }
+LEASEHOLD_DECL std::uint64_t store_base::abandoned_calls() const { return operations_->sessions().count().abandoned_calls; }
+LEASEHOLD_DECL std::size_t store_base::hanging_calls() const { return operations_->sessions().count().hanging; }
+LEASEHOLD_DECL std::size_t store_base::sessions() const { return operations_->sessions().count().sessions; }
 
-LEASEHOLD_DECL queue_ticket::queue_ticket(detail::store_impl& store, std::shared_ptr<detail::waiting_ticket> place)
+LEASEHOLD_DECL queue_ticket::queue_ticket(store_base& store, std::shared_ptr<detail::waiting_ticket> place)
     : store_{store}, place_{std::move(place)}
 {
 }

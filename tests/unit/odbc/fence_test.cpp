@@ -83,7 +83,7 @@ fence_answer answer_to(const reply& lock)
 {
     scripted_connection on{{{"lock", lock}}};
     fence_answer answer = fence_answer::current;
-    BOOST_TEST(fence_flow(on, sql{}, answer) == fault::none);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, sql{})) == fault::none);
     return answer;
 }
 
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(failure_is_not_an_answer)
 {
     scripted_connection on{{{"lock", {.failed = fault::conflict, .result = true, .row = true, .number = 1}}}};
     fence_answer answer = fence_answer::current;
-    BOOST_TEST(fence_flow(on, sql{}, answer) == fault::conflict);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, sql{})) == fault::conflict);
     BOOST_TEST(answer == fence_answer::over);
 }
 
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(table_and_cluster_are_asked_about_once)
     const sql of{"cluster, possible"};
     scripted_connection on{{{"cluster", nothing_found}, {"possible", a_row}, {"lock", counted(1)}}};
     fence_answer answer{};
-    for (int i = 0; i < 2; ++i) BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    for (int i = 0; i < 2; ++i) BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::none);
     const std::vector<std::string> expected{"cluster", "possible", "lock", "lock"};
     BOOST_TEST(on.ran == expected, boost::test_tools::per_element());
 }
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(snapshot_from_before_the_term_is_a_conflict)
 {
     scripted_connection on{{{"lock", number(3)}}};
     fence_answer answer = fence_answer::current;
-    BOOST_TEST(fence_flow(on, sql{}, answer) == fault::conflict);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, sql{})) == fault::conflict);
     BOOST_TEST(answer == fence_answer::over);
     BOOST_TEST(std::string{on.advice}.find("snapshot") != std::string::npos);
 }
@@ -136,24 +136,24 @@ BOOST_AUTO_TEST_CASE(on_a_cluster_the_row_is_written_and_written_back)
     const sql of{"cluster, possible, back"};
     scripted_connection on{{{"cluster", a_row}, {"lock", number(2)}, {"write", counted(1)}, {"back", counted(1)}}};
     fence_answer answer{};
-    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::none);
     BOOST_TEST(answer == fence_answer::current);
     const std::vector<std::string> expected{"cluster", "lock", "write", "back"};
     BOOST_TEST(on.ran == expected, boost::test_tools::per_element());
 
     on.replies["write"] = counted(0);
-    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::none);
     BOOST_TEST(answer == fence_answer::over);
     BOOST_TEST(on.ran.back() == "write");
 
     on.replies["write"] = counted(1);
     on.replies["back"] = {.failed = fault::conflict};
-    BOOST_TEST(fence_flow(on, of, answer) == fault::conflict);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::conflict);
     BOOST_TEST(answer == fence_answer::over);
 
     on.replies["lock"] = nothing_found;
     on.ran.clear();
-    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::none);
     BOOST_TEST(answer == fence_answer::over);
     BOOST_TEST(on.ran == std::vector<std::string>{"lock"}, boost::test_tools::per_element());
 }
@@ -190,12 +190,12 @@ BOOST_AUTO_TEST_CASE(table_on_which_nothing_would_wait_is_refused_until_it_has_i
     scripted_connection on{{{"possible", nothing_found}, {"lock", counted(1)}}};
     fence_answer answer{};
     for (int i = 0; i < 2; ++i) {
-        BOOST_TEST(fence_flow(on, of, answer) == fault::failure);
+        BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::failure);
         BOOST_TEST(answer == fence_answer::over);
         BOOST_TEST(std::string{on.advice}.find("index") != std::string::npos);
     }
     on.replies["possible"] = a_row;
-    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::none);
     BOOST_TEST(answer == fence_answer::current);
 }
 
@@ -204,9 +204,9 @@ BOOST_AUTO_TEST_CASE(failed_question_is_asked_again)
     const sql of{"cluster"};
     scripted_connection on{{{"cluster", {.failed = fault::connection_lost}}, {"lock", counted(1)}}};
     fence_answer answer{};
-    BOOST_TEST(fence_flow(on, of, answer) == fault::connection_lost);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::connection_lost);
     on.replies["cluster"] = nothing_found;
-    BOOST_TEST(fence_flow(on, of, answer) == fault::none);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::none);
     BOOST_TEST(answer == fence_answer::current);
 }
 
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(dialect_without_a_fence_is_named)
     of.lock.sql.clear();
     scripted_connection on{{}};
     fence_answer answer{};
-    BOOST_TEST(fence_flow(on, of, answer) == fault::failure);
+    BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::failure);
     BOOST_TEST(on.advice != nullptr);
 }
 

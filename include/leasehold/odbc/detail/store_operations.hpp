@@ -13,7 +13,6 @@
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/detail/session/remembered_terms.hpp>
-#include <leasehold/odbc/store_health.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
@@ -24,13 +23,10 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <numeric>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace leasehold::inline v0::odbc::detail {
 
@@ -41,7 +37,7 @@ inline constexpr std::chrono::milliseconds end_wait_stale_after{250};
 // Cancels again after this: the wait may have been about to begin.
 inline constexpr std::chrono::milliseconds end_wait_again_after{8};
 
-// The operations of one store: which session carries out a request, and what becomes of the session lock of a term. Thread-safe.
+// What store_base is made of: which session carries out a request, and what becomes of the session lock of a term. Thread-safe.
 //
 // The row decides; its statements know nothing of locks. A term that a waiter got keeps the waiter's session, which has the lock;
 // for any other the keeper takes one. It is given back when the release has been answered, and so has been committed.
@@ -52,8 +48,6 @@ public:
           lock_sessions_{std::make_shared<lock_sessions>(config_, pool_)}, keeper_{std::make_shared<lock_keeper>(config_)}
     {
     }
-    store_operations(const store_operations&) = delete;
-    store_operations& operator=(const store_operations&) = delete;
     // Ends idle connections, and waits for those for no longer than the call time-out.
     ~store_operations()
     {
@@ -64,159 +58,6 @@ public:
         pool_->close(until);
     }
 
-    // A single attempt.
-    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, failure& why)
-    {
-        return attempt({name, owner, ttl, deadline()}, why);
-    }
-
-    [[nodiscard]] std::shared_ptr<waiting_ticket> enqueue(std::string_view name, waker& to_wake)
-    {
-        return std::make_shared<waiting_ticket>(lock_sessions_, config_->options().table, name, to_wake);
-    }
-
-    // A waiter's attempt, which queues for the lock before it looks at the row.
-    acquire_result try_acquire(waiting_ticket& ticket, std::string_view owner, duration ttl, failure& why)
-    {
-        const acquire_request request{ticket.name(), owner, ttl, deadline()};
-        switch (ticket.next()) {
-        case queue_action::attempt_at_head: return attempt_at_head(ticket, request, why);
-        case queue_action::look: return look_past_queue(ticket, request, why);
-        case queue_action::queue_up:
-            if (!config_->session_locks()) break;
-            if (const auto look_after = ticket.queue_up()) return {.status = acquire_status::queued, .retry_after = *look_after};
-            break;
-        case queue_action::attempt: break;
-        }
-        acquire_result busy = attempt(request, why);  // it may have shown what database this is
-        if (!why && !busy.granted() && config_->session_locks() && ticket.queue_up())
-            busy.retry_after = queue_machine::after_term(busy.remaining);
-        return busy;
-    }
-
-    // The waiter is gone. Takes 30 ms at most.
-    void leave(waiting_ticket& ticket) noexcept
-    {
-        try {
-            if (ticket.leave()) end_wait(ticket);
-        } catch (...) {
-            // Then the session goes when its wait ends by itself.
-        }
-    }
-
-    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, failure& why)
-    {
-        const bool renewed = call({operation::renew, name, owner, token.value(), ttl}, why).yes && !why;
-        if (!renewed && !why) give_lock_back(name, token.value());
-        return renewed;
-    }
-
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, failure& why)
-    {
-        const time_point until = deadline();
-        const request asked{operation::release, name, owner, token.value(), min_hold_left};
-        auto held = held_.take(name, token.value());
-        bool released = false;
-        if (held) {
-            released = release_on(name, std::move(*held), asked, until, why);
-        } else {
-            released = call(asked, until, why).yes && !why;
-            keeper_->give_back(name, token.value());
-        }
-        end_late_terms(name, owner, token.value(), min_hold_left, until);
-        if (released && min_hold_left <= duration::zero()) hints_.put(name, token.value());
-        return released;
-    }
-
-    // batching_store: each group in one call of a session; what has no answer by `within` stays unknown.
-    void renew_many(std::span<const term_renewal> what, std::span<batch_answer> answers, duration within, failure& why)
-    {
-        const time_point until = deadline(within);
-        const std::vector<item_number> all = numbers_of(what.size());
-        for (const auto& group : batch_groups(what, all, &term_renewal::ttl, config_->batch_size())) {
-            call_for_many(operation::renew_many, what, group, what[group.front()].ttl, answers, until, why);
-            for (const item_number i : group)
-                if (answers[i] == batch_answer::no) give_lock_back(what[i].name, what[i].token.value());
-        }
-    }
-
-    // batch_acquiring_store: as many of one ttl as go into one statement in one call of a session.
-    void acquire_many(std::span<const term_request> what, std::size_t most, std::span<std::optional<acquire_result>> answers, failure& why)
-    {
-        const time_point until = deadline();
-        for (std::size_t i = 0; i < what.size() && !why;) {
-            const std::size_t size = most == 0 ? 1 : config_->batch_size();  // known only once there was a connection
-            std::size_t end = i + 1;
-            while (end < what.size() && end - i < size && what[end].ttl == what[i].ttl) ++end;
-            if (end - i > 1) {
-                attempt_together(what.subspan(i, end - i), most, answers.subspan(i, end - i), until, why);
-            } else {
-                const acquire_result said = most == 0 ? acquire_result{} : attempt({what[i].name, what[i].owner, what[i].ttl, until}, why);
-                if (!why) answers[i] = said;
-            }
-            for (; i < end; ++i)
-                if (answers[i] && answers[i]->granted()) --most;
-        }
-    }
-
-    void release_many(std::span<const term_release> what, std::span<batch_answer> answers, failure& why)
-    {
-        const time_point until = deadline();
-        std::vector<item_number> plain;
-        for (const item_number i : numbers_of(what.size())) {
-            const term_release& each = what[i];
-            if (each.min_hold_left <= duration::zero()) {
-                plain.push_back(i);
-                continue;
-            }
-            if (why) continue;
-            const bool released = release(each.name, each.owner, each.token, each.min_hold_left, why);
-            if (!why) answers[i] = released ? batch_answer::yes : batch_answer::no;
-        }
-        for (const auto& group : batch_groups(what, plain, &term_release::min_hold_left, config_->batch_size())) {
-            call_for_many(operation::release_many, what, group, {}, answers, until, why);
-            for (const item_number i : group) {
-                if (answers[i] == batch_answer::yes) hints_.put(what[i].name, what[i].token.value());
-                give_lock_back(what[i].name, what[i].token.value());
-                end_late_terms(what[i].name, what[i].owner, what[i].token.value(), {}, until);
-            }
-        }
-    }
-
-    // Step by step, each a call of its own. Counts what went before a failure, too.
-    std::size_t purge(duration unused_for, failure& why)
-    {
-        std::size_t gone = 0;
-        std::string after;
-        do {
-            const answer step = call({operation::purge, after, {}, 0, unused_for}, why);
-            gone += static_cast<std::size_t>(step.purged.removed);
-            after = step.purged.last;
-        } while (!why && !after.empty());
-        return gone;
-    }
-
-    // Anything else; rethrows what was thrown underneath.
-    answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
-
-    void health(store_health& found, failure& why)
-    {
-        const auto begun = std::chrono::steady_clock::now();
-        const answer said = call({operation::health, {}, {}, 0, {}}, why);
-        found.took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
-        const errc error = errc_of(why.kind);
-        found.reachable = !why || (error != errc::store_unavailable && error != errc::store_timeout);
-        found.schema_version = said.health.schema_version;
-        found.clock_ahead = said.health.clock_ahead;
-        found.wakes = config_->session_locks();
-        found.pooled = config_->pooled();
-        found.session_locks = held_.size() + keeper_->size();
-    }
-
-    [[nodiscard]] const configuration& config() const noexcept { return *config_; }
-    [[nodiscard]] const pool& sessions() const noexcept { return *pool_; }
-
-private:
     using time_point = pool::time_point;
 
     struct acquire_request {
@@ -230,102 +71,66 @@ private:
         return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                       std::min(within, config_->options().call_timeout));
     }
+    [[nodiscard]] const std::shared_ptr<lock_sessions>& waiting_sessions() const noexcept { return lock_sessions_; }
+    [[nodiscard]] const pool& sessions() const noexcept { return *pool_; }
+    // That it has for terms.
+    [[nodiscard]] std::size_t session_locks() const noexcept { return held_.size() + keeper_->size(); }
 
-    static std::vector<item_number> numbers_of(std::size_t count)
-    {
-        std::vector<item_number> numbers(count);
-        std::iota(numbers.begin(), numbers.end(), item_number{0});
-        return numbers;
-    }
-
-    // The first failure is the one that is reported.
-    template <class Item>
-    void call_for_many(operation what, std::span<const Item> items, const std::vector<item_number>& group, duration time,
-                       std::span<batch_answer> answers, time_point until, failure& why)
-    {
-        if (std::chrono::steady_clock::now() >= until) {
-            if (!why) why = {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}};
-            return;
-        }
-        auto many = std::make_shared<batch>(group.size());
-        for (const item_number i : group) many->add(items[i].name, items[i].owner, items[i].token.value());
-        failure of_this;
-        call({what, {}, {}, 0, time, many}, until, of_this);
-        for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
-        if (of_this && !why) why = std::move(of_this);
-    }
-
-    // By the session that has the lock, which gives it back as soon as the release is committed.
-    bool release_on(std::string_view name, held_locks::entry held, const request& asked, time_point until, failure& why)
-    {
-        answer said;
-        try {
-            if (!call_on(held.session, asked, until, said, why)) return false;
-        } catch (...) {
-            lock_sessions_->drop(held.session);
-            throw;
-        }
-        return_session(name, std::move(held));
-        return said.yes && !why;
-    }
-
+    // By a session of the pool. Rethrows what was thrown underneath.
+    answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
     answer call(const request& asked, time_point until, failure& why)
     {
         why.kind = fault::none;
         fault no_session = fault::none;
         const session_pointer session = pool_->take(asked, until, no_session);
-        if (!session || !run(session, until)) {
-            fail_without_answer(no_session, why);
-            return {};
+        if (session && run(session, until)) return finish(session, asked, why);
+        why = without_answer(no_session);
+        return {};
+    }
+
+    // Each group of terms of one `time` in one call; what has no answer by `until` stays unknown. The first failure is the one that is
+    // reported. `then(i)`: the call with that item is over.
+    template <class Item, class Time, class Then>
+    void call_for_many(operation what, std::span<const Item> items, std::span<const item_number> which, Time time,
+                       std::span<batch_answer> answers, time_point until, failure& why, Then then)
+    {
+        for (const auto& group : batch_groups(items, which, time, config_->batch_size())) {
+            failure of_this;
+            if (std::chrono::steady_clock::now() < until) {
+                auto many = std::make_shared<batch>(group.size());
+                for (const item_number i : group) many->add(items[i].name, items[i].owner, items[i].token.value());
+                call({what, {}, {}, 0, std::max(items[group.front()].*time, duration::zero()), many}, until, of_this);
+                for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
+            } else {
+                of_this = {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}};
+            }
+            if (of_this && !why) why = std::move(of_this);
+            for (const item_number i : group) then(i);
         }
-        answer said = std::move(session->inner().result());
-        said.attempted = asked.attempted != nullptr;
-        finish(session, asked, said, why);
-        return said;
     }
 
-    // By that session, which is not the pool's. False: it was given up, or not even begun.
-    bool call_on(const session_pointer& session, const request& asked, time_point until, answer& said, failure& why)
+    bool release(const request& asked, time_point until, failure& why)
     {
-        why.kind = fault::none;
-        if (!pool_->take_dedicated(session, asked, until)) {
-            fail_without_answer(fault::unavailable, why);
-            return true;  // as it was
+        auto held = held_.take(asked.name, asked.token);
+        const bool released = held ? release_on(std::move(*held), asked, until, why) : call(asked, until, why).yes && !why;
+        if (!held) keeper_->give_back(asked.name, asked.token);
+        after_release(asked, released, until);
+        return released;
+    }
+
+    // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
+    // nobody knows of what came out of it, and so it is ended too.
+    void after_release(const request& asked, bool released, time_point until)
+    {
+        request late = asked;
+        while ((late.token = pool_->given_back(late.name, late.owner, late.token)) != 0) {
+            failure ignored;
+            call(late, until, ignored);
         }
-        if (!run(session, until)) {
-            fail_without_answer(fault::none, why);
-            return false;
-        }
-        said = std::move(session->inner().result());
-        finish(session, asked, said, why);
-        return true;
+        if (released && asked.time <= duration::zero()) hints_.put(asked.name, asked.token);
     }
 
-    void finish(const session_pointer& session, const request& asked, answer& said, failure& why)
-    {
-        const bool granted = asked.what == operation::acquire && said.failed == fault::none && said.grant.result.granted();
-        if (granted) record_grant(asked.name, said.grant.result.token.value(), session->dedicated());
-        pool_->give_back(session, granted ? said.grant.result.token.value() : 0);
-        if (config_->gave_up_session_locks()) give_all_locks_back();
-        if (said.thrown) std::rethrow_exception(said.thrown);
-        if (said.failed != fault::none) why = {said.failed, std::move(said.details)};
-    }
-
-    // Earlier terms of the name are over. A term that no waiter got has no session of its own with the lock.
-    void record_grant(std::string_view name, std::int64_t token, bool to_waiter)
-    {
-        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
-        if (to_waiter)
-            keeper_->give_back_older(name, token);
-        else
-            keeper_->keep(name, token);
-    }
-
-    static void fail_without_answer(fault no_session, failure& why)
-    {
-        why = {no_session == fault::none ? fault::timeout : no_session, {{}, 0, words_for(no_session), {}}};
-    }
-
+    // A single attempt.
     acquire_result attempt(const acquire_request& request, failure& why)
     {
         const answer said = call({operation::acquire, request.name, request.owner, hints_.take(request.name), request.ttl}, request.until, why);
@@ -337,6 +142,7 @@ private:
         return said.grant.result;
     }
 
+    // Those of one ttl.
     void attempt_together(std::span<const term_request> what, std::size_t most, std::span<std::optional<acquire_result>> answers,
                           time_point until, failure& why)
     {
@@ -364,7 +170,7 @@ private:
             ticket.give_session_away();
             return {};
         }
-        const bool has_lock = session->inner().connection_number() == ticket.connection();
+        const bool has_lock = session->inner().lock().connection_number() == ticket.connection();
         acquire_result& result = said.grant.result;
         if (!why && result.granted() && has_lock) {
             take_over(ticket, result.token.value());
@@ -396,44 +202,11 @@ private:
         return row;
     }
 
-    // The term has the ticket's session, with the lock, from now on.
-    void take_over(waiting_ticket& ticket, std::int64_t token)
-    {
-        held_locks::entry entry{ticket.session(), ticket.session()->inner().connection_number(), token};
-        ticket.give_session_away();
-        try {
-            // The lock of an earlier term can only be that of a connection that is gone.
-            if (auto replaced = held_.put(ticket.name(), entry)) lock_sessions_->drop(replaced->session);
-        } catch (const std::bad_alloc&) {
-            lock_sessions_->drop(entry.session);  // nobody will give the lock back
-        }
-    }
-
-    void return_session(std::string_view name, held_locks::entry held)
-    {
-        lock_sessions_->unlock_and_put_back(std::move(held.session), {config_->options().table, name}, held.connection);
-    }
-
     // That term is over.
     void give_lock_back(std::string_view name, std::int64_t token)
     {
         if (auto held = held_.take(name, token)) return_session(name, std::move(*held));
         keeper_->give_back(name, token);
-    }
-
-    // All terms before that one are.
-    void give_older_locks_back(std::string_view name, std::int64_t token)
-    {
-        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
-        keeper_->give_back_older(name, token);
-    }
-
-    // The server has no room for locks, or they don't work: those it has are not to be in anybody's way.
-    void give_all_locks_back()
-    {
-        keeper_->give_up();
-        if (held_.size() == 0) return;
-        for (auto& [name, held] : held_.take_all()) return_session(name, std::move(held));
     }
 
     // From another session, since nothing makes the driver return. Best effort: a session that stays in the queue, for which nobody
@@ -459,15 +232,91 @@ private:
         }
     }
 
-    // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
-    // nobody knows of what came out of it, and so it is ended too.
-    void end_late_terms(std::string_view name, std::string_view owner, std::int64_t token, duration min_hold_left, time_point until)
+private:
+    // All terms before that one are.
+    void give_older_locks_back(std::string_view name, std::int64_t token)
     {
-        while ((token = pool_->given_back(name, owner, token)) != 0) {
-            failure ignored;
-            const request asked{operation::release, name, owner, token, min_hold_left};
-            call(asked, until, ignored);
+        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
+        keeper_->give_back_older(name, token);
+    }
+
+    // The server has no room for locks, or they don't work: those it has are not to be in anybody's way.
+    void give_all_locks_back()
+    {
+        keeper_->give_up();
+        if (held_.size() == 0) return;
+        for (auto& [name, held] : held_.take_all()) return_session(name, std::move(held));
+    }
+
+    // Earlier terms of the name are over. A term that no waiter got has no session of its own with the lock.
+    void record_grant(std::string_view name, std::int64_t token, bool to_waiter)
+    {
+        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
+        if (to_waiter)
+            keeper_->give_back_older(name, token);
+        else
+            keeper_->keep(name, token);
+    }
+
+    // The term has the ticket's session, with the lock, from now on.
+    void take_over(waiting_ticket& ticket, std::int64_t token)
+    {
+        held_locks::entry entry{ticket.session(), ticket.session()->inner().lock().connection_number(), token};
+        ticket.give_session_away();
+        try {
+            // The lock of an earlier term can only be that of a connection that is gone.
+            if (auto replaced = held_.put(ticket.name(), entry)) lock_sessions_->drop(replaced->session);
+        } catch (const std::bad_alloc&) {
+            lock_sessions_->drop(entry.session);  // nobody will give the lock back
         }
+    }
+
+    void return_session(std::string_view name, held_locks::entry held)
+    {
+        lock_sessions_->unlock_and_put_back(std::move(held.session), {config_->options().table, name}, held.connection);
+    }
+
+    // By the session that has the lock, which gives it back as soon as the release is committed.
+    bool release_on(held_locks::entry held, const request& asked, time_point until, failure& why)
+    {
+        answer said;
+        try {
+            if (!call_on(held.session, asked, until, said, why)) return false;
+        } catch (...) {
+            lock_sessions_->drop(held.session);
+            throw;
+        }
+        return_session(asked.name, std::move(held));
+        return said.yes && !why;
+    }
+
+    // By that session, which is not the pool's. False: it was given up, or not even begun.
+    bool call_on(const session_pointer& session, const request& asked, time_point until, answer& said, failure& why)
+    {
+        why.kind = fault::none;
+        if (!pool_->take_dedicated(session, asked, until)) {
+            why = without_answer(fault::unavailable);
+            return true;  // as it was
+        }
+        if (!run(session, until)) {
+            why = without_answer(fault::none);
+            return false;
+        }
+        said = finish(session, asked, why);
+        return true;
+    }
+
+    answer finish(const session_pointer& session, const request& asked, failure& why)
+    {
+        answer said = std::move(session->inner().result());
+        said.attempted = asked.attempted != nullptr;
+        const bool granted = asked.what == operation::acquire && said.failed == fault::none && said.grant.result.granted();
+        if (granted) record_grant(asked.name, said.grant.result.token.value(), session->dedicated());
+        pool_->give_back(session);
+        if (config_->gave_up_session_locks()) give_all_locks_back();
+        if (said.thrown) std::rethrow_exception(said.thrown);
+        if (said.failed != fault::none) why = {said.failed, std::move(said.details)};
+        return said;
     }
 
     // False: given up.
@@ -481,19 +330,17 @@ private:
         }
     }
 
-    static const char* words_for(fault no_session) noexcept
+    // No session was to be had, for that reason; none: there was one, and it has been given up.
+    static failure without_answer(fault no_session)
     {
-        switch (no_session) {
-        case fault::none:
-            return "no answer within call_timeout (frozen server or network, or an overloaded one): the connection was given "
-                   "up, what the call did is unknown";
-        case fault::timeout:
-            return "no connection of the pool became free in time: raise pool_size or call_timeout, or look for what blocks "
-                   "the others";
-        default:
-            return "too many calls hang in the driver already (frozen server or network): nothing is tried until some of them "
-                   "return";
-        }
+        const char* const words =
+            no_session == fault::none      ? "no answer within call_timeout (frozen server or network, or an overloaded one): the"
+                                             " connection was given up, what the call did is unknown"
+            : no_session == fault::timeout ? "no connection of the pool became free in time: raise pool_size or call_timeout, or look"
+                                             " for what blocks the others"
+                                           : "too many calls hang in the driver already (frozen server or network): nothing is tried"
+                                             " until some of them return";
+        return {no_session == fault::none ? fault::timeout : no_session, {{}, 0, words, {}}};
     }
 
     const std::shared_ptr<const configuration> config_;

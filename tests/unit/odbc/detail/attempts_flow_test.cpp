@@ -118,14 +118,15 @@ struct scene {
 
     fault run(bool repeated = false)
     {
-        return attempts_flow(table, many, repeated, [&](std::string_view name, std::string_view owner, grant_answer& said) {
+        return attempts_flow(table, many, repeated, [&](std::string_view name, std::string_view owner) {
+            grant_answer said;
             table.asked.push_back("single " + std::string{name});
             const auto found = table.rows_of.find(name);
             if (found != table.rows_of.end() && found->second.live && found->second.owner != owner)
                 said = {{lh::acquire_status::busy, lh::fencing_token{found->second.token}, 1s}, false};
             else if (!table.locked.contains(name))
                 said = granted(table.grant(name, owner), true);
-            return single_fails;
+            return unless(single_fails, [&] { return said; });
         });
     }
 

@@ -79,14 +79,14 @@ struct scene {
 
     fault run(batch_kind kind)
     {
-        return batch_flow(db, kind, many, [&](std::string_view, std::string_view, std::int64_t token, bool& yes) {
+        return batch_flow(db, kind, many, [&](std::string_view, std::string_view, std::int64_t token) -> outcome<bool> {
             db.alone.push_back(token);
             if (db.locked.contains(token)) return fault::lock_timeout;
             if (overtaken.contains(token)) return fault::overtaken;
             if (single_fails) return fault::failure;
-            yes = !db.over.contains(token);
+            const bool yes = !db.over.contains(token);
             if (yes && kind == batch_kind::releases) db.over.insert(token);
-            return fault::none;
+            return yes;
         });
     }
 

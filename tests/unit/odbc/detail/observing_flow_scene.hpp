@@ -135,6 +135,10 @@ struct contender {
 
     std::int64_t request = 0;  // whose version the writes leave
 
+    auto by(std::int64_t version)
+    {
+        return od::observer{seen, "n", version, [this] { return now; }};
+    }
     lh::acquire_result attempt()
     {
         request = next_version();
@@ -143,7 +147,7 @@ struct contender {
     lh::acquire_result attempt_again()
     {
         grant_answer answer;
-        failed = od::observing_grant_flow(db, seen, "n", request, [this] { return now; }, answer);
+        failed = came_to(answer, od::observing_grant_flow(db, by(request)));
         return answer.result;
     }
     bool release(std::int64_t token, bool min_hold_left = false)
@@ -156,27 +160,26 @@ struct contender {
         bool released = true;
         const std::int64_t ttl_us = db.ttl_us;
         if (!min_hold_left) db.ttl_us = 0;
-        failed =
-            od::observing_release_flow(db, seen, "n", token, request, min_hold_left, repeated, [this] { return now; }, released);
+        failed = came_to(released, od::observing_release_flow(db, by(request), token, min_hold_left, repeated));
         db.ttl_us = ttl_us;
         return released;
     }
     bool force_release()
     {
         bool ended = false;
-        failed = od::observing_force_release_flow(db, next_version(), false, ended);
+        failed = came_to(ended, od::observing_force_release_flow(db, next_version(), false));
         return ended;
     }
     lh::duration left()
     {
         lh::duration d{};
-        failed = od::observing_inspect_flow(db, seen, "n", [this] { return now; }, d);
+        failed = came_to(d, od::observing_inspect_flow(db, seen, "n", [this] { return now; }));
         return d;
     }
     bool renew(std::int64_t token)
     {
         bool renewed = true;
-        failed = od::observing_renew_flow(db, seen, "n", token, next_version(), [this] { return now; }, renewed);
+        failed = came_to(renewed, od::observing_renew_flow(db, by(next_version()), token));
         return renewed;
     }
 };

@@ -37,6 +37,14 @@ namespace leasehold_test {
 
 namespace od = leasehold::odbc::detail;
 
+/// The answer of a flow, and what it failed with.
+template <class Answer>
+od::fault came_to(Answer& answer, od::outcome<Answer> said)
+{
+    answer = std::move(*said);
+    return said.failed();
+}
+
 /// What a database answers to one statement.
 struct reply {
     od::fault failed = od::fault::none;

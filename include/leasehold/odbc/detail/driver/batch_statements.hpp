@@ -11,7 +11,6 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,7 +42,7 @@ public:
     }
 
     // Once after preparing: what stays where it is. A list of so many places may stand in the statement more than once.
-    SQLRETURN bind_lists(SQLHANDLE to, const compiled_statement& sql, std::size_t places, parameter_block& in) noexcept
+    SQLRETURN bind_parameters(SQLHANDLE to, const compiled_statement& sql, std::size_t places, parameter_block& in, bool in_digits) noexcept
     {
         SQLUSMALLINT number = 0;
         std::size_t name = 0, nth_name = 0, owner = 0, token = 0, term = 0, group = 0;
@@ -51,19 +50,16 @@ public:
         for (const parameter each : sql.parameters) {
             ++number;
             switch (each) {
-            case parameter::each_name: done = bind_text(to, number, names_[name++ % places]); break;
-            case parameter::each_term: done = bind_text(to, number, terms_[term++ % places]); break;
-            case parameter::nth_name: done = bind_text(to, number, names_[nth_name++ % places]); break;
-            case parameter::nth_owner: done = bind_text(to, number, owners_[owner++ % places]); break;
-            case parameter::nth_token:
-                done = ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &tokens_[token++ % places], 0,
-                                          nullptr);
-                break;
-            case parameter::last_name: done = bind_text(to, number, last_names_[group++ % groups_of(places)]); break;
+            case parameter::each_name: done = bind_whole(to, number, names_[name++ % places]); break;
+            case parameter::each_term: done = bind_whole(to, number, terms_[term++ % places]); break;
+            case parameter::nth_name: done = bind_whole(to, number, names_[nth_name++ % places]); break;
+            case parameter::nth_owner: done = bind_whole(to, number, owners_[owner++ % places]); break;
+            case parameter::nth_token: done = bind_integer(to, number, tokens_[token++ % places]); break;
+            case parameter::last_name: done = bind_whole(to, number, last_names_[group++ % groups_of(places)]); break;
             case parameter::all_names:
             case parameter::all_owners:
             case parameter::all_tokens: break;
-            default: done = bind(to, number, each, in);
+            default: done = bind(to, number, each, in, in_digits);
             }
             if (!SQL_SUCCEEDED(done)) return done;
         }
@@ -135,11 +131,9 @@ private:
         }
     };
 
-    template <class Buffer>
-    static SQLRETURN bind_text(SQLHANDLE to, SQLUSMALLINT number, Buffer& buffer) noexcept
+    static SQLRETURN bind_whole(SQLHANDLE to, SQLUSMALLINT number, auto& buffer) noexcept
     {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, buffer.bytes.size() - 1, 0,
-                                  buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
+        return bind_text(to, number, buffer, buffer.bytes.size() - 1);
     }
 
     static void append_quoted(std::string& text, std::string_view value)

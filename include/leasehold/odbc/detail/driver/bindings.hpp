@@ -12,7 +12,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -134,23 +133,27 @@ struct result_block {
     }
 };
 
+template <std::size_t Size>
+SQLRETURN bind_text(SQLHANDLE to, SQLUSMALLINT number, text_buffer<Size>& buffer, SQLULEN most, SQLSMALLINT type = SQL_VARCHAR) noexcept
+{
+    return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, type, most, 0, buffer.bytes.data(), static_cast<SQLLEN>(Size),
+                              &buffer.length);
+}
+
+inline SQLRETURN bind_integer(SQLHANDLE to, SQLUSMALLINT number, SQLBIGINT& value) noexcept
+{
+    return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &value, 0, nullptr);
+}
+
 // SQL_C_CHAR passes bytes through unchanged in psqlODBC (Unicode and ANSI), MariaDB's driver and libsqliteodbc, under any
 // LANG and with any or no setlocale(). SQL_C_WCHAR fails in both psqlODBCs outside a UTF-8 locale, and in the ANSI one
 // always; SQL_C_BINARY makes a BLOB in SQLite, which equals no TEXT.
 // `in_digits`: integers too go as text, and as SQL_NUMERIC, of which Virtuoso's driver keeps all digits; not so of SQL_BIGINT.
 inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parameter_block& in, bool in_digits = false) noexcept
 {
-    const auto text = [&](auto& buffer, SQLULEN most = max_name_bytes) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, most, 0,
-                                  buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
-    };
-    const auto integer = [&](SQLBIGINT& value) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &value, 0, nullptr);
-    };
-    const auto digits = [&](integer_text& buffer) {
-        return ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_NUMERIC, 19, 0, buffer.bytes.data(),
-                                  static_cast<SQLLEN>(buffer.bytes.size()), &buffer.length);
-    };
+    const auto text = [&](auto& buffer, SQLULEN most = max_name_bytes) { return bind_text(to, number, buffer, most); };
+    const auto integer = [&](SQLBIGINT& value) { return bind_integer(to, number, value); };
+    const auto digits = [&](integer_text& buffer) { return bind_text(to, number, buffer, 19, SQL_NUMERIC); };
     switch (which) {
     case parameter::name: return text(in.name);
     case parameter::owner: return text(in.owner);

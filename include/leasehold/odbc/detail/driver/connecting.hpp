@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-// The part of a connection that makes it.
+// The part of a connection that makes it, and that runs statements once.
 namespace leasehold::inline v0::odbc::detail {
 
 // How often two connections are compared. A pooler that nobody else uses shows at the first look. With more clients than sessions the
@@ -32,6 +32,35 @@ inline std::string_view attribute_in(std::string_view text, std::string_view key
     return text.substr(0, text.find(';'));
 }
 
+inline fault connection::run_text(const std::string& sql) { return execute_once(catalog_->spec().prologue + sql); }
+
+// As it is. `answer`: the first column of the first row; empty if there is none.
+inline fault connection::execute_once(const std::string& sql, std::string* answer)
+{
+    forget_report();
+    const statement_handle once{connection_.get()};
+    if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
+    const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
+    if (answer == nullptr) return fault::none;
+    std::array<char, 1024> text{};
+    SQLLEN length = 0;
+    if (SQL_SUCCEEDED(::SQLFetch(once.get())) &&
+        !SQL_SUCCEEDED(::SQLGetData(once.get(), 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)))
+        return fail(SQL_HANDLE_STMT, once.get());
+    *answer = text.data();
+    return fault::none;
+}
+
+inline fault connection::end_wait(std::int64_t backend)
+{
+    // By then the session may be at something else.
+    if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out");
+    constexpr std::string_view marker = ":session";
+    std::string sql = catalog_->spec().locks.end_wait;
+    return run_text(sql.replace(sql.find(marker), marker.size(), std::to_string(backend)));
+}
+
 inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
 {
     report_ = driver_report(type, of, SQL_NULL_HANDLE, config_->secrets());
@@ -49,14 +78,12 @@ inline fault connection::open()
     disconnect();
     environment_ = environment_handle{SQL_NULL_HANDLE};
     if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
-    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION,
-                    reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_OV_ODBC3)), 0);
+    ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION, odbc_number(SQL_OV_ODBC3), 0);
     connection_ = connection_handle{environment_.get()};
     if (!connection_) return fail_connecting(SQL_HANDLE_ENV, environment_.get());
     // Only helps a thread that was given up to end; drivers that refuse it are as good.
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
-    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT,
-                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
+    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT, odbc_number(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
     const std::string text = catalog_ ? config_->connection_string(catalog_->spec()) : config_->connection_string();
     std::array<SQLCHAR, 1024> completed{};
     SQLSMALLINT length = 0;
@@ -68,8 +95,7 @@ inline fault connection::open()
     const std::string_view as{reinterpret_cast<const char*>(completed.data())};
     dialed_ = attribute_in(as, ";SERVER=");
     dialed_.append(":").append(attribute_in(as, ";PORT="));
-    ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT,
-                        reinterpret_cast<SQLPOINTER>(static_cast<std::uintptr_t>(SQL_AUTOCOMMIT_ON)), SQL_IS_UINTEGER);
+    set_autocommit(SQL_AUTOCOMMIT_ON);
     return fault::none;
 }
 
@@ -83,7 +109,7 @@ inline fault connection::connect()
 inline fault connection::set_up()
 {
     if (!catalog_) {
-        catalog_ = config_->catalog_for(info(SQL_DBMS_NAME), info(SQL_DBMS_VER));
+        catalog_ = config_->catalog_for(driver_info(connection_.get(), SQL_DBMS_NAME), driver_info(connection_.get(), SQL_DBMS_VER));
         // Now that the database is known, so is what its connection string lacks.
         if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
     }
@@ -168,14 +194,6 @@ inline void connection::disconnect() noexcept
     if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
     connection_.reset();
     environment_.reset();
-}
-
-inline std::string connection::info(SQLUSMALLINT what) const
-{
-    std::array<char, 256> text{};
-    SQLSMALLINT length = 0;
-    ::SQLGetInfo(connection_.get(), what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
-    return text.data();
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

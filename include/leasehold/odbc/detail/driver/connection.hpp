@@ -52,8 +52,6 @@ public:
                    ? &catalog_->spec().locks
                    : nullptr;
     }
-    // The same, also where they have turned out not to work: there may be some to be given back.
-    [[nodiscard]] bool ever_had_locks() const noexcept { return catalog_ && catalog_->spec().locks.available(); }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
     // Whether the last statement shows that a pooler gives each transaction another session: it was prepared on another one, and
     // so did nothing. Then connected() is false.
@@ -156,27 +154,31 @@ private:
     fault execute_once(const std::string& sql, std::string* answer = nullptr);
     SQLRETURN pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept;
     static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }
-    fault prepare(statement which);
-    fault prepare_and_execute(statement which);
-    fault forget(statement which, SQLSMALLINT type, SQLHANDLE of);
-    fault forget(statement which, fault kind, const char* advice);
-    fault prepare_batch(std::size_t which);
-    fault forget_batch(std::size_t which);
-    fault learn_granularity(statement which);
-    SQLRETURN widen_granularity(SQLHANDLE of) noexcept;
-    fault fetch(statement which);
+    fault prepare(statement_handle& handle, const compiled_statement& sql, std::size_t places = 0);
+    template <class Fill>
+    fault execute(statement_handle& handle, const compiled_statement& sql, std::size_t places, Fill fill);
+    fault execute(statement which);
     template <class Many>
-    fault execute_batch(batch_kind kind, const Many& of, std::span<const item_number> items);
-    fault fetch_of_batch(std::size_t which);
-    fault read_answers(batch_kind kind, std::size_t which, attempts& of, std::span<const item_number> items);
+    fault execute(batch_kind kind, const Many& of, std::span<const item_number> items);
+    fault forget(statement_handle& handle);
+    fault forget(statement_handle& handle, const char* advice);
+    fault learn_granularity(const compiled_statement& before);
+    SQLRETURN widen_granularity(SQLHANDLE of) noexcept;
+    void count_rows(SQLHANDLE of) noexcept;
+    fault fetch(statement_handle& from, std::span<const column> columns);
     bool finish_row(std::span<const column> columns) noexcept;
     bool has_time() noexcept;
-    std::string info(SQLUSMALLINT what) const;
-    [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
-    [[nodiscard]] statement_handle& prepared(statement which) noexcept
+    [[nodiscard]] statement_handle& prepared_for(batch_kind kind, std::size_t items) noexcept
     {
-        return statements_[static_cast<std::size_t>(which)];
+        return batches_.prepared(catalog_->batches().which(kind, items));
     }
+    fault read_answers(batch_kind kind, attempts& of, std::span<const item_number> items);
+    SQLRETURN set_autocommit(std::uintptr_t mode) noexcept
+    {
+        return ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT, odbc_number(mode), SQL_IS_UINTEGER);
+    }
+    [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] statement_handle& prepared(statement which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
 
     std::shared_ptr<const configuration> config_;
     std::shared_ptr<const statement_catalog> catalog_;
@@ -198,26 +200,6 @@ private:
     store_diagnostics refusal_;
 };
 
-inline fault connection::run_text(const std::string& sql) { return execute_once(catalog_->spec().prologue + sql); }
-
-// As it is. `answer`: the first column of the first row; empty if there is none.
-inline fault connection::execute_once(const std::string& sql, std::string* answer)
-{
-    forget_report();
-    const statement_handle once{connection_.get()};
-    if (!once) return fail(SQL_HANDLE_DBC, connection_.get());
-    const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(sql.c_str()), SQL_NTS);
-    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
-    if (answer == nullptr) return fault::none;
-    std::array<char, 1024> text{};
-    SQLLEN length = 0;
-    if (SQL_SUCCEEDED(::SQLFetch(once.get())) &&
-        !SQL_SUCCEEDED(::SQLGetData(once.get(), 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)))
-        return fail(SQL_HANDLE_STMT, once.get());
-    *answer = text.data();
-    return fault::none;
-}
-
 // From what the prologue answered to what the statement did.
 inline SQLRETURN connection::pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept
 {
@@ -228,44 +210,30 @@ inline SQLRETURN connection::pass_prologue(SQLHANDLE of, SQLRETURN done) const n
     return done;
 }
 
-inline fault connection::end_wait(std::int64_t backend)
-{
-    // By then the session may be at something else.
-    if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out");
-    constexpr std::string_view marker = ":session";
-    std::string sql = catalog_->spec().locks.end_wait;
-    return run_text(sql.replace(sql.find(marker), marker.size(), std::to_string(backend)));
-}
-
-inline fault connection::forget(statement which, fault kind, const char* advice)
-{
-    prepared(which).reset();
-    return fail(kind, advice);
-}
-
 // A statement that failed is prepared again: the table may have been made, or changed, in the meantime.
-inline fault connection::forget(statement which, SQLSMALLINT type, SQLHANDLE of)
+inline fault connection::forget(statement_handle& handle)
 {
-    const fault kind = fail(type, of);
-    prepared(which).reset();
+    const fault kind = fail(SQL_HANDLE_STMT, handle.get());
+    handle.reset();
     return kind;
 }
 
-inline fault connection::prepare(statement which)
+inline fault connection::forget(statement_handle& handle, const char* advice)
 {
-    statement_handle& handle = prepared(which);
+    handle.reset();
+    return fail(fault::failure, advice);
+}
+
+// `places`: in its lists.
+inline fault connection::prepare(statement_handle& handle, const compiled_statement& sql, std::size_t places)
+{
     handle = statement_handle{connection_.get()};
     if (!handle) return fail(SQL_HANDLE_DBC, connection_.get());
-    const compiled_statement& compiled = (*catalog_)[which];
-    if (!SQL_SUCCEEDED(::SQLPrepare(handle.get(), odbc_text(compiled.sql.c_str()), SQL_NTS)))
-        return forget(which, SQL_HANDLE_STMT, handle.get());
+    bool done = SQL_SUCCEEDED(::SQLPrepare(handle.get(), odbc_text(sql.sql.c_str()), SQL_NTS)) &&
+                SQL_SUCCEEDED(batches_.bind_parameters(handle.get(), sql, places, in_, reads_back()));
     SQLUSMALLINT number = 0;
-    for (const parameter each : compiled.parameters)
-        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, in_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
-    number = 0;
-    for (const column each : columns_of(which))
-        if (!SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_, reads_back()))) return forget(which, SQL_HANDLE_STMT, handle.get());
-    return fault::none;
+    for (const column each : sql.columns) done = done && SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_, reads_back()));
+    return done ? fault::none : forget(handle);
 }
 
 // A column that keeps d digits of the second cuts off, or rounds, up to one unit of the last digit.
@@ -283,63 +251,84 @@ inline SQLRETURN connection::widen_granularity(SQLHANDLE of) noexcept
     return done;
 }
 
-inline fault connection::learn_granularity(statement which)
+inline fault connection::learn_granularity(const compiled_statement& before)
 {
-    if (granularity_us_ >= 0 || (*catalog_)[which].parameters.empty()) return fault::none;
-    if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
-    const SQLHANDLE probe = prepared(statement::probe).get();
+    if (granularity_us_ >= 0 || before.parameters.empty()) return fault::none;
+    statement_handle& probe = prepared(statement::probe);
+    if (const fault failed = prepare(probe, (*catalog_)[statement::probe]); failed != fault::none) return failed;
     // With a prologue, the column is one of what the statement answers, not of what is prepared.
     const bool by_answer = catalog_->spec().prologue_results > 0;
-    if (by_answer && !SQL_SUCCEEDED(pass_prologue(probe, ::SQLExecute(probe)))) return forget(statement::probe, SQL_HANDLE_STMT, probe);
-    if (!SQL_SUCCEEDED(widen_granularity(probe)))
-        return forget(statement::probe, SQL_HANDLE_STMT, probe);
-    prepared(statement::probe).reset();
+    if (by_answer && !SQL_SUCCEEDED(pass_prologue(probe.get(), ::SQLExecute(probe.get())))) return forget(probe);
+    if (!SQL_SUCCEEDED(widen_granularity(probe.get()))) return forget(probe);
+    probe.reset();
     return fault::none;
 }
 
-inline fault connection::prepare_and_execute(statement which)
+// Prepares it if need be, and leaves it open. `fill` writes what it reads.
+template <class Fill>
+fault connection::execute(statement_handle& handle, const compiled_statement& sql, std::size_t places, Fill fill)
 {
     forget_report();
     if (std::chrono::steady_clock::now() >= deadline_)
         return fail(fault::timeout, "the time of the call ran out between two statements");
-    if (const fault failed = learn_granularity(which); failed != fault::none) return failed;
-    const bool ran_before = static_cast<bool>(prepared(which));
+    if (const fault failed = learn_granularity(sql); failed != fault::none) return failed;
+    const bool ran_before = static_cast<bool>(handle);
     if (!ran_before)
-        if (const fault failed = prepare(which); failed != fault::none) return failed;
-    const bool frees_at_once = which == statement::release && ttl_us_ == 0;
-    in_.us = frees_at_once ? 0 : ttl_us_ + granularity_us_ * (reads_released(which) ? released_scale : 1);
+        if (const fault failed = prepare(handle, sql, places); failed != fault::none) return failed;
+    in_.us = ttl_us_ + granularity_us_;
     in_.unit = std::max<std::int64_t>(granularity_us_, 1);
+    if (!SQL_SUCCEEDED(fill(handle.get()))) return forget(handle);
     in_.read_host_clock();
     if (reads_back()) in_.write_digits();
     rows_ = 0;
     found_ = false;
-    const SQLRETURN done = pass_prologue(prepared(which).get(), ::SQLExecute(prepared(which).get()));
-    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA)
-        return conflict_if_stale(ran_before, forget(which, SQL_HANDLE_STMT, prepared(which).get()));
+    const SQLRETURN done = pass_prologue(handle.get(), ::SQLExecute(handle.get()));
+    if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return conflict_if_stale(ran_before, forget(handle));
     warned_ = done == SQL_SUCCESS_WITH_INFO;
     return fault::none;
 }
 
+inline fault connection::execute(statement which)
+{
+    return execute(prepared(which), (*catalog_)[which], 0, [&](SQLHANDLE) -> SQLRETURN {
+        if (which == statement::release && ttl_us_ == 0) in_.us = 0;
+        if (reads_released(which)) in_.us += granularity_us_ * (released_scale - 1);
+        return SQL_SUCCESS;
+    });
+}
+
+// -1: the driver doesn't count.
+inline void connection::count_rows(SQLHANDLE of) noexcept
+{
+    if (!SQL_SUCCEEDED(::SQLRowCount(of, &rows_)) || rows_ < 0) rows_ = -1;
+}
+
 inline fault connection::run(statement which)
 {
-    if (const fault failed = prepare_and_execute(which); failed != fault::none) return failed;
-    const SQLHANDLE handle = prepared(which).get();
-    if (columns_of(which).empty()) {
-        if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_)) || rows_ < 0) rows_ = -1;
+    if (const fault failed = execute(which); failed != fault::none) return failed;
+    statement_handle& handle = prepared(which);
+    const auto columns = (*catalog_)[which].columns;
+    if (columns.empty()) {
+        count_rows(handle.get());
         if (rows_ < 0 && is_told_by_rows(which) && !observes()) return fail(fault::failure, advice::no_count);
-    } else if (const fault failed = fetch(which); failed != fault::none) {
+    } else if (const fault failed = fetch(handle, columns); failed != fault::none) {
         return failed;
     }
-    ::SQLFreeStmt(handle, SQL_CLOSE);
+    if (which == statement::observe && found_) {
+        number_of(column::live) = number(column::remaining) > 0;
+        const std::string_view owner = text(column::owner);
+        number_of(column::whose) = owner == in_.owner.view() ? owner_is_us : owner.empty() ? owner_is_nobody : 0;
+    }
+    ::SQLFreeStmt(handle.get(), SQL_CLOSE);
     return fault::none;
 }
 
 template <class Each>
 fault connection::run_each(statement which, Each each)
 {
-    fault failed = prepare_and_execute(which);
+    fault failed = execute(which);
     while (failed == fault::none) {
-        failed = fetch(which);
+        failed = fetch(prepared(which), (*catalog_)[which].columns);
         if (failed != fault::none || !found_) break;
         each(*this);
     }
@@ -347,24 +336,15 @@ fault connection::run_each(statement which, Each each)
     return failed;
 }
 
-inline fault connection::fetch(statement which)
+// The next row, if there is one.
+inline fault connection::fetch(statement_handle& from, std::span<const column> columns)
 {
-    const SQLHANDLE handle = prepared(which).get();
     out_.clear();
-    const SQLRETURN done = ::SQLFetch(handle);
+    const SQLRETURN done = ::SQLFetch(from.get());
     found_ = SQL_SUCCEEDED(done);
-    if (!found_ && done != SQL_NO_DATA) return forget(which, SQL_HANDLE_STMT, handle);
-    if (!found_) return fault::none;
-    if (!finish_row(columns_of(which))) {
-        prepared(which).reset();
-        return fail(fault::failure, advice::no_integers);
-    }
-    if (which == statement::observe) {
-        number_of(column::live) = number(column::remaining) > 0;
-        const std::string_view owner = text(column::owner);
-        number_of(column::whose) = owner == in_.owner.view() ? owner_is_us : owner.empty() ? owner_is_nobody : 0;
-    }
-    return has_time() ? fault::none : forget(which, fault::failure, advice::expiry_is_text);
+    if (!found_) return done == SQL_NO_DATA ? fault::none : forget(from);
+    if (!finish_row(columns)) return forget(from, advice::no_integers);
+    return has_time() ? fault::none : forget(from, advice::expiry_is_text);
 }
 
 // False: the expiry that was read is no time.
@@ -381,24 +361,22 @@ inline bool connection::has_time() noexcept
 inline fault connection::check_expiry_column()
 {
     if (!catalog_->spec().numeric_expiry) return fault::none;
-    if (const fault failed = prepare(statement::probe); failed != fault::none) return failed;
+    statement_handle& probe = prepared(statement::probe);
+    if (const fault failed = prepare(probe, (*catalog_)[statement::probe]); failed != fault::none) return failed;
     SQLLEN type = SQL_UNKNOWN_TYPE;
-    const SQLHANDLE handle = prepared(statement::probe).get();
-    if (!SQL_SUCCEEDED(::SQLColAttribute(handle, 1, SQL_DESC_CONCISE_TYPE, nullptr, 0, nullptr, &type)))
-        return forget(statement::probe, SQL_HANDLE_STMT, handle);
+    if (!SQL_SUCCEEDED(::SQLColAttribute(probe.get(), 1, SQL_DESC_CONCISE_TYPE, nullptr, 0, nullptr, &type))) return forget(probe);
     for (const SQLLEN text : {SQL_CHAR, SQL_VARCHAR, SQL_LONGVARCHAR, SQL_WCHAR, SQL_WVARCHAR, SQL_WLONGVARCHAR})
-        if (type == text) return forget(statement::probe, fault::failure, advice::expiry_is_text);
+        if (type == text) return forget(probe, advice::expiry_is_text);
     return fault::none;
 }
 
 // NULLs to 0. False: the driver has left out a number.
 inline bool connection::finish_row(std::span<const column> columns) noexcept
 {
-    const auto number = [this](column of) -> SQLBIGINT& { return number_of(of); };
     for (const column each : columns) {
         if (is_text(each)) continue;
         if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));
-        if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number(each) = 0;
+        if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number_of(each) = 0;
         if (number(each) == result_block::untouched) return false;
     }
     return true;

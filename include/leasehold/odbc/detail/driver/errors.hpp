@@ -24,7 +24,7 @@ namespace leasehold::inline v0::odbc::detail {
 // be part of a name that the message repeats.
 struct fault_rule {
     std::string_view sqlstate;  // a prefix
-    int native;                 // 0: any
+    std::array<int, 6> natives;  // one of them; none: any
     fault kind;
     const char* advice;
     std::string_view beginning{};  // of the message
@@ -110,20 +110,18 @@ inline constexpr const char* slow = "the server ended the statement because it t
 // beginning of its words does, which are always English.
 inline constexpr std::string_view sqlite_speaks = "[SQLite]";
 inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
-    {"", 5, fault::conflict, advice::conflict},
-    {"", 6, fault::conflict, advice::conflict},
-    {"", 17, fault::conflict, advice::conflict},
-    {"", 8, fault::read_only, advice::read_only},
-    {"", 13, fault::failure, advice::full},
-    {"", 14, fault::unavailable, advice::file},
-    {"", 26, fault::unavailable, advice::not_a_database},
-    {"", 0, fault::duplicate_key, "", "UNIQUE constraint"},
-    {"", 0, fault::failure, advice::other_columns, "NOT NULL constraint"},
-    {"", 0, fault::failure, advice::no_key, "ON CONFLICT clause does not match"},
-    {"", 0, fault::schema_missing, advice::table, "no such table"},
-    {"", 0, fault::schema_missing, advice::column, "no such column"},
-    {"", 0, fault::schema_missing, advice::table, "unknown database"},
-    {"", 0, fault::conflict, advice::conflict, "database is locked"},
+    {"", {5, 6, 17}, fault::conflict, advice::conflict},
+    {"", {8}, fault::read_only, advice::read_only},
+    {"", {13}, fault::failure, advice::full},
+    {"", {14}, fault::unavailable, advice::file},
+    {"", {26}, fault::unavailable, advice::not_a_database},
+    {"", {}, fault::duplicate_key, "", "UNIQUE constraint"},
+    {"", {}, fault::failure, advice::other_columns, "NOT NULL constraint"},
+    {"", {}, fault::failure, advice::no_key, "ON CONFLICT clause does not match"},
+    {"", {}, fault::schema_missing, advice::table, "no such table"},
+    {"", {}, fault::schema_missing, advice::column, "no such column"},
+    {"", {}, fault::schema_missing, advice::table, "unknown database"},
+    {"", {}, fault::conflict, advice::conflict, "database is locked"},
 });
 
 // psqlODBC has one SQLSTATE for all that can go wrong in connecting, and no code. What the server says then names nothing but
@@ -131,13 +129,13 @@ inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
 inline constexpr std::string_view connecting_failed = "08001";
 inline constexpr std::string_view postgresql_refuses = "FATAL:  ";
 inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
-    {"", 0, fault::starting, advice::starting, "the database system is "},
-    {"", 0, fault::unavailable, advice::log_in, "password authentication"},
-    {"", 0, fault::unavailable, advice::log_in, "no pg_hba.conf entry"},
-    {"", 0, fault::unavailable, advice::log_in, "role \""},
-    {"", 0, fault::unavailable, advice::database, "database \""},
-    {"", 0, fault::unavailable, advice::too_many, "sorry, too many clients"},
-    {"", 0, fault::unavailable, advice::too_many, "remaining connection slots"},
+    {"", {}, fault::starting, advice::starting, "the database system is "},
+    {"", {}, fault::unavailable, advice::log_in, "password authentication"},
+    {"", {}, fault::unavailable, advice::log_in, "no pg_hba.conf entry"},
+    {"", {}, fault::unavailable, advice::log_in, "role \""},
+    {"", {}, fault::unavailable, advice::database, "database \""},
+    {"", {}, fault::unavailable, advice::too_many, "sorry, too many clients"},
+    {"", {}, fault::unavailable, advice::too_many, "remaining connection slots"},
 });
 
 // A commit that failed in MariaDB or MySQL says why by another number, in any language. That one is a deadlock: on Group Replication
@@ -147,81 +145,63 @@ inline constexpr std::string_view deadlock_during_commit = " 149 ";
 
 // Everybody else. The first line that fits decides.
 inline constexpr auto fault_rules = std::to_array<fault_rule>({
-    {"01000", 0, fault::unavailable, advice::driver, "[unixODBC][Driver Manager]Can't open lib"},
-    {"IM", 0, fault::unavailable, advice::driver},
+    {"01000", {}, fault::unavailable, advice::driver, "[unixODBC][Driver Manager]Can't open lib"},
+    {"IM", {}, fault::unavailable, advice::driver},
 
-    {"28", 0, fault::unavailable, advice::log_in},
-    {"", 1045, fault::unavailable, advice::log_in},
-    {"", 1698, fault::unavailable, advice::log_in},
-    {"3D000", 0, fault::unavailable, advice::database},
-    {"", 1049, fault::unavailable, advice::database},
-    {"", 1044, fault::unavailable, advice::database},
-    {"", 3159, fault::unavailable, advice::no_tls},
-    {"53300", 0, fault::unavailable, advice::too_many},
-    {"", 1040, fault::unavailable, advice::too_many},
-    {"", 1203, fault::unavailable, advice::too_many},
-    {"", 2002, fault::unavailable, advice::no_server},
-    {"", 2003, fault::unavailable, advice::no_server},
-    {"", 2005, fault::unavailable, advice::no_server},
-    {connecting_failed, 0, fault::unavailable, advice::no_connection},
+    {"28", {}, fault::unavailable, advice::log_in},
+    {"", {1045, 1698}, fault::unavailable, advice::log_in},
+    {"3D000", {}, fault::unavailable, advice::database},
+    {"", {1049, 1044}, fault::unavailable, advice::database},
+    {"", {3159}, fault::unavailable, advice::no_tls},
+    {"53300", {}, fault::unavailable, advice::too_many},
+    {"", {1040, 1203}, fault::unavailable, advice::too_many},
+    {"", {2002, 2003, 2005}, fault::unavailable, advice::no_server},
+    {connecting_failed, {}, fault::unavailable, advice::no_connection},
 
-    {"55P03", 0, fault::lock_timeout, advice::locked},
-    {"40", 0, fault::conflict, advice::conflict},
-    {"", 1205, fault::lock_timeout, advice::locked},
-    {"", 1213, fault::conflict, advice::conflict},
-    {"HY000", 1020, fault::conflict, advice::conflict},
-    {"", 1317, fault::conflict, advice::conflict},
-    {"57014", 0, fault::timeout, advice::slow},
-    {"", 1969, fault::timeout, advice::slow},
-    {"", 3024, fault::timeout, advice::slow},
-    {"HYT", 0, fault::timeout, advice::slow},
+    {"55P03", {}, fault::lock_timeout, advice::locked},
+    {"40", {}, fault::conflict, advice::conflict},
+    {"", {1205}, fault::lock_timeout, advice::locked},
+    {"", {1213}, fault::conflict, advice::conflict},
+    {"HY000", {1020}, fault::conflict, advice::conflict},
+    {"", {1317}, fault::conflict, advice::conflict},
+    {"57014", {}, fault::timeout, advice::slow},
+    {"", {1969, 3024}, fault::timeout, advice::slow},
+    {"HYT", {}, fault::timeout, advice::slow},
 
-    {"", 1047, fault::connection_lost, advice::no_majority},
-    {"", error_during_commit, fault::connection_lost, advice::no_majority},
-    {"", 3100, fault::connection_lost, advice::no_majority},
-    {"57P03", 0, fault::starting, advice::starting},
-    {"57P", 0, fault::connection_lost, advice::lost},
-    {"08", 0, fault::connection_lost, advice::lost},
-    {"", 2006, fault::connection_lost, advice::lost},
-    {"", 2013, fault::connection_lost, advice::lost},
-    {"", 2026, fault::connection_lost, advice::tls},
-    {"", 2055, fault::connection_lost, advice::lost},
-    {"", 1927, fault::connection_lost, advice::lost},
-    {"", 1053, fault::connection_lost, advice::lost},
-    {"", 4031, fault::connection_lost, advice::lost},
+    {"", {1047, error_during_commit, 3100}, fault::connection_lost, advice::no_majority},
+    {"57P03", {}, fault::starting, advice::starting},
+    {"57P", {}, fault::connection_lost, advice::lost},
+    {"08", {}, fault::connection_lost, advice::lost},
+    {"", {2006, 2013, 2055, 1927, 1053, 4031}, fault::connection_lost, advice::lost},
+    {"", {2026}, fault::connection_lost, advice::tls},
 
-    {"23505", 0, fault::duplicate_key, ""},
-    {"", 1062, fault::duplicate_key, ""},
-    {"23502", 0, fault::failure, advice::other_columns},
-    {"", 1048, fault::failure, advice::other_columns},
-    {"", 1364, fault::failure, advice::other_columns},
-    {"23000", 0, fault::duplicate_key, ""},
-    {"42P01", 0, fault::schema_missing, advice::table},
-    {"3F000", 0, fault::schema_missing, advice::table},
-    {"42S02", 0, fault::schema_missing, advice::table},
-    {"", 1146, fault::schema_missing, advice::table},
-    {"42703", 0, fault::schema_missing, advice::column},
-    {"42S22", 0, fault::schema_missing, advice::column},
-    {"", 1054, fault::schema_missing, advice::column},
+    {"23505", {}, fault::duplicate_key, ""},
+    {"", {1062}, fault::duplicate_key, ""},
+    {"23502", {}, fault::failure, advice::other_columns},
+    {"", {1048, 1364}, fault::failure, advice::other_columns},
+    {"23000", {}, fault::duplicate_key, ""},
+    {"42P01", {}, fault::schema_missing, advice::table},
+    {"3F000", {}, fault::schema_missing, advice::table},
+    {"42S02", {}, fault::schema_missing, advice::table},
+    {"", {1146}, fault::schema_missing, advice::table},
+    {"42703", {}, fault::schema_missing, advice::column},
+    {"42S22", {}, fault::schema_missing, advice::column},
+    {"", {1054}, fault::schema_missing, advice::column},
 
-    {"42P10", 0, fault::failure, advice::no_key},
-    {"42883", 0, fault::failure, advice::types},
-    {"42804", 0, fault::failure, advice::types},
-    {"", 1176, fault::failure, advice::fence_index},
-    {"25006", 0, fault::read_only, advice::read_only},
-    {"", 1290, fault::read_only, advice::read_only},
-    {"", 1792, fault::read_only, advice::read_only},
-    {"", 1836, fault::read_only, advice::read_only},
-    {"53100", 0, fault::failure, advice::full},
-    {"", 1021, fault::failure, advice::full},
-    {"", 1114, fault::failure, advice::full},
-    {"42501", 0, fault::failure, advice::permission},
-    {"", 1142, fault::failure, advice::permission},
-    {"", 1143, fault::failure, advice::permission},
-    {"0A000", 0, fault::failure, advice::declare_fetch, "ERROR: DECLARE CURSOR"},
-    {"2202", 0, fault::failure, advice::encoding},
-    {"22P05", 0, fault::failure, advice::encoding},
-    {"", 1366, fault::failure, advice::encoding},
+    {"42P10", {}, fault::failure, advice::no_key},
+    {"42883", {}, fault::failure, advice::types},
+    {"42804", {}, fault::failure, advice::types},
+    {"", {1176}, fault::failure, advice::fence_index},
+    {"25006", {}, fault::read_only, advice::read_only},
+    {"", {1290, 1792, 1836}, fault::read_only, advice::read_only},
+    {"53100", {}, fault::failure, advice::full},
+    {"", {1021, 1114}, fault::failure, advice::full},
+    {"42501", {}, fault::failure, advice::permission},
+    {"", {1142, 1143}, fault::failure, advice::permission},
+    {"0A000", {}, fault::failure, advice::declare_fetch, "ERROR: DECLARE CURSOR"},
+    {"2202", {}, fault::failure, advice::encoding},
+    {"22P05", {}, fault::failure, advice::encoding},
+    {"", {1366}, fault::failure, advice::encoding},
 });
 
 // The server refuses to run a statement as it was prepared: the table has been changed since.
@@ -236,9 +216,12 @@ struct verdict {
 template <class Rules>
 constexpr verdict first_that_fits(const Rules& rules, std::string_view sqlstate, int native, std::string_view text) noexcept
 {
-    for (const fault_rule& rule : rules)
-        if (sqlstate.starts_with(rule.sqlstate) && (rule.native == 0 || rule.native == native) && text.starts_with(rule.beginning))
+    for (const fault_rule& rule : rules) {
+        const bool any = rule.natives.front() == 0;
+        if (sqlstate.starts_with(rule.sqlstate) && text.starts_with(rule.beginning) &&
+            (any || (native != 0 && std::ranges::find(rule.natives, native) != rule.natives.end())))
             return {rule.kind, rule.advice, true};
+    }
     return {};
 }
 

@@ -8,6 +8,9 @@
 #include <sql.h>
 #include <sqlext.h>
 
+#include <array>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -47,6 +50,17 @@ using statement_handle = handle<SQL_HANDLE_STMT>;
 
 // ODBC's functions take text they only read as non-const.
 inline SQLCHAR* odbc_text(const char* text) noexcept { return reinterpret_cast<SQLCHAR*>(const_cast<char*>(text)); }
+
+// They take a number where a pointer may be.
+inline SQLPOINTER odbc_number(std::uintptr_t number) noexcept { return reinterpret_cast<SQLPOINTER>(number); }
+
+inline std::string driver_info(SQLHDBC connection, SQLUSMALLINT what)
+{
+    std::array<char, 256> text{};
+    SQLSMALLINT length = 0;
+    ::SQLGetInfo(connection, what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
+    return text.data();
+}
 
 }  // namespace leasehold::inline v0::odbc::detail
 

@@ -99,15 +99,10 @@ inline bool find_secret(std::string_view text, std::size_t from, secret_place& f
     return false;
 }
 
-inline std::string with_single_braces(std::string text)
+// Without the first character of each `what`.
+inline std::string without_each(std::string_view what, std::string text)
 {
-    for (std::size_t twice = text.find("}}"); twice != std::string::npos; twice = text.find("}}", twice + 1)) text.erase(twice, 1);
-    return text;
-}
-
-inline std::string without_backslashes(std::string text)
-{
-    for (std::size_t at = text.find('\\'); at != std::string::npos; at = text.find('\\', at + 1)) text.erase(at, 1);
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) text.erase(at, 1);
     return text;
 }
 
@@ -135,9 +130,9 @@ inline std::vector<std::string> passwords_in(std::string_view connection_string)
         if (quotes || value.starts_with('{')) {
             std::string inside{value.substr(1)};
             if (inside.ends_with(quotes ? value.front() : '}')) inside.pop_back();
-            for (const std::string& form : {inside, with_single_braces(inside)}) {
+            for (const std::string& form : {inside, without_each("}}", inside)}) {
                 add(form);
-                if (quotes) add(without_backslashes(form));  // as libpq reads it
+                if (quotes) add(without_each("\\", form));  // as libpq reads it
             }
             // Quotes are a part of a value to ODBC, but not to libpq, whose keywords stand inside another value.
             const bool ends_there = end_of_enclosed(connection_string, place.begin) == place.end;

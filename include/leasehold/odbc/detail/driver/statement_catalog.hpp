@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +26,7 @@ namespace leasehold::inline v0::odbc::detail {
 struct compiled_statement {
     std::string sql;
     std::vector<parameter> parameters;
+    std::span<const column> columns{};  // of its result, in order
 };
 
 // What a store has learnt about fences on its database.
@@ -77,81 +80,71 @@ public:
         const dialect::spec& d = spec_;
         const dialect::session_lock_sql& l = d.locks;
         const dialect::purge_sql& p = d.purge;
-        const auto add = [&](statement which, const std::string& text) {
-            statements_[static_cast<std::size_t>(which)] = compile(with_prologue(text), options);
-        };
-        add(statement::probe, d.probe);
-        add(statement::grant, d.grant);
-        add(statement::read, d.read);
-        add(statement::observe, d.observe);
-        add(statement::insert, d.insert);
-        add(statement::take, d.take);
-        add(statement::renew, d.renew);
-        add(statement::release, d.release);
-        add(statement::inspect, d.inspect);
-        add(statement::list, d.list);
-        add(statement::force_release, d.force_release);
-        add(statement::clock, d.clock);
-        add(statement::lock, l.lock);
-        add(statement::try_lock, l.try_lock);
-        add(statement::unlock, l.unlock);
-        add(statement::backend, l.backend);
-        add(statement::floor, p.floor);
-        add(statement::add_floor, p.add_floor);
-        add(statement::raise_floor, p.raise_floor);
-        add(statement::look, p.look);
-        add(statement::remove, p.remove);
         const dialect::handover_sql& h = d.handover;
-        add(statement::probe_said, h.probe);
-        add(statement::publish, h.publish);
-        add(statement::published, h.published);
-        add(statement::request, h.request);
-        add(statement::requested, h.requested);
-        add(statement::said, h.said);
-        add(statement::inspect_all, h.inspect);
-        add(statement::list_all, h.list);
+        const struct {
+            statement which;
+            const std::string& text;
+            std::span<const column> shows{};
+        } all[]{{statement::probe, d.probe}, {statement::insert, d.insert}, {statement::take, d.take}, {statement::renew, d.renew},
+                {statement::release, d.release}, {statement::force_release, d.force_release},
+                {statement::grant, d.grant, columns::grant}, {statement::read, d.read, columns::read},
+                {statement::observe, d.observe, columns::observe}, {statement::inspect, d.inspect, columns::inspect},
+                {statement::list, d.list, columns::list}, {statement::clock, d.clock, columns::clock},
+                {statement::lock, l.lock, columns::lock}, {statement::try_lock, l.try_lock, columns::lock},
+                {statement::backend, l.backend, columns::token}, {statement::unlock, l.unlock},
+                {statement::floor, p.floor, columns::token}, {statement::look, p.look, columns::look},
+                {statement::add_floor, p.add_floor}, {statement::raise_floor, p.raise_floor}, {statement::remove, p.remove},
+                {statement::probe_said, h.probe}, {statement::publish, h.publish}, {statement::request, h.request},
+                {statement::published, h.published, columns::published}, {statement::requested, h.requested, columns::requested},
+                {statement::said, h.said, columns::said}, {statement::inspect_all, h.inspect, columns::inspect_all},
+                {statement::list_all, h.list, columns::list_all}};
+        static_assert(std::size(all) == statement_count);
+        for (const auto& [which, text, shows] : all) {
+            compiled_statement& compiled = statements_[static_cast<std::size_t>(which)];
+            compiled = compile(with_prologue(text), options);
+            compiled.columns = shows;
+        }
         for (const std::string& text : h.add_columns) added_columns_.push_back(compile(text, options).sql);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
-        fence_.possible = compile(d.fence.possible, options);
-        fence_.cluster = compile(d.fence.cluster, options);
-        fence_.lock = compile(d.fence.lock, options);
-        fence_.write = compile(d.fence.write, options);
-        fence_.written = compile(d.fence.written, options);
-        fence_.write_back = compile(d.fence.write_back, options);
-        fence_.transaction = compile(d.fence.transaction, options);
+        const dialect::fence_sql& f = d.fence;
+        const std::pair<compiled_statement&, const std::string&> of_fence[]{
+            {fence_.possible, f.possible}, {fence_.transaction, f.transaction}, {fence_.cluster, f.cluster}, {fence_.lock, f.lock},
+            {fence_.write, f.write},       {fence_.written, f.written},         {fence_.write_back, f.write_back}};
+        for (const auto& [into, text] : of_fence) into = compile(text, options);
         compile_batches(options);
     }
 
     // Reads no more of the dialect than its fragments and its quote.
     static compiled_statement compile(std::string text, const dialect::spec& of, const odbc_options& options)
     {
-        const char quote = of.quote;
         for (const auto& [marker, fragment] : of.fragments) replace_all(text, marker, fragment);
-        replace_all(text, "{table}", quoted_identifier(options.table, quote));
-        replace_all(text, "{name}", quoted_identifier(options.columns.name, quote));
-        replace_all(text, "{owner}", quoted_identifier(options.columns.owner, quote));
-        replace_all(text, "{token}", quoted_identifier(options.columns.token, quote));
-        replace_all(text, "{version}", quoted_identifier(options.columns.version, quote));
-        replace_all(text, "{data}", quoted_identifier(options.columns.data, quote));
-        replace_all(text, "{data_token}", quoted_identifier(options.columns.data_token, quote));
-        replace_all(text, "{request}", quoted_identifier(options.columns.request, quote));
-        replace_all(text, "{request_token}", quoted_identifier(options.columns.request_token, quote));
-        replace_all(text, "{ttl}", quoted_identifier(options.columns.ttl, quote));
-        replace_all(text, "{expires_at}", quoted_identifier(options.columns.expires_at, quote));
+        replace_all(text, "{table}", quoted_identifier(options.table, of.quote));
+        for (const auto& [marker, column] : column_markers) replace_all(text, marker, quoted_identifier(options.columns.*column, of.quote));
         return with_question_marks(text);
     }
 
     [[nodiscard]] const dialect::spec& spec() const noexcept { return spec_; }
-    [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept
-    {
-        return statements_[static_cast<std::size_t>(which)];
-    }
+    [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept { return statements_[static_cast<std::size_t>(which)]; }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
     [[nodiscard]] const std::vector<std::string>& added_columns() const noexcept { return added_columns_; }
     [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
     [[nodiscard]] const compiled_batches& batches() const noexcept { return batches_; }
 
 private:
+    static constexpr std::array<std::pair<std::string_view, std::string odbc_columns::*>, 10> column_markers{{
+        {"{name}", &odbc_columns::name}, {"{owner}", &odbc_columns::owner}, {"{token}", &odbc_columns::token},
+        {"{version}", &odbc_columns::version}, {"{ttl}", &odbc_columns::ttl}, {"{expires_at}", &odbc_columns::expires_at},
+        {"{data}", &odbc_columns::data}, {"{data_token}", &odbc_columns::data_token},
+        {"{request}", &odbc_columns::request}, {"{request_token}", &odbc_columns::request_token}}};
+    static constexpr std::array<std::pair<std::string_view, parameter>, 23> parameter_markers{{
+        {":name", parameter::name}, {":owner", parameter::owner}, {":token", parameter::token}, {":version", parameter::version},
+        {":seen", parameter::seen}, {":us", parameter::us}, {":now_ms", parameter::now_ms}, {":later_ms", parameter::later_ms},
+        {":unit", parameter::unit}, {":upper", parameter::upper}, {":lock_number", parameter::lock_number},
+        {":lock_name", parameter::lock_name}, {":data", parameter::data}, {":all_names", parameter::all_names},
+        {":all_owners", parameter::all_owners}, {":all_tokens", parameter::all_tokens}, {":each_name", parameter::each_name},
+        {":each_term", parameter::each_term}, {":most", parameter::most}, {":nth_name", parameter::nth_name},
+        {":nth_owner", parameter::nth_owner}, {":nth_token", parameter::nth_token}, {":last_name", parameter::last_name}}};
+
     static void replace_all(std::string& text, std::string_view what, std::string_view with)
     {
         for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
@@ -170,6 +163,8 @@ private:
         for (std::size_t i = 0; i < compiled_batches::count; ++i) {
             const std::string& text = *texts[static_cast<std::size_t>(compiled_batches::kind_of(i))];
             batches_.statements[i] = compile(with_prologue(with_lists(text, batches_.room(i))), options);
+            if (compiled_batches::kind_of(i) == batch_kind::grants) batches_.statements[i].columns = columns::grants;
+            if (compiled_batches::kind_of(i) == batch_kind::reads) batches_.statements[i].columns = columns::reads;
         }
     }
 
@@ -223,38 +218,14 @@ private:
 
     static compiled_statement with_question_marks(std::string_view text)
     {
-        constexpr std::array<std::pair<std::string_view, parameter>, 23> markers{{{":name", parameter::name},
-                                                                                 {":owner", parameter::owner},
-                                                                                 {":token", parameter::token},
-                                                                                 {":version", parameter::version},
-                                                                                 {":seen", parameter::seen},
-                                                                                 {":us", parameter::us},
-                                                                                 {":now_ms", parameter::now_ms},
-                                                                                 {":later_ms", parameter::later_ms},
-                                                                                 {":unit", parameter::unit},
-                                                                                 {":upper", parameter::upper},
-                                                                                 {":lock_number", parameter::lock_number},
-                                                                                 {":lock_name", parameter::lock_name},
-                                                                                 {":data", parameter::data},
-                                                                                 {":all_names", parameter::all_names},
-                                                                                 {":all_owners", parameter::all_owners},
-                                                                                 {":all_tokens", parameter::all_tokens},
-                                                                                 {":each_name", parameter::each_name},
-                                                                                 {":each_term", parameter::each_term},
-                                                                                 {":most", parameter::most},
-                                                                                 {":nth_name", parameter::nth_name},
-                                                                                 {":nth_owner", parameter::nth_owner},
-                                                                                 {":nth_token", parameter::nth_token},
-                                                                                 {":last_name", parameter::last_name}}};
         compiled_statement result;
         while (!text.empty()) {
             const std::string_view before = text.substr(0, text.find(':'));
             result.sql += before;
             text.remove_prefix(before.size());
             if (text.empty()) break;
-            const auto found = std::find_if(markers.begin(), markers.end(),
-                                            [text](const auto& each) { return text.starts_with(each.first); });
-            if (found != markers.end()) {
+            const auto found = std::ranges::find_if(parameter_markers, [text](const auto& each) { return text.starts_with(each.first); });
+            if (found != parameter_markers.end()) {
                 result.sql += '?';
                 result.parameters.push_back(found->second);
                 text.remove_prefix(found->first.size());

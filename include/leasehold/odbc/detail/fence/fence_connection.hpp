@@ -9,10 +9,8 @@
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/detail/flow/observations.hpp>
 
-#include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -42,14 +40,6 @@ public:
         on = value == SQL_AUTOCOMMIT_ON;
         if (done == SQL_INVALID_HANDLE) return fail(fault::failure, "that is not the handle of a connection");
         return SQL_SUCCEEDED(done) ? fault::none : fail(SQL_HANDLE_DBC, connection_);
-    }
-
-    [[nodiscard]] std::string info(SQLUSMALLINT what) const
-    {
-        std::array<char, 256> text{};
-        SQLSMALLINT length = 0;
-        ::SQLGetInfo(connection_, what, text.data(), static_cast<SQLSMALLINT>(text.size()), &length);
-        return text.data();
     }
 
     // `in_digits`: see bind().
@@ -95,18 +85,14 @@ private:
         rows_ = 0;
         if (!SQL_SUCCEEDED(::SQLNumResultCols(from, &columns))) return fail(SQL_HANDLE_STMT, from);
         has_result_ = columns > 0;
-        if (!has_result_) {
-            if (!SQL_SUCCEEDED(::SQLRowCount(from, &rows_))) return fail(SQL_HANDLE_STMT, from);
-            return fault::none;
-        }
+        if (!has_result_) return SQL_SUCCEEDED(::SQLRowCount(from, &rows_)) ? fault::none : fail(SQL_HANDLE_STMT, from);
         const SQLRETURN done = ::SQLFetch(from);
         if (!SQL_SUCCEEDED(done)) return done == SQL_NO_DATA ? fault::none : fail(SQL_HANDLE_STMT, from);
         found_ = true;
         if (columns > 1) return fault::none;  // only its being there counts
         SQLLEN length = 0;
-        if (!SQL_SUCCEEDED(::SQLGetData(from, 1, SQL_C_SBIGINT, &number_, sizeof(number_), &length)))
-            return fail(SQL_HANDLE_STMT, from);
-        return fault::none;
+        const SQLRETURN got = ::SQLGetData(from, 1, SQL_C_SBIGINT, &number_, sizeof(number_), &length);
+        return SQL_SUCCEEDED(got) ? fault::none : fail(SQL_HANDLE_STMT, from);
     }
 
     SQLHDBC connection_;

@@ -37,8 +37,7 @@ inline constexpr const char* fence_needs_new_snapshot =
     " and start again, with the fence first";
 
 // What it finds is true of the table, and so kept for all fences of the store.
-template <fencing_connection Connection>
-fault learn_fence_kind(Connection& on, const compiled_fence& sql)
+fault learn_fence_kind(fencing_connection auto& on, const compiled_fence& sql)
 {
     if (sql.kind != fence_kind::unknown) return fault::none;
     bool cluster = false;
@@ -56,8 +55,7 @@ fault learn_fence_kind(Connection& on, const compiled_fence& sql)
 
 // The driver says autocommit mode, in which a fence would end with its own statement. One that has not told the server yet does so
 // with this statement, at the latest.
-template <fencing_connection Connection>
-fault look_for_transaction(Connection& on, const compiled_fence& sql, bool& autocommit)
+fault look_for_transaction(fencing_connection auto& on, const compiled_fence& sql, bool& autocommit)
 {
     if (!autocommit || sql.transaction.sql.empty()) return fault::none;
     const fault failed = on.run(sql.transaction);
@@ -66,43 +64,33 @@ fault look_for_transaction(Connection& on, const compiled_fence& sql, bool& auto
 }
 
 // An UPDATE that counts the row, or a SELECT that shows what is true of it.
-template <fencing_connection Connection>
-fault run_fence(Connection& on, const compiled_statement& next, fence_answer& answer)
+outcome<fence_answer> run_fence(fencing_connection auto& on, const compiled_statement& next)
 {
-    answer = fence_answer::over;
     if (const fault failed = on.run(next); failed != fault::none) return failed;
-    if (!on.has_result())
-        answer = on.rows() > 0 ? fence_answer::current : fence_answer::over;
-    else if (on.found() && on.number() == 3)
-        return on.fail(fault::conflict, fence_needs_new_snapshot);
-    else if (on.found() && on.number() != 0)
-        answer = on.number() == 1 ? fence_answer::current : fence_answer::unsettled;
-    return fault::none;
+    if (!on.has_result()) return on.rows() > 0 ? fence_answer::current : fence_answer::over;
+    if (!on.found() || on.number() == 0) return fence_answer::over;
+    if (on.number() == 3) return on.fail(fault::conflict, fence_needs_new_snapshot);
+    return on.number() == 1 ? fence_answer::current : fence_answer::unsettled;
 }
 
 // Where no count of rows is believed: what the UPDATE has written is looked for, in the same transaction.
-template <fencing_connection Connection>
-fault read_back_fence(Connection& on, const compiled_fence& sql, fence_answer& answer)
+outcome<fence_answer> read_back_fence(fencing_connection auto& on, const compiled_fence& sql)
 {
     fault failed = on.run(sql.lock, true);
     if (failed == fault::none) failed = on.run(sql.written, true);
-    if (failed == fault::none && on.found()) answer = fence_answer::current;
-    return failed;
+    return unless(failed, [&] { return on.found() ? fence_answer::current : fence_answer::over; });
 }
 
-template <fencing_connection Connection>
-fault fence_flow(Connection& on, const compiled_fence& sql, fence_answer& answer)
+outcome<fence_answer> fence_flow(fencing_connection auto& on, const compiled_fence& sql)
 {
-    answer = fence_answer::over;
     if (sql.lock.sql.empty()) return on.fail(fault::failure, "this dialect has no fence");
     if (const fault failed = learn_fence_kind(on, sql); failed != fault::none) return failed;
-    if (!sql.written.sql.empty()) return read_back_fence(on, sql, answer);
-    if (const fault failed = run_fence(on, sql.lock, answer); failed != fault::none) return failed;
-    if (sql.kind != fence_kind::write || answer == fence_answer::over) return fault::none;
-    fault failed = run_fence(on, sql.write, answer);
-    if (failed == fault::none && answer == fence_answer::current && !sql.write_back.sql.empty()) failed = on.run(sql.write_back);
-    if (failed != fault::none) answer = fence_answer::over;
-    return failed;
+    if (!sql.written.sql.empty()) return read_back_fence(on, sql);
+    outcome<fence_answer> answer = run_fence(on, sql.lock);
+    if (sql.kind != fence_kind::write || *answer == fence_answer::over) return answer;
+    answer = run_fence(on, sql.write);
+    if (*answer != fence_answer::current || sql.write_back.sql.empty()) return answer;
+    return unless(on.run(sql.write_back), [] { return fence_answer::current; });
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

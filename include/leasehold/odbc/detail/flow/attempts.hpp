@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,12 +61,7 @@ public:
             if (!items_[i].answer) found.push_back(i);
         return found;
     }
-    [[nodiscard]] std::vector<item_number> open() const
-    {
-        std::vector<item_number> all(items_.size());
-        std::iota(all.begin(), all.end(), item_number{0});
-        return open(all);
-    }
+    [[nodiscard]] std::vector<item_number> open() const { return open(all_items(items_.size())); }
 
     // In the order in which everybody locks rows.
     void sort_by_name(std::vector<item_number>& which) const

@@ -57,7 +57,7 @@ inline chosen_attempts choose_as_read(attempts& of, std::span<const item_number>
         if (is_own(i)) {
             if (!again) choose(i, chosen.own);
         } else if (row.live) {
-            of.set_answer(i, {{acquire_status::busy, fencing_token{row.token}, row.remaining}, false});
+            of.set_answer(i, busy_for(row.token, row.remaining));
         } else {
             choose(i, row.token == 0 ? chosen.inserted : chosen.taken);
         }
@@ -65,30 +65,27 @@ inline chosen_attempts choose_as_read(attempts& of, std::span<const item_number>
     return chosen;
 }
 
-// `single(name, owner, answer)` makes one attempt.
-template <class Single>
-fault attempt_each(attempts& of, std::span<const item_number> items, Single& single)
+// `single(name, owner)` makes one attempt.
+fault attempt_each(attempts& of, std::span<const item_number> items, auto& single)
 {
     for (const item_number i : items) {
         if (of.left() == 0) break;
-        grant_answer said{};
-        if (const fault failed = single(of.name(i), of.owner(i), said); failed != fault::none) return failed;
-        of.set_answer(i, said);
+        const outcome<grant_answer> said = single(of.name(i), of.owner(i));
+        if (!said.ok()) return said.failed();
+        of.set_answer(i, *said);
     }
     return fault::none;
 }
 
 // The rows as they are; none is older than this.
-template <attempting_database Database>
-fault read_attempted(Database& db, attempts& of, std::span<const item_number> items)
+fault read_attempted(attempting_database auto& db, attempts& of, std::span<const item_number> items)
 {
     for (const item_number i : items) of.set_row(i, {});
     return db.run_attempts(batch_kind::reads, of, items);
 }
 
 // All of them are granted, or it isn't known which: then the rows tell. Each is counted that is as it was read.
-template <attempting_database Database>
-fault write_chosen(Database& db, batch_kind kind, attempts& of, std::vector<item_number>& items, std::int64_t first)
+fault write_chosen(attempting_database auto& db, batch_kind kind, attempts& of, std::vector<item_number>& items, std::int64_t first)
 {
     of.sort_by_name(items);
     const fault failed = db.run_attempts(kind, of, items);
@@ -98,51 +95,28 @@ fault write_chosen(Database& db, batch_kind kind, attempts& of, std::vector<item
     return fault::none;
 }
 
-template <attempting_database Database, class Single>
-fault attempt_as_read(Database& db, attempts& of, chosen_attempts& chosen, Single& single)
+fault attempt_as_read(attempting_database auto& db, attempts& of, chosen_attempts& chosen, auto& single)
 {
     fault failed = attempt_each(of, chosen.own, single);
     if (failed == fault::none && !chosen.taken.empty()) failed = write_chosen(db, batch_kind::takes, of, chosen.taken, 0);
     if (failed != fault::none || chosen.inserted.empty()) return failed;
-    std::int64_t first = 0;
-    failed = read_floor(db, first);
-    db.set_token(first);
-    return failed == fault::none ? write_chosen(db, batch_kind::inserts, of, chosen.inserted, first) : failed;
+    const outcome<std::int64_t> first = read_floor(db);
+    if (!first.ok()) return first.failed();
+    db.set_token(*first);
+    return write_chosen(db, batch_kind::inserts, of, chosen.inserted, *first);
 }
 
 // A look at the rows, then a write of those that are free. Where not all were written, others came first, and the rows tell which
 // are left; those that show the asking owner are taken over once more, since a read grants nothing.
-template <attempting_database Database, class Single>
-fault compare_and_set_part(Database& db, attempts& of, std::span<const item_number> part, bool repeated, Single& single)
+fault compare_and_set_part(attempting_database auto& db, attempts& of, std::span<const item_number> open, bool again, auto& single)
 {
-    for (int look = 0; look < max_looks_at_part; ++look) {
-        const auto open = of.open(part);
-        if (open.empty() || of.left() == 0) return fault::none;
-        fault failed = read_attempted(db, of, open);
-        if (failed != fault::none) return failed;
-        auto chosen = choose_as_read(of, open, repeated || look > 0);
-        failed = attempt_as_read(db, of, chosen, single);
-        if (failed != fault::none) return failed;
-    }
-    return attempt_each(of, of.open(part), single);
-}
-
-// The statement answers for each that was busy or granted; the rest were free, but others came first, or there were enough.
-template <attempting_database Database, class Single>
-fault grant_part(Database& db, attempts& of, std::span<const item_number> part, Single& single)
-{
-    for (int look = 0; look < max_looks_at_part; ++look) {
-        const auto open = of.open(part);
-        if (open.empty() || of.left() == 0) return fault::none;
-        const fault failed = db.run_attempts(batch_kind::grants, of, open);
-        if (failed != fault::none && failed != fault::duplicate_key) return failed;  // a duplicate key: see run_grant()
-    }
-    return attempt_each(of, of.open(part), single);
+    if (const fault failed = read_attempted(db, of, open); failed != fault::none) return failed;
+    auto chosen = choose_as_read(of, open, again);
+    return attempt_as_read(db, of, chosen, single);
 }
 
 // An earlier try may have been granted some, with the reply lost: nobody knows of those terms, so they come first.
-template <attempting_database Database, class Single>
-fault take_own_first(Database& db, attempts& of, std::span<const item_number> part, Single& single)
+fault take_own_first(attempting_database auto& db, attempts& of, std::span<const item_number> part, auto& single)
 {
     const auto open = of.open(part);
     if (const fault failed = read_attempted(db, of, open); failed != fault::none) return failed;
@@ -152,19 +126,24 @@ fault take_own_first(Database& db, attempts& of, std::span<const item_number> pa
     return attempt_each(of, own, single);
 }
 
-template <attempting_database Database, class Single>
-fault attempt_part(Database& db, attempts& of, std::span<const item_number> part, bool repeated, Single& single)
+// One statement answers for each that was busy or granted; the rest were free, but others came first, or there were enough.
+fault attempt_part(attempting_database auto& db, attempts& of, std::span<const item_number> part, bool repeated, auto& single)
 {
-    if (!db.single_statement_grant()) return compare_and_set_part(db, of, part, repeated, single);
-    if (repeated)
+    if (repeated && db.single_statement_grant())
         if (const fault failed = take_own_first(db, of, part, single); failed != fault::none) return failed;
-    return grant_part(db, of, part, single);
+    for (int look = 0; look < max_looks_at_part; ++look) {
+        const auto open = of.open(part);
+        if (open.empty() || of.left() == 0) return fault::none;
+        const fault failed = db.single_statement_grant() ? db.run_attempts(batch_kind::grants, of, open)
+                                                         : compare_and_set_part(db, of, open, repeated || look > 0, single);
+        if (failed != fault::none && failed != fault::duplicate_key) return failed;  // a duplicate key: see run_grant()
+    }
+    return attempt_each(of, of.open(part), single);
 }
 
 // Where nobody can write for long: a name that had a term before is busy, as for one attempt. False: one of them is new, or the
 // asking owner's own, or they can't be read.
-template <attempting_database Database>
-bool attempted_busy_as_read(Database& db, attempts& of)
+bool attempted_busy_as_read(attempting_database auto& db, attempts& of)
 {
     const auto open = of.open();
     const std::size_t size = std::max<std::size_t>(db.attempts_together(), 1);
@@ -174,7 +153,7 @@ bool attempted_busy_as_read(Database& db, attempts& of)
         for (const item_number i : part) {
             const attempted_row& row = of.row(i);
             if (row.token == 0 || (row.live && row.ours)) continue;
-            of.set_answer(i, {{acquire_status::busy, fencing_token{row.live ? row.token : 0}, row.live ? row.remaining : duration{}}, false});
+            of.set_answer(i, row.live ? busy_for(row.token, row.remaining) : grant_answer{});
         }
     }
     return of.open().empty();
@@ -182,8 +161,7 @@ bool attempted_busy_as_read(Database& db, attempts& of)
 
 // Goes on where an earlier try ended. A row that somebody has locked doesn't keep the others waiting: they are asked for in
 // smaller parts, and that one by itself in the end.
-template <attempting_database Database, class Single>
-fault attempts_flow(Database& db, attempts& of, bool repeated, Single single)
+fault attempts_flow(attempting_database auto& db, attempts& of, bool repeated, auto single)
 {
     const std::vector<item_number> open = of.open();
     std::deque<std::span<const item_number>> parts;

@@ -23,6 +23,14 @@ namespace leasehold::inline v0::odbc::detail {
 
 using item_number = std::uint32_t;
 
+// 0, 1, 2, ...
+inline std::vector<item_number> all_items(std::size_t count)
+{
+    std::vector<item_number> all(count);
+    std::iota(all.begin(), all.end(), item_number{0});
+    return all;
+}
+
 // Terms of distinct names, and what has become of them. Copies all it is told, for a caller may leave before the driver does.
 class batch {
 public:
@@ -117,66 +125,51 @@ concept batch_database = requires(Database& db, batch_kind kind, const batch& of
 inline constexpr std::size_t parts_of_batch = 16;
 
 // A row that is counted is a term that was renewed; so if all are counted, that is the answer to each. Otherwise it isn't known
-// whose was not, and nothing is lost by renewing some again.
-template <batch_database Database>
-fault renew_at_once(Database& db, const batch& of, std::span<const item_number> items, bool& all)
+// whose was not, and nothing is lost by renewing some again. Of releases all or none, since one that is released twice would be
+// called lost the second time.
+outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch& of, std::span<const item_number> items)
 {
-    const fault failed = db.run_batch(batch_kind::renewals, of, items);
-    all = failed == fault::none && db.rows() == static_cast<std::int64_t>(items.size());
-    return failed;
-}
-
-// All or none, since one that is released twice would be called lost the second time.
-template <batch_database Database>
-fault release_at_once(Database& db, const batch& of, std::span<const item_number> items, bool& all)
-{
-    all = false;
-    if (const fault failed = db.begin_transaction(); failed != fault::none) return failed;
-    const fault failed = db.run_batch(batch_kind::releases, of, items);
-    const bool counted = failed == fault::none && db.rows() == static_cast<std::int64_t>(items.size());
-    const fault ended = db.end_transaction(counted);
-    all = counted && ended == fault::none;
-    return failed != fault::none ? failed : ended;
+    const bool in_transaction = kind == batch_kind::releases;
+    if (const fault failed = in_transaction ? db.begin_transaction() : fault::none; failed != fault::none) return failed;
+    const fault failed = db.run_batch(kind, of, items);
+    const bool all = failed == fault::none && db.rows() == static_cast<std::int64_t>(items.size());
+    const fault ended = in_transaction ? db.end_transaction(all) : fault::none;
+    return unless(failed != fault::none ? failed : ended, [all] { return all; });
 }
 
 // Of one item, and no reason not to ask for the rest. What is locked is worth another try.
 constexpr bool leaves_the_others(fault failed) noexcept { return failed == fault::lock_timeout || failed == fault::overtaken; }
 
-template <class Single>
-fault one_by_one(batch& of, std::span<const item_number> items, Single& single)
+fault one_by_one(batch& of, std::span<const item_number> items, auto& single)
 {
     fault left = fault::none;
     for (const item_number i : items) {
-        bool yes = false;
-        const fault failed = single(of.name(i), of.owner(i), of.token(i), yes);
-        if (failed == fault::none)
-            of.set_answer(i, yes);
-        else if (!leaves_the_others(failed))
-            return failed;
+        const outcome<bool> yes = single(of.name(i), of.owner(i), of.token(i));
+        if (yes.ok())
+            of.set_answer(i, *yes);
+        else if (!leaves_the_others(yes.failed()))
+            return yes.failed();
         else if (left != fault::lock_timeout)
-            left = failed;
+            left = yes.failed();
     }
     return left;
 }
 
 // One statement for all of these; without an answer to each it is for the parts to find out. What is wrong with one of them, a
 // lock perhaps, comes to light last, when the others have their answers.
-template <batch_database Database, class Single>
-fault together(Database& db, batch_kind kind, batch& of, std::span<const item_number> items, Single& single)
+fault together(batch_database auto& db, batch_kind kind, batch& of, std::span<const item_number> items, auto& single)
 {
     fault left = fault::none;
     for (std::deque<std::span<const item_number>> parts{items}; !parts.empty();) {
         const auto part = parts.front();
         parts.pop_front();
-        bool all = false;
         const bool alone = part.size() < 2 || !db.batches();
-        fault failed = alone                          ? one_by_one(of, part, single)
-                       : kind == batch_kind::renewals ? renew_at_once(db, of, part, all)
-                                                      : release_at_once(db, of, part, all);
+        const outcome<bool> all = alone ? one_by_one(of, part, single) : all_at_once(db, kind, of, part);
+        fault failed = all.failed();
         if (failed == fault::failure && !alone) {  // perhaps of this statement only
             failed = one_by_one(of, part, single);
             if (failed == fault::none) db.give_up_batches();
-        } else if (all) {
+        } else if (*all) {
             for (const item_number i : part) of.set_answer(i, true);
         } else if (!alone && (failed == fault::none || failed == fault::lock_timeout)) {
             const std::size_t size = (part.size() + parts_of_batch - 1) / parts_of_batch;
@@ -190,9 +183,8 @@ fault together(Database& db, batch_kind kind, batch& of, std::span<const item_nu
     return left;
 }
 
-// Goes on where an earlier try ended. `single(name, owner, token, yes)` does the same to one.
-template <batch_database Database, class Single>
-fault batch_flow(Database& db, batch_kind kind, batch& of, Single single)
+// Goes on where an earlier try ended. `single(name, owner, token)` does the same to one.
+fault batch_flow(batch_database auto& db, batch_kind kind, batch& of, auto single)
 {
     std::vector<item_number> open;
     for (item_number i = 0; i < of.size(); ++i)

@@ -6,6 +6,7 @@
 #include <leasehold/store_diagnostics.hpp>
 
 #include <cstdint>
+#include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
 
@@ -22,8 +23,35 @@ enum class fault : std::uint8_t {
     timeout,          // no answer in time; what the statement did is unknown
     overtaken,        // what a statement did whose answer was lost can't be seen any longer
     schema_missing,
+    changed,  // the row is not as it was read, or remembered: look again; no flow ends with it
     failure  // anything else
 };
+
+// What a step of a flow came to: a value, or a fault, and then the value is T{}.
+template <class T>
+class outcome {
+public:
+    constexpr outcome(T value) : value_(std::move(value)) {}
+    constexpr outcome(fault failed) : failed_{failed} {}
+
+    [[nodiscard]] constexpr fault failed() const noexcept { return failed_; }
+    [[nodiscard]] constexpr bool ok() const noexcept { return failed_ == fault::none; }
+    [[nodiscard]] constexpr T& operator*() noexcept { return value_; }
+    [[nodiscard]] constexpr const T& operator*() const noexcept { return value_; }
+    [[nodiscard]] constexpr const T* operator->() const noexcept { return &value_; }
+
+private:
+    T value_{};
+    fault failed_ = fault::none;
+};
+
+// The value, unless something failed before it.
+template <class Value>
+constexpr auto unless(fault failed, Value value) -> outcome<decltype(value())>
+{
+    if (failed != fault::none) return failed;
+    return value();
+}
 
 // What a call of the store came to, if it failed.
 struct failure {

@@ -48,186 +48,147 @@ inline grant_answer granted(std::int64_t token, bool fresh)
     return {{acquire_status::granted, fencing_token{token}, duration::zero()}, fresh};
 }
 
-// What the last read said of somebody else's term.
-template <flow_database Database>
-grant_answer busy_as_read(const Database& db)
+inline grant_answer busy_for(std::int64_t token, duration remaining)
 {
-    const bool live = db.found() && db.number(column::live) != 0;
-    if (!live) return {};
-    return {{acquire_status::busy, fencing_token{db.number(column::token)},
-             std::chrono::microseconds{db.number(column::remaining)}},
-            false};
+    return {{acquire_status::busy, fencing_token{token}, remaining}, false};
+}
+
+// Who has an unexpired term.
+enum class holder : std::uint8_t { nobody, us, another };
+
+// As the last read showed it.
+holder holder_read(const flow_database auto& db)
+{
+    if (!db.found() || db.number(column::live) == 0) return holder::nobody;
+    return db.number(column::whose) == owner_is_us ? holder::us : holder::another;
+}
+
+// What the last read said of somebody else's term.
+grant_answer busy_as_read(const flow_database auto& db)
+{
+    if (holder_read(db) == holder::nobody) return {};
+    return busy_for(db.number(column::token), std::chrono::microseconds{db.number(column::remaining)});
 }
 
 // The row was locked for too long, by a fence or another attempt, or was taken in the same instant: that is busy.
-template <flow_database Database>
-fault busy_after_reading(Database& db, grant_answer& answer)
+outcome<grant_answer> busy_after_reading(flow_database auto& db)
 {
-    const fault failed = db.run(statement::read);
-    if (failed == fault::none) answer = busy_as_read(db);
-    return failed;
+    return unless(db.run(statement::read), [&] { return busy_as_read(db); });
 }
 
 // Nothing but a look, where it is likely to be enough; a grant that finds it busy costs two to three times as much.
-template <flow_database Database>
-fault look_first(Database& db, grant_answer& answer, bool& answered)
+outcome<grant_answer> look_first(flow_database auto& db)
 {
-    const fault failed = db.run(statement::read);
-    answered = failed == fault::none && db.found() && db.number(column::live) != 0 && db.number(column::whose) != owner_is_us;
-    if (answered) answer = busy_as_read(db);
-    return failed;
+    if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
+    if (holder_read(db) != holder::another) return fault::changed;
+    return busy_as_read(db);
 }
 
-// From the term `hint`, whose end this store knows of: usually the row is still so, and that is all there is to do.
-template <flow_database Database>
-fault take_as_remembered(Database& db, std::int64_t hint, grant_answer& answer, bool& answered)
+// The term after that one, if it is still in the row. `fresh`: see grant_answer.
+outcome<grant_answer> take_after(flow_database auto& db, std::int64_t token, bool fresh)
 {
-    db.set_token(hint);
+    db.set_token(token);
     const fault failed = db.run(statement::take);
-    answered = true;
-    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+    if (failed == fault::lock_timeout) return busy_after_reading(db);
     if (failed != fault::none) return failed;
-    answered = db.rows() > 0;
-    if (answered) answer = granted(hint + 1, true);
-    return fault::none;
+    if (db.rows() <= 0) return fault::changed;
+    return granted(token + 1, fresh);
 }
 
 // A duplicate key: of several that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
 // a unique index which is not the conflict target. The next try sees that row. Of one owner's, those who insert and the one who
 // takes over from the first wait for each other: so where nobody else has it after that, it is worth another try.
-template <flow_database Database>
-fault run_grant(Database& db, statement which)
+fault run_grant(flow_database auto& db)
 {
-    fault failed = db.run(which);
-    for (int look = 1; failed == fault::duplicate_key && look < max_looks; ++look) failed = db.run(which);
+    fault failed = db.run(statement::grant);
+    for (int look = 1; failed == fault::duplicate_key && look < max_looks; ++look) failed = db.run(statement::grant);
     if (failed != fault::lock_timeout) return failed;
     if (const fault unread = db.run(statement::read); unread != fault::none) return unread;
-    const bool ours = db.found() && db.number(column::live) != 0 && db.number(column::whose) == owner_is_us;
-    return ours ? db.run(which) : failed;
+    return holder_read(db) == holder::us ? db.run(statement::grant) : failed;
 }
 
-template <flow_database Database>
-fault grant_in_one_statement(Database& db, std::int64_t hint, grant_answer& answer)
+outcome<grant_answer> grant_in_one_statement(flow_database auto& db, std::int64_t hint)
 {
-    bool answered = false;
-    if (hint != 0) {
-        const fault early = hint == busy_last_time ? look_first(db, answer, answered)
-                                                   : take_as_remembered(db, hint, answer, answered);
-        if (early != fault::none || answered) return early;
-    }
-    const fault failed = run_grant(db, statement::grant);
-    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
+    if (hint != 0)
+        if (const auto early = hint == busy_last_time ? look_first(db) : take_after(db, hint, true); early.failed() != fault::changed)
+            return early;
+    const fault failed = run_grant(db);
+    if (failed == fault::lock_timeout || (failed == fault::none && !db.found())) return busy_after_reading(db);
     if (failed != fault::none) return failed;
-    if (!db.found()) return busy_after_reading(db, answer);
     const std::int64_t token = db.number(column::token);
-    if (db.number(column::granted) != 0)
-        answer = granted(token, db.number(column::fresh) != 0);
-    else
-        answer = {{acquire_status::busy, fencing_token{token}, std::chrono::microseconds{db.number(column::remaining)}}, false};
-    return fault::none;
+    if (db.number(column::granted) != 0) return granted(token, db.number(column::fresh) != 0);
+    return busy_for(token, std::chrono::microseconds{db.number(column::remaining)});
 }
 
 // The token of a name's first term. Read when there was no row for the name, so that it is greater than those of all terms
 // the name may have had in a row that was purged.
-template <granting_database Database>
-fault read_floor(Database& db, std::int64_t& first)
+outcome<std::int64_t> read_floor(granting_database auto& db)
 {
-    first = 1;
-    if (!db.purges()) return fault::none;
-    const fault failed = db.run(statement::floor);
-    if (failed == fault::none && db.found()) first = std::max(first, db.number(column::token));
-    return failed;
+    if (!db.purges()) return 1;
+    return unless(db.run(statement::floor), [&] { return db.found() ? std::max<std::int64_t>(1, db.number(column::token)) : 1; });
 }
 
 // The first term of a name that had no row when it was read.
-template <granting_database Database>
-fault grant_first_term(Database& db, grant_answer& answer, bool& answered)
+outcome<grant_answer> grant_first_term(granting_database auto& db)
 {
-    std::int64_t first = 0;
-    if (const fault failed = read_floor(db, first); failed != fault::none) return failed;
-    db.set_token(first);
+    const outcome<std::int64_t> first = read_floor(db);
+    if (!first.ok()) return first.failed();
+    db.set_token(*first);
     const fault failed = db.run(statement::insert);
+    if (failed == fault::lock_timeout) return busy_after_reading(db);
     // None inserted: the floor has been raised in between, perhaps over a term of this very name.
-    const bool refused = failed == fault::duplicate_key || (failed == fault::none && db.rows() <= 0);
-    if (refused) return fault::none;
-    answered = failed == fault::none || failed == fault::lock_timeout;
-    if (failed == fault::lock_timeout) return busy_after_reading(db, answer);
-    if (answered) answer = granted(first, true);
-    return failed;
+    if (failed == fault::duplicate_key || (failed == fault::none && db.rows() <= 0)) return fault::changed;
+    return unless(failed, [&] { return granted(*first, true); });
 }
 
 // One attempt at the row as it was read. The owner of the unexpired term takes it over as anybody takes a free one: by a write that
-// changes the token, for a read may show what was. `answered` stays false where the row has changed in the meantime.
-template <granting_database Database>
-fault grant_as_read(Database& db, grant_answer& answer, bool& answered)
+// changes the token, for a read may show what was.
+outcome<grant_answer> grant_as_read(granting_database auto& db)
 {
-    const bool live = db.found() && db.number(column::live) != 0;
-    if (live && db.number(column::whose) != owner_is_us) {
-        answer = busy_as_read(db);
-        answered = true;
-        return fault::none;
-    }
-    if (!db.found()) return grant_first_term(db, answer, answered);
-    const std::int64_t token = db.number(column::token);
-    db.set_token(token);
-    const fault failed = db.run(statement::take);
-    if (failed == fault::lock_timeout) {
-        answered = true;
-        return busy_after_reading(db, answer);
-    }
-    if (failed != fault::none || db.rows() <= 0) return failed;
-    answer = granted(token + 1, !live);
-    answered = true;
-    return fault::none;
+    const holder who = holder_read(db);
+    if (who == holder::another) return busy_as_read(db);
+    if (!db.found()) return grant_first_term(db);
+    return take_after(db, db.number(column::token), who != holder::us);
 }
 
-// `hint` is a token whose term this store released itself, or busy_last_time, or 0.
-template <granting_database Database>
-fault grant_by_compare_and_set(Database& db, std::int64_t hint, grant_answer& answer)
+outcome<grant_answer> grant_by_compare_and_set(granting_database auto& db, std::int64_t hint)
 {
-    bool answered = false;
     if (hint > 0)
-        if (const fault failed = take_as_remembered(db, hint, answer, answered); failed != fault::none || answered)
-            return failed;
+        if (const auto early = take_after(db, hint, true); early.failed() != fault::changed) return early;
     for (int look = 0; look < max_looks; ++look) {
-        fault failed = db.run(statement::read);
-        if (failed == fault::none) failed = grant_as_read(db, answer, answered);
-        if (failed != fault::none || answered) return failed;
+        if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
+        if (const auto said = grant_as_read(db); said.failed() != fault::changed) return said;
     }
     return fault::conflict;
 }
 
-template <granting_database Database>
-fault grant_flow(Database& db, std::int64_t hint, grant_answer& answer)
+// `hint` is a token whose term this store released itself: usually the row is still so, and to take it is all there is to do. Or
+// busy_last_time, or 0.
+outcome<grant_answer> grant_flow(granting_database auto& db, std::int64_t hint)
 {
-    return db.single_statement_grant() ? grant_in_one_statement(db, hint, answer)
-                                       : grant_by_compare_and_set(db, hint, answer);
+    return db.single_statement_grant() ? grant_in_one_statement(db, hint) : grant_by_compare_and_set(db, hint);
 }
 
 // Every renewal changes the row, so one that counts no row found no such term.
-template <flow_database Database>
-fault renew_flow(Database& db, std::int64_t token, bool& renewed)
+outcome<bool> renew_flow(flow_database auto& db, std::int64_t token)
 {
     db.set_token(token);
-    const fault failed = db.run(statement::renew);
-    renewed = failed == fault::none && db.rows() > 0;
-    return failed;
+    return unless(db.run(statement::renew), [&] { return db.rows() > 0; });
 }
 
 // `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost, unless somebody else has been
 // let in since, by that try or because the term was over.
-template <flow_database Database>
-fault release_flow(Database& db, std::int64_t token, bool min_hold, bool repeated, bool& released)
+outcome<bool> release_flow(flow_database auto& db, std::int64_t token, bool min_hold, bool repeated)
 {
     db.set_token(token);
-    if (const fault failed = db.run(statement::release); failed != fault::none)
-        return failed;
-    released = db.rows() > 0;
-    if (released || !repeated) return fault::none;
+    if (const fault failed = db.run(statement::release); failed != fault::none) return failed;
+    if (db.rows() > 0) return true;
+    if (!repeated) return false;
     if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
-    released = db.found() && db.number(column::token) == token &&
-               (db.number(column::released) != 0 || (min_hold && db.number(column::whose) == owner_is_nobody));
-    return db.found() && db.number(column::token) > token ? fault::overtaken : fault::none;
+    if (!db.found()) return false;
+    if (db.number(column::token) > token) return fault::overtaken;
+    return db.number(column::token) == token &&
+           (db.number(column::released) != 0 || (min_hold && db.number(column::whose) == owner_is_nobody));
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

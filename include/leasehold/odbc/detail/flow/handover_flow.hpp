@@ -16,15 +16,13 @@
 namespace leasehold::inline v0::odbc::detail {
 
 // Whether a statement failed because the table is of version 1. A database of which nothing is known says so in words of its own.
-template <flow_database Database>
-bool may_lack_columns(const Database& db, fault failed)
+bool may_lack_columns(const flow_database auto& db, fault failed)
 {
     return failed == fault::schema_missing || (failed == fault::failure && db.reads_back());
 }
 
 // Adds what is missing. Each statement fails where its column is there: of many that add at once all but one do.
-template <flow_database Database>
-fault add_columns(Database& db)
+fault add_columns(flow_database auto& db)
 {
     fault first = fault::none;
     for (const std::string& text : db.sql()->added_columns()) {
@@ -36,8 +34,7 @@ fault add_columns(Database& db)
 }
 
 // For create_schema(), where the table is there. Who may not alter it goes on with version 1.
-template <flow_database Database>
-fault upgrade_flow(Database& db)
+fault upgrade_flow(flow_database auto& db)
 {
     if (!db.hands_over()) return fault::none;
     if (const fault missing = db.run(statement::probe_said); !may_lack_columns(db, missing)) return missing;
@@ -48,8 +45,7 @@ fault upgrade_flow(Database& db)
 }
 
 // Runs a statement that needs the columns, and adds them on their first use.
-template <flow_database Database>
-fault run_with_columns(Database& db, statement which)
+fault run_with_columns(flow_database auto& db, statement which)
 {
     const fault failed = db.run(which);
     if (!may_lack_columns(db, failed)) return failed;
@@ -65,44 +61,30 @@ fault run_with_columns(Database& db, statement which)
     return failed;
 }
 
-// Where the count of rows says nothing, or a database does not count a row that was as it should be: what is there shows it.
-template <flow_database Database>
-bool is_counted(const Database& db)
+// Runs `write`, which needs the columns. Where the count of rows says nothing, or a database does not count a row that was as it
+// should be, what `read` finds shows whether it is written.
+outcome<bool> write_said(flow_database auto& db, statement write, statement read, auto shows)
 {
-    return !db.reads_back() && db.rows() > 0;
+    if (const fault failed = run_with_columns(db, write); failed != fault::none) return failed;
+    if (!db.reads_back() && db.rows() > 0) return true;
+    return unless(db.run(read), [&] { return db.found() && shows(); });
 }
 
-template <flow_database Database>
-fault publish_flow(Database& db, std::int64_t token, std::string_view data, bool& published)
+outcome<bool> publish_flow(flow_database auto& db, std::int64_t token, std::string_view data)
 {
     db.set_token(token);
-    published = false;
-    if (const fault failed = run_with_columns(db, statement::publish); failed != fault::none) return failed;
-    published = is_counted(db);
-    if (published) return fault::none;
-    const fault failed = db.run(statement::published);
-    published = failed == fault::none && db.found() && db.text(column::data) == data;
-    return failed;
+    return write_said(db, statement::publish, statement::published, [&] { return db.text(column::data) == data; });
 }
 
-template <flow_database Database>
-fault request_flow(Database& db, bool& asked)
+outcome<bool> request_flow(flow_database auto& db)
 {
-    asked = false;
-    if (const fault failed = run_with_columns(db, statement::request); failed != fault::none) return failed;
-    asked = is_counted(db);
-    if (asked) return fault::none;
-    const fault failed = db.run(statement::said);
-    asked = failed == fault::none && db.found() && db.has_text(column::request);
-    return failed;
+    return write_said(db, statement::request, statement::said, [&] { return db.has_text(column::request); });
 }
 
 // Where there are no columns, nobody can have asked.
-template <flow_database Database>
-fault requested_flow(Database& db, std::int64_t token, std::optional<std::string>& reason)
+outcome<std::optional<std::string>> requested_flow(flow_database auto& db, std::int64_t token)
 {
     db.set_token(token);
-    reason.reset();
     const fault failed = db.run(statement::requested);
     if (may_lack_columns(db, failed)) {
         const auto why = db.last_report();
@@ -111,13 +93,11 @@ fault requested_flow(Database& db, std::int64_t token, std::optional<std::string
         db.set_last_report(why);
         return failed;
     }
-    if (failed == fault::none && db.found()) reason.emplace(db.text(column::request));
-    return failed;
+    return unless(failed, [&] { return db.found() ? std::optional<std::string>{db.text(column::request)} : std::nullopt; });
 }
 
 // Runs the first, or the second where there are no columns.
-template <class Run>
-fault with_or_without_columns(const auto& db, statement with, statement without, Run run)
+fault with_or_without_columns(const auto& db, statement with, statement without, auto run)
 {
     if (!db.hands_over()) return run(without);
     const fault failed = run(with);

@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <iterator>
 #include <list>
 #include <mutex>
 #include <random>
@@ -126,22 +124,10 @@ private:
             by_name_.erase(oldest.name);
             in_use_.pop_back();
         }
-        in_use_.push_front({std::string{name}, row, now, now});
-        try_to_index(in_use_.begin());
-    }
-
-    void try_to_index(std::list<entry>::iterator added)
-    {
-        struct undo {
-            std::list<entry>* from;
-            std::list<entry>::iterator what;
-            ~undo()
-            {
-                if (from) from->erase(what);
-            }
-        } unless_done{&in_use_, added};
-        by_name_.emplace(std::string_view{added->name}, added);
-        unless_done.from = nullptr;
+        std::list<entry> added;
+        added.push_front({std::string{name}, row, now, now});
+        by_name_.emplace(added.front().name, added.begin());
+        in_use_.splice(in_use_.begin(), added);
     }
 
     const std::size_t most_;

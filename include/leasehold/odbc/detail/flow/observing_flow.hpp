@@ -14,6 +14,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 // The protocol of expiry_by_observation: as in flow.hpp, no ODBC and no SQL.
 //
@@ -35,22 +36,15 @@ concept observing_database =
         { db.fail(kind, advice) } -> std::same_as<fault>;
     };
 
-inline grant_answer busy_for(std::int64_t token, duration remaining)
-{
-    return {{acquire_status::busy, fencing_token{token}, remaining}, false};
-}
-
 // The row as it was read just now.
-template <observing_database Database>
-observed_row row_shown(const Database& db)
+observed_row row_shown(const observing_database auto& db)
 {
     return {db.number(column::token), db.number(column::version), std::chrono::microseconds{db.number(column::remaining)}};
 }
 
 // Reads the row. Where nothing is believed, also whether it is this name's: a column that ignores case has one row for
 // several names.
-template <observing_database Database>
-fault observe(Database& db)
+fault observe(observing_database auto& db)
 {
     const fault failed = db.run(statement::observe);
     if (failed == fault::none && db.reads_back() && db.found() && !db.shows_name())
@@ -60,108 +54,92 @@ fault observe(Database& db)
 
 // Whether the statement that ran last has changed the row. The count of rows tells it where it is believed and there is one;
 // but none may have been left to change for a statement that is `repeated`. Otherwise shows(row) does, of the row as it is now.
-template <observing_database Database, class Shows>
-fault look_if_written(Database& db, bool repeated, bool& written, Shows shows)
+outcome<bool> look_if_written(observing_database auto& db, bool repeated, auto shows)
 {
     const std::int64_t counted = db.rows();
-    written = counted > 0;
-    if (!db.reads_back() && (written || (counted == 0 && !repeated))) return fault::none;
-    const fault failed = observe(db);
-    written = failed == fault::none && db.found() && shows(row_shown(db), counted);
-    return failed;
+    if (!db.reads_back() && (counted > 0 || (counted == 0 && !repeated))) return counted > 0;
+    return unless(observe(db), [&] { return db.found() && shows(row_shown(db), counted); });
 }
 
 // The same for a grant; where nothing is believed the whole row has to be as it was written. `inserted`: nobody but this
 // request can have made it.
-template <observing_database Database>
-fault look_if_granted(Database& db, const observed_row& wanted, bool inserted, bool& granted)
+outcome<bool> look_if_granted(observing_database auto& db, const observed_row& wanted, bool inserted)
 {
     const auto is_written = [&wanted](const observed_row& row, std::int64_t) { return row.version == wanted.version; };
-    if (const fault failed = look_if_written(db, false, granted, is_written); failed != fault::none) return failed;
-    if (!db.reads_back()) return fault::none;
+    const outcome<bool> written = look_if_written(db, false, is_written);
+    if (!written.ok() || !db.reads_back()) return written;
     if (!db.found()) return inserted ? db.fail(fault::failure, advice::row_not_kept) : fault::none;
     const observed_row found = row_shown(db);
     const bool ours = db.number(column::whose) == owner_is_us;
-    if (granted && found != wanted) return db.fail(fault::failure, advice::numbers_not_kept);
-    if (!ours && (granted || (inserted && found.token == wanted.token)))
-        return db.fail(fault::failure, advice::texts_not_kept);
-    return fault::none;
+    if (*written && found != wanted) return db.fail(fault::failure, advice::numbers_not_kept);
+    if (!ours && (*written || (inserted && found.token == wanted.token))) return db.fail(fault::failure, advice::texts_not_kept);
+    return written;
 }
 
-// Notes what this store has written itself: if nobody writes after it, the term is over a ttl later.
-inline grant_answer granted_and_noted(observations& seen, std::string_view name, const observed_row& written, time_point now,
-                                      bool fresh)
-{
-    static_cast<void>(seen.left_of(name, written, now));
-    return granted(written.token, fresh);
-}
-
-template <observing_database Database>
-duration asked_ttl(const Database& db)
+duration asked_ttl(const observing_database auto& db)
 {
     return std::chrono::microseconds{db.time_to_live_us()};
 }
 
+// A request for a name, by one who has seen its row. `version` is one that no row of that name is likely to have had, so that a row
+// that was deleted and made again is not taken for the one that was observed. `now` reads this process's monotonic clock.
+template <class Now>
+struct observer {
+    observations& seen;
+    std::string_view name;
+    std::int64_t version;
+    Now now;
+};
+template <class Now>
+observer(observations&, std::string_view, std::int64_t, Now) -> observer<Now>;
+
+// After the write of a new term: whether it took place. Notes it: if nobody writes after it, the term is over a ttl later.
+outcome<grant_answer> granted_if_written(observing_database auto& db, const auto& by, std::int64_t token, bool inserted, bool fresh)
+{
+    const observed_row wanted{token, by.version, asked_ttl(db)};
+    const outcome<bool> written = look_if_granted(db, wanted, inserted);
+    if (!written.ok()) return written.failed();
+    if (!*written) return fault::changed;
+    static_cast<void>(by.seen.left_of(by.name, wanted, by.now()));
+    return granted(token, fresh);
+}
+
 // One attempt at the row as it was seen. A take-over compares token and version, so it fails if anything has been written
-// since. `answered` stays false where it has. The owner of the unexpired term takes it over and keeps its time to live, if that is longer.
-template <observing_database Database, class Now>
-fault grant_as_observed(Database& db, observations& seen, std::string_view name, std::int64_t version, Now now,
-                        grant_answer& answer, bool& answered)
+// since. The owner of the unexpired term takes it over and keeps its time to live, if that is longer.
+outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto& by)
 {
     const observed_row row = row_shown(db);
     const bool ours = db.number(column::whose) == owner_is_us;
-    const duration left = seen.left_of(name, row, now());
-    answered = true;
-    if (left > duration::zero() && !ours) {
-        answer = busy_for(row.token, left);
-        return fault::none;
-    }
-    if (left > duration::zero() && row.version == version) {  // this very attempt was granted, and the reply was lost
-        answer = granted(row.token, false);
-        return fault::none;
-    }
-    const bool again = left > duration::zero();
-    if (again) db.set_time_to_live(std::max(row.ttl, asked_ttl(db)));
+    const duration left = by.seen.left_of(by.name, row, by.now());
+    const bool live = left > duration::zero();
+    if (live && !ours) return busy_for(row.token, left);
+    if (live && row.version == by.version) return granted(row.token, false);  // by this very attempt, and the reply was lost
+    if (live) db.set_time_to_live(std::max(row.ttl, asked_ttl(db)));
     db.set_token(row.token);
     db.set_seen(row.version);
-    fault failed = db.run(statement::take);
-    if (failed == fault::lock_timeout) {
-        answer = busy_for(row.token, duration::zero());
-        return fault::none;
-    }
+    const fault failed = db.run(statement::take);
+    if (failed == fault::lock_timeout) return busy_for(row.token, duration::zero());
     if (failed != fault::none) return failed;
-    const observed_row wanted{row.token + 1, version, asked_ttl(db)};
-    failed = look_if_granted(db, wanted, false, answered);
-    if (failed == fault::none && answered) answer = granted_and_noted(seen, name, wanted, now(), !again);
-    return failed;
+    return granted_if_written(db, by, row.token + 1, false, !live);
 }
 
-// `version` is one that no row of that name is likely to have had, so that a row that was deleted and made again is not taken
-// for the one that was observed. `now` reads this process's monotonic clock.
-template <observing_database Database, class Now>
-fault observing_grant_flow(Database& db, observations& seen, std::string_view name, std::int64_t version, Now now,
-                           grant_answer& answer)
+outcome<grant_answer> observing_grant_flow(observing_database auto& db, const auto& by)
 {
-    db.set_version(version);
-    fault failed = fault::none;
+    db.set_version(by.version);
+    bool refused = false;
     for (int look = 0; look < max_looks; ++look) {
-        const fault refused = failed;
-        failed = observe(db);
-        if (failed != fault::none) return failed;
-        bool answered = false;
-        if (db.found()) {
-            failed = grant_as_observed(db, seen, name, version, now, answer, answered);
-        } else {
-            // A duplicate key, also in words that nobody knows; unless it comes again and there is still no row.
-            if (refused == fault::failure) return refused;
-            failed = db.run(statement::insert);
-            if (failed == fault::duplicate_key || (failed == fault::failure && db.reads_back() && db.met_constraint()))
-                continue;
-            const observed_row wanted{1, version, asked_ttl(db)};
-            if (failed == fault::none) failed = look_if_granted(db, wanted, true, answered);
-            if (failed == fault::none && answered) answer = granted_and_noted(seen, name, wanted, now(), true);
+        if (const fault failed = observe(db); failed != fault::none) return failed;
+        const bool there = db.found();
+        // A duplicate key, also in words that nobody knows; unless it comes again and there is still no row.
+        if (std::exchange(refused, false) && !there) return fault::failure;
+        if (!there) {
+            const fault failed = db.run(statement::insert);
+            refused = failed == fault::failure && db.reads_back() && db.met_constraint();
+            if (refused || failed == fault::duplicate_key) continue;
+            if (failed != fault::none) return failed;
         }
-        if (failed != fault::none || answered) return failed;
+        const auto said = there ? grant_as_observed(db, by) : granted_if_written(db, by, 1, true, true);
+        if (said.failed() != fault::changed) return said;
     }
     // Its own writes are what kept changing it, since it doesn't know them again.
     if (db.reads_back() && db.found() && db.number(column::whose) == owner_is_us)
@@ -171,68 +149,54 @@ fault observing_grant_flow(Database& db, observations& seen, std::string_view na
 
 // Every renewal changes the row, whatever the database's clock does; so one that changes none found another's, or none. A
 // term whose time is over as far as this store knows is not revived, though nobody may have taken it yet.
-template <observing_database Database, class Now>
-fault observing_renew_flow(Database& db, observations& seen, std::string_view name, std::int64_t token, std::int64_t version,
-                           Now now, bool& renewed)
+outcome<bool> observing_renew_flow(observing_database auto& db, const auto& by, std::int64_t token)
 {
-    renewed = false;
-    if (seen.has_run_out(name, token, now())) return fault::none;
+    if (by.seen.has_run_out(by.name, token, by.now())) return false;
     db.set_token(token);
-    db.set_version(version);
-    fault failed = db.run(statement::renew);
+    db.set_version(by.version);
+    if (const fault failed = db.run(statement::renew); failed != fault::none) return failed;
     // Two renewals of one term may meet.
-    const auto is_renewed = [&](const observed_row& row, std::int64_t counted) {
+    const auto renewed = look_if_written(db, false, [&](const observed_row& row, std::int64_t counted) {
         return counted != 0 && row.token == token && row.ttl > duration::zero() && db.number(column::whose) == owner_is_us;
-    };
-    if (failed == fault::none) failed = look_if_written(db, false, renewed, is_renewed);
-    if (renewed) seen.renewed(name, token, version, asked_ttl(db), now());
-    return failed;
+    });
+    if (*renewed) by.seen.renewed(by.name, token, by.version, asked_ttl(db), by.now());
+    return renewed;
 }
 
 // `repeated`: an earlier try may have done it, with the reply lost. One whose time is over is freed too, since nobody
 // would know for another ttl, but that is no release.
-template <observing_database Database, class Now>
-fault observing_release_flow(Database& db, observations& seen, std::string_view name, std::int64_t token,
-                             std::int64_t version, bool min_hold, bool repeated, Now now, bool& released)
+outcome<bool> observing_release_flow(observing_database auto& db, const auto& by, std::int64_t token, bool min_hold, bool repeated)
 {
-    const bool over = seen.has_run_out(name, token, now());
-    min_hold = min_hold && !over;
+    const bool over = by.seen.has_run_out(by.name, token, by.now());
     if (over) db.set_time_to_live(duration::zero());
     db.set_token(token);
-    db.set_version(version);
-    released = false;
-    fault failed = db.run(statement::release);
+    db.set_version(by.version);
+    if (const fault failed = db.run(statement::release); failed != fault::none) return failed;
     // The one who has the name by now was let in by this release, unless the count says that there was nothing to release.
-    const auto is_released = [&](const observed_row& row, std::int64_t counted) {
-        return row.token > token ? counted != 0 : row.token == token && row.version == version;
-    };
-    if (failed == fault::none) failed = look_if_written(db, repeated, released, is_released);
-    if (released && min_hold) seen.closed(name, token, version, asked_ttl(db), now());
-    if (over) released = false;
-    const bool overtaken = failed == fault::none && repeated && !over && !released && db.found() && row_shown(db).token > token;
-    return overtaken ? fault::overtaken : failed;
+    const auto released = look_if_written(db, repeated, [&](const observed_row& row, std::int64_t counted) {
+        return row.token > token ? counted != 0 : row.token == token && row.version == by.version;
+    });
+    if (!released.ok()) return released;
+    if (over) return false;
+    if (*released && min_hold) by.seen.closed(by.name, token, by.version, asked_ttl(db), by.now());
+    if (!*released && repeated && db.found() && row_shown(db).token > token) return fault::overtaken;
+    return released;
 }
 
-template <observing_database Database>
-fault observing_force_release_flow(Database& db, std::int64_t version, bool repeated, bool& ended)
+outcome<bool> observing_force_release_flow(observing_database auto& db, std::int64_t version, bool repeated)
 {
     db.set_version(version);
-    ended = false;
     if (const fault failed = db.run(statement::force_release); failed != fault::none) return failed;
     // A live row that shows another version has been taken since.
-    return look_if_written(db, repeated, ended, [version](const observed_row& row, std::int64_t counted) {
+    return look_if_written(db, repeated, [version](const observed_row& row, std::int64_t counted) {
         return row.version == version || (counted != 0 && row.ttl > duration::zero());
     });
 }
 
-// Whether somebody has the lease, and for how long at most, as far as this store has seen.
-template <observing_database Database, class Now>
-fault observing_inspect_flow(Database& db, observations& seen, std::string_view name, Now now, duration& left)
+// For how long somebody has the lease at most, as far as this store has seen; 0: nobody has it.
+outcome<duration> observing_inspect_flow(observing_database auto& db, observations& seen, std::string_view name, auto now)
 {
-    left = duration::zero();
-    const fault failed = observe(db);
-    if (failed == fault::none && db.found()) left = seen.left_of(name, row_shown(db), now());
-    return failed;
+    return unless(observe(db), [&] { return db.found() ? seen.left_of(name, row_shown(db), now()) : duration::zero(); });
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

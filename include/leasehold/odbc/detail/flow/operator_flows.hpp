@@ -33,21 +33,38 @@ inline std::string last_with_prefix(std::string_view prefix)
     return last;
 }
 
-template <flow_database Database>
-void add_said(const Database& db, lease_record& record)
+void add_said(const flow_database auto& db, lease_record& record)
 {
     record.data = db.text(column::data);
     if (db.has_text(column::request)) record.handover_request.emplace(db.text(column::request));
 }
 
 // The record of that name in the row that was shown last.
-template <flow_database Database>
-lease_record record_shown(const Database& db, std::string_view name)
+lease_record record_shown(const flow_database auto& db, std::string_view name)
 {
     const std::chrono::microseconds remaining{std::max<std::int64_t>(1, db.number(column::remaining))};
     lease_record record{std::string{name}, std::string{db.text(column::owner)}, fencing_token{db.number(column::token)}, remaining};
     add_said(db, record);
     return record;
+}
+
+outcome<std::optional<lease_record>> inspect_flow(flow_database auto& db, std::string_view name)
+{
+    const fault failed =
+        with_or_without_columns(db, statement::inspect_all, statement::inspect, [&db](statement which) { return db.run(which); });
+    return unless(failed, [&] { return db.found() ? std::optional{record_shown(db, name)} : std::nullopt; });
+}
+
+// Of a row that was observed, whose term goes on for `left`. What was said in it comes with another look: another term may have begun.
+outcome<std::optional<lease_record>> observed_record_flow(flow_database auto& db, std::string_view name, duration left)
+{
+    if (left <= duration::zero()) return std::optional<lease_record>{};
+    std::optional<lease_record> record = record_shown(db, name);
+    record->remaining = left;
+    const fault failed = db.hands_over() ? db.run(statement::said) : fault::none;
+    if (!db.hands_over() || may_lack_columns(db, failed)) return record;
+    if (failed == fault::none && db.found() && db.number(column::token) == record->token.value()) add_said(db, *record);
+    return unless(failed, [&] { return std::move(record); });
 }
 
 // What a foreign collation lets through besides is dropped here, and the order of bytes made.
@@ -68,8 +85,7 @@ fault list_flow(Database& db, std::string_view prefix, std::vector<lease_record>
 
 // One try at having the table. Looks first, so that a user without the right to create can call it; and looks again after
 // a failure, since of many that create at once some fail (PostgreSQL's "if not exists" too), and that is fine.
-template <flow_database Database>
-fault schema_flow(Database& db)
+fault schema_flow(flow_database auto& db)
 {
     const fault missing = db.run(statement::probe);
     if (missing != fault::schema_missing && missing != fault::none) return missing;
@@ -96,8 +112,7 @@ struct health_answer {
 };
 
 // Writes nothing. `wall_now`: this host's clock, since 1970.
-template <flow_database Database, class WallNow>
-fault health_flow(Database& db, WallNow wall_now, health_answer& found)
+fault health_flow(flow_database auto& db, auto wall_now, health_answer& found)
 {
     found = {};
     if (const fault missing = db.run(statement::probe); missing != fault::none) return missing;
@@ -125,8 +140,7 @@ struct purge_step {
 };
 
 // No new name may get a token that a name has had which is about to go. `above`: the first one that none of them has had.
-template <flow_database Database>
-fault raise_floor(Database& db, std::int64_t above)
+fault raise_floor(flow_database auto& db, std::int64_t above)
 {
     for (int look = 0; look < max_looks; ++look) {
         if (const fault failed = db.run(statement::floor); failed != fault::none) return failed;
@@ -142,14 +156,13 @@ fault raise_floor(Database& db, std::int64_t above)
 
 // One step. What is counted as unused here is judged again by the statement that removes it, after the floor was raised:
 // what has been used since has a greater token or a later time.
-template <flow_database Database>
-fault purge_flow(Database& db, purge_step& step)
+outcome<purge_step> purge_flow(flow_database auto& db)
 {
-    step = {};
+    purge_step step;
     if (const fault failed = db.run(statement::look); failed != fault::none) return failed;
     const std::int64_t looked_at = db.found() ? db.number(column::count) : 0;
     const std::int64_t above = db.number(column::token);
-    if (looked_at == 0) return fault::none;
+    if (looked_at == 0) return step;
     std::string last{db.text(column::name)};
     if (above > 0) {
         if (const fault failed = raise_floor(db, above); failed != fault::none) return failed;
@@ -161,7 +174,7 @@ fault purge_flow(Database& db, purge_step& step)
         if (failed == fault::none) step.removed = db.rows();
     }
     if (looked_at >= static_cast<std::int64_t>(dialect::purge_sql::rows_per_step)) step.last = std::move(last);
-    return fault::none;
+    return step;
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace leasehold::inline v0::odbc::detail {
 
@@ -96,13 +95,13 @@ constexpr bool is_text(column which) noexcept { return which >= column::owner; }
 inline constexpr std::int64_t owner_is_us = 1;
 inline constexpr std::int64_t owner_is_nobody = 2;
 
+// What statements show, in order.
 namespace columns {
 
 inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
 inline constexpr std::array clock{column::clock};
 inline constexpr std::array lock{column::locked};
-inline constexpr std::array backend{column::token};
-inline constexpr std::array floor{column::token};
+inline constexpr std::array token{column::token};
 inline constexpr std::array look{column::count, column::token, column::name};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
 inline constexpr std::array observe{column::token, column::version, column::remaining, column::owner, column::name};
@@ -117,30 +116,6 @@ inline constexpr std::array inspect_all{column::token, column::remaining, column
 inline constexpr std::array list_all{column::token, column::remaining, column::owner, column::name, column::data, column::request};
 
 }  // namespace columns
-
-// The result columns of a statement, in order.
-constexpr std::span<const column> columns_of(statement which) noexcept
-{
-    switch (which) {
-    case statement::grant: return columns::grant;
-    case statement::read: return columns::read;
-    case statement::observe: return columns::observe;
-    case statement::inspect: return columns::inspect;
-    case statement::clock: return columns::clock;
-    case statement::lock:
-    case statement::try_lock: return columns::lock;
-    case statement::backend: return columns::backend;
-    case statement::floor: return columns::floor;
-    case statement::look: return columns::look;
-    case statement::list: return columns::list;
-    case statement::published: return columns::published;
-    case statement::requested: return columns::requested;
-    case statement::said: return columns::said;
-    case statement::inspect_all: return columns::inspect_all;
-    case statement::list_all: return columns::list_all;
-    default: return {};
-    }
-}
 
 // Whether what it came to is told by the number of rows it has changed.
 constexpr bool is_told_by_rows(statement which) noexcept

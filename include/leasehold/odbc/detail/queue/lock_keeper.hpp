@@ -180,7 +180,7 @@ private:
         wanted.being_tried = false;
         if (has_it) {
             wanted.due = time_point::max();
-            wanted.connection = session_.connection_number();
+            wanted.connection = session_.lock().connection_number();
         } else {
             wanted.due = std::chrono::steady_clock::now() + wanted.pause;
             wanted.pause = std::min(wanted.pause * 2, longest_lock_pause);
@@ -206,7 +206,7 @@ private:
     bool perform(operation what, const std::string& name, std::uint64_t connection)
     {
         session_.prepare({what, name, {}, 0, {}}, std::chrono::steady_clock::now() + config_->options().call_timeout);
-        session_.set_lock({config_->options().table, name}, connection);
+        session_.lock().set({config_->options().table, name}, connection);
         session_.perform();
         return session_.result().failed == fault::none && !session_.result().thrown;
     }

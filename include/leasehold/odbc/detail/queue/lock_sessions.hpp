@@ -7,7 +7,6 @@
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -46,27 +45,13 @@ public:
     // The lock of that term, to be given back by the caller.
     std::optional<entry> take(std::string_view name, std::int64_t token)
     {
-        if (count_ == 0) return std::nullopt;
-        const std::lock_guard lock{mutex_};
-        const auto found = entries_.find(name);
-        if (found == entries_.end() || found->second.token != token) return std::nullopt;
-        entry taken = std::move(found->second);
-        entries_.erase(found);
-        count_ = entries_.size();
-        return taken;
+        return take_if(name, [token](std::int64_t its) { return its == token; });
     }
 
     // The lock of a term older than that one, which somebody else has now.
     std::optional<entry> take_older(std::string_view name, std::int64_t token)
     {
-        if (count_ == 0) return std::nullopt;
-        const std::lock_guard lock{mutex_};
-        const auto found = entries_.find(name);
-        if (found == entries_.end() || found->second.token >= token) return std::nullopt;
-        entry taken = std::move(found->second);
-        entries_.erase(found);
-        count_ = entries_.size();
-        return taken;
+        return take_if(name, [token](std::int64_t its) { return its < token; });
     }
 
     // All, at the end.
@@ -80,6 +65,19 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
+    template <class Which>
+    std::optional<entry> take_if(std::string_view name, Which which)
+    {
+        if (count_ == 0) return std::nullopt;
+        const std::lock_guard lock{mutex_};
+        const auto found = entries_.find(name);
+        if (found == entries_.end() || !which(found->second.token)) return std::nullopt;
+        entry taken = std::move(found->second);
+        entries_.erase(found);
+        count_ = entries_.size();
+        return taken;
+    }
+
     mutable std::mutex mutex_;
     std::map<std::string, entry, std::less<>> entries_;
     // Changed under the mutex. Read without it: a term's put() has happened before its release, so take() sees that there is one.
@@ -137,7 +135,7 @@ public:
     void unlock_and_put_back(session_pointer session, const session_lock_key& key, std::uint64_t connection)
     {
         session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + session->call_timeout());
-        session->inner().set_lock(key, connection);
+        session->inner().lock().set(key, connection);
         session_pointer started = session;
         started->start([self = shared_from_this(), session = std::move(session)] {
             if (session->inner().result().failed == fault::none)
@@ -168,16 +166,10 @@ public:
         for (const session_pointer& each : ending) each->wait_stopped(deadline);
     }
 
-    [[nodiscard]] std::size_t size() const
-    {
-        const std::lock_guard lock{mutex_};
-        return open_;
-    }
-
 private:
     std::shared_ptr<const configuration> config_;
     std::shared_ptr<pool> calls_;
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::vector<session_pointer> idle_;
     std::size_t open_ = 0;
     bool closed_ = false;

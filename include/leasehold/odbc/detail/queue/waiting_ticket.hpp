@@ -53,7 +53,7 @@ public:
         session_ = sessions_->check_out();
         if (!session_) return std::nullopt;
         session_->inner().prepare({operation::lock, name_, {}, 0, {}}, bounded_session::time_point::max());
-        session_->inner().set_lock(key_);
+        session_->inner().lock().set(key_);
         machine_.queued();
         try {
             session_->start([self = shared_from_this()] { self->wait_ended(); });
@@ -103,7 +103,7 @@ public:
         const std::lock_guard lock{mutex_};
         waker_ = nullptr;
         const queue_position was = machine_.leave();
-        if (was == queue_position::waiting) session_->inner().cancel_lock();
+        if (was == queue_position::waiting) session_->inner().lock().cancel();
         if (was == queue_position::at_head) unlock_and_return();
         return was == queue_position::waiting;
     }
@@ -112,7 +112,7 @@ public:
     [[nodiscard]] std::int64_t waits_as() const
     {
         const std::lock_guard lock{mutex_};
-        return session_ ? session_->inner().backend() : 0;
+        return session_ ? session_->inner().lock().backend() : 0;
     }
 
     // After leave(): whether the wait has ended by then.
@@ -131,7 +131,7 @@ private:
         const std::lock_guard lock{mutex_};
         const answer& result = session_->inner().result();
         const bool has_lock = result.failed == fault::none && result.yes;
-        connection_ = session_->inner().connection_number();
+        connection_ = session_->inner().lock().connection_number();
         const bool has_left = machine_.position() == queue_position::left;
         if (!has_left) machine_.wait_ended(has_lock, now());
         if (!has_lock)

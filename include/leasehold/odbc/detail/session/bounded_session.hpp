@@ -144,10 +144,8 @@ public:
     [[nodiscard]] bool dedicated() const noexcept { return dedicated_; }
 
     // The pool's count of uses when this one was taken and given back last; guarded by the pool's mutex.
-    [[nodiscard]] std::uint64_t last_use() const noexcept { return last_use_; }
-    [[nodiscard]] std::uint64_t last_return() const noexcept { return last_return_; }
-    void set_last_use(std::uint64_t count) noexcept { last_use_ = count; }
-    void set_last_return(std::uint64_t count) noexcept { last_return_ = count; }
+    std::uint64_t last_use = 0;
+    std::uint64_t last_return = 0;
 
     // To be called on an idle session, followed by wait_stopped().
     void ask_to_stop()
@@ -232,8 +230,6 @@ private:
     session inner_;
     bool runs_inline_;
     bool dedicated_;
-    std::uint64_t last_use_ = 0;
-    std::uint64_t last_return_ = 0;
     abandoned_return_handler on_abandoned_return_;
     std::function<void()> done_;
     std::mutex mutex_;

@@ -10,7 +10,6 @@
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>

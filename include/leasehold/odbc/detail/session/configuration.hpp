@@ -106,11 +106,6 @@ public:
         const std::lock_guard lock{mutex_};
         return catalog_ && catalog_->spec().locks.available() && !locks_failed_;
     }
-    [[nodiscard]] bool known_without_session_locks() const
-    {
-        const std::lock_guard lock{mutex_};
-        return catalog_ && (!catalog_->spec().locks.available() || locks_failed_);
-    }
     // Before the first connection the driver's name is all there is to go by.
     [[nodiscard]] bool likely_in_process() const noexcept
     {

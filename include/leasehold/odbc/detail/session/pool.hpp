@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -61,21 +62,18 @@ public:
         return true;
     }
 
-    // `told`: the token of the term that the caller of an attempt is about to learn of; 0: none.
-    // What came out of many attempts is told to their caller as well.
-    void give_back(session_pointer session, std::int64_t told)
+    // Its caller is about to learn what came out of it.
+    void give_back(session_pointer session)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
-        if (told != 0) late_.told(session->inner().name(), session->inner().owner(), told);
-        if (late_.size() != 0 && session->inner().what() == operation::acquire_many)
-            each_granted(*session->inner().attempted(), [&](std::string_view name, std::string_view owner, const grant_answer& said) {
-                late_.told(name, owner, said.result.token.value());
+        if (late_.size() != 0)
+            each_answered(session->inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool) {
+                if (token != 0) late_.told(name, owner, token);
             });
-        std::erase(active_, session);
-        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
-        session->set_last_return(++uses_);
+        end_call(session);
+        session->last_return = ++uses_;
         if (session->dedicated()) {
             changed_.notify_one();
             return;
@@ -97,7 +95,7 @@ public:
             const std::lock_guard lock{mutex_};
             detached_.push_back({session, std::chrono::steady_clock::now() + session->call_timeout()});
         }
-        session->start([self = shared_from_this(), session] { self->give_back(session, 0); });
+        session->start([self = shared_from_this(), session] { self->give_back(session); });
     }
 
     // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
@@ -115,20 +113,10 @@ public:
         };
         std::unique_lock lock{mutex_};
         if (entry() == abandoned_.end()) return;
-        session& inner = back.inner();
-        if (inner.what() == operation::acquire) {
-            const std::string name{inner.name()}, owner{inner.owner()};
-            late_.arrived(name, owner, inner.granted_token(), inner.result().grant.fresh);
-            end_late_terms(lock, inner, name, owner);
-        } else if (inner.what() == operation::acquire_many) {
-            const auto many = inner.attempted();
-            for (item_number i = 0; i < many->size(); ++i) {
-                const bool granted = many->answer(i) && many->answer(i)->result.granted();
-                late_.arrived(many->name(i), many->owner(i), granted ? many->answer(i)->result.token.value() : 0,
-                              granted && many->answer(i)->fresh);
-                end_late_terms(lock, inner, many->name(i), many->owner(i));
-            }
-        }
+        each_answered(back.inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool fresh) {
+            late_.arrived(name, owner, token, fresh);
+            end_late_terms(lock, back.inner(), std::string{name}, std::string{owner});
+        });
         abandoned_.erase(entry());
         changed_.notify_all();
     }
@@ -145,8 +133,7 @@ public:
     void drop(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
-        std::erase(active_, session);
-        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
+        end_call(session);
         if (!session->dedicated()) --open_;
         changed_.notify_one();
     }
@@ -166,20 +153,14 @@ public:
         for (const session_pointer& each : ending) each->wait_stopped(deadline);
     }
 
-    [[nodiscard]] std::uint64_t abandoned_calls() const
+    struct counts {
+        std::size_t sessions, hanging;
+        std::uint64_t abandoned_calls;  // so far
+    };
+    [[nodiscard]] counts count() const
     {
         const std::lock_guard lock{mutex_};
-        return abandoned_calls_;
-    }
-    [[nodiscard]] std::size_t sessions() const
-    {
-        const std::lock_guard lock{mutex_};
-        return open_;
-    }
-    [[nodiscard]] std::size_t hanging() const
-    {
-        const std::lock_guard lock{mutex_};
-        return abandoned_.size();
+        return {open_, abandoned_.size(), abandoned_calls_};
     }
 
 private:
@@ -200,7 +181,7 @@ private:
         abandoned_.push_back(session);
         if (!session->dedicated()) --open_;
         ++abandoned_calls_;
-        drop_idle_since(session->last_use());
+        drop_idle_since(session->last_use);
         changed_.notify_all();
         return true;
     }
@@ -214,11 +195,23 @@ private:
             for (item_number i = 0; i < of.attempted()->size(); ++i) each(of.attempted()->name(i), of.attempted()->owner(i));
     }
 
+    // What has come back, with the tokens of the terms that were granted, or 0, and whether nobody held the name then.
     template <class Each>
-    static void each_granted(const attempts& of, Each each)
+    static void each_answered(session& of, Each each)
     {
-        for (item_number i = 0; i < of.size(); ++i)
-            if (of.answer(i) && of.answer(i)->result.granted()) each(of.name(i), of.owner(i), *of.answer(i));
+        if (of.what() == operation::acquire) return each(of.name(), of.owner(), of.granted_token(), of.result().grant.fresh);
+        const auto many = of.attempted();
+        for (item_number i = 0; many && i < many->size(); ++i) {
+            const auto& said = many->answer(i);
+            const bool granted = said && said->result.granted();
+            each(many->name(i), many->owner(i), granted ? said->result.token.value() : 0, granted && said->fresh);
+        }
+    }
+
+    void end_call(const session_pointer& session)
+    {
+        std::erase(active_, session);
+        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
     }
 
     void end_late_terms(std::unique_lock<std::mutex>& lock, session& by, std::string_view name, std::string_view owner)
@@ -234,7 +227,7 @@ private:
     // connections, say. A new connection is cheap, another call that hangs is not.
     void drop_idle_since(std::uint64_t use)
     {
-        open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return() < use && each->leave(); });
+        open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return < use && each->leave(); });
     }
 
     // One that has just come back is about to give itself back.
@@ -252,7 +245,7 @@ private:
     {
         std::erase(idle_, session);
         active_.push_back(session);
-        session->set_last_use(++uses_);
+        session->last_use = ++uses_;
         session->inner().prepare(asked, deadline);
         return session;
     }

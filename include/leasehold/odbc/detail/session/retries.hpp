@@ -12,7 +12,6 @@
 #include <optional>
 #include <random>
 #include <thread>
-#include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
 

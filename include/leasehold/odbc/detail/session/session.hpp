@@ -10,17 +10,16 @@
 #include <leasehold/odbc/detail/flow/handover_flow.hpp>
 #include <leasehold/odbc/detail/flow/observing_flow.hpp>
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
-#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
+#include <leasehold/odbc/detail/queue/session_lock.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
 #include <leasehold/odbc/detail/session/retries.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -44,8 +43,7 @@ public:
 
     explicit session(std::shared_ptr<const configuration> config)
         : call_timeout_{config->options().call_timeout}, lock_timeout_{config->lock_timeout()}, gate_{config->gate()},
-          seen_{config->seen()}, db_{std::move(config)},
-          pause_{reinterpret_cast<std::uintptr_t>(this) >> 4U}
+          seen_{config->seen()}, db_{std::move(config)}, pause_{reinterpret_cast<std::uintptr_t>(this) >> 4U}
     {
     }
 
@@ -58,42 +56,21 @@ public:
         time_ = asked.time;
         many_ = asked.many;
         attempted_ = asked.attempted;
-        lock_connection_ = 0;
-        lock_cancelled_ = false;
+        lock_.reset();
         deadline_ = deadline;
         db_.begin_call(deadline);
-        db_.in().name.assign(asked.name);
-        db_.in().owner.assign(asked.owner);
+        set_names(asked.name, asked.owner);
         db_.in().data.assign(asked.data);
     }
 
-    // After prepare(): which session lock it is about; for `unlock`, the connection that has it.
-    void set_lock(const session_lock_key& key, std::uint64_t connection = 0) noexcept
-    {
-        lock_connection_ = connection;
-        db_.in().lock_number = key.number();
-        const auto text = key.text();
-        db_.in().lock_name.assign({text.data(), text.size()});
-    }
-
-    // From any thread: a wait for a lock that hasn't begun doesn't begin.
-    void cancel_lock() noexcept { lock_cancelled_ = true; }
-    // From any thread: by what number others can end it; 0: not known yet.
-    [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
-    // Which connection this is: the first, the second, ...; between calls.
-    [[nodiscard]] std::uint64_t connection_number() const noexcept { return connection_number_; }
+    // After prepare(), what it is about; in a wait from any thread.
+    [[nodiscard]] session_lock& lock() noexcept { return lock_; }
 
     // Fills in the answer; an exception (std::bad_alloc) ends up there too.
     void perform() noexcept
     {
-        answer_.failed = fault::none;
+        answer_ = {};
         try {
-            answer_.thrown = nullptr;
-            answer_.record.reset();
-            answer_.reason.reset();
-            answer_.records.clear();
-            answer_.purged = {};
-            answer_.yes = false;
             try_until_deadline();
         } catch (...) {
             answer_.failed = fault::failure;
@@ -104,14 +81,7 @@ public:
     // Ends a term that an attempt was granted and nobody was told of. Best effort.
     void undo(std::string_view name, std::string_view owner, std::int64_t token) noexcept
     {
-        what_ = operation::release;
-        db_.in().name.assign(name);
-        db_.in().owner.assign(owner);
-        version_ = 0;
-        token_ = token;
-        time_ = duration::zero();
-        deadline_ = std::chrono::steady_clock::now() + call_timeout_;
-        db_.begin_call(deadline_);
+        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + call_timeout_);
         perform();
     }
 
@@ -132,12 +102,15 @@ public:
         const bool granted = what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted();
         return granted ? answer_.grant.result.token.value() : 0;
     }
-    [[nodiscard]] bool runs_in_process() const noexcept
-    {
-        return db_.sql() != nullptr && db_.sql()->spec().in_process;
-    }
+    [[nodiscard]] bool runs_in_process() const noexcept { return db_.sql() != nullptr && db_.sql()->spec().in_process; }
 
 private:
+    void set_names(std::string_view name, std::string_view owner) noexcept
+    {
+        db_.in().name.assign(name);
+        db_.in().owner.assign(owner);
+    }
+
     void try_until_deadline()
     {
         const time_point begun = std::chrono::steady_clock::now();
@@ -153,7 +126,7 @@ private:
             if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {
                 // The place in line is lost; whether it is worth another is for the waiter to say.
-                if (!lock_cancelled_ || failed == fault::connection_lost) db_.disconnect();
+                if (!lock_.cancelled() || failed == fault::connection_lost) db_.disconnect();
             } else if (failed == fault::connection_lost || failed == fault::read_only) {
                 db_.disconnect();
                 repeated = repeated || failed == fault::connection_lost;
@@ -186,11 +159,8 @@ private:
         const bool attempt = what_ == operation::acquire || what_ == operation::acquire_many;
         if (!attempt || answer_.failed != fault::conflict || !runs_in_process()) return false;
         if (std::chrono::steady_clock::now() - begun < lock_timeout_) return false;
-        if (what_ == operation::acquire_many) return busy_of_many();
         const report why = db_.last_report();
-        const bool read = look_who_holds() == fault::none && db_.found();
-        // One's own term is nobody else's.
-        if (read && (db_.number(column::live) == 0 || db_.number(column::whose) != owner_is_us)) {
+        if (what_ == operation::acquire ? busy_after_a_look() : attempted_busy_as_read(db_, *attempted_)) {
             answer_.failed = fault::none;
             return true;
         }
@@ -198,23 +168,13 @@ private:
         return false;
     }
 
-    bool busy_of_many()
+    // One's own term is nobody else's.
+    bool busy_after_a_look()
     {
-        const report why = db_.last_report();
-        if (attempted_busy_as_read(db_, *attempted_)) {
-            answer_.failed = fault::none;
-            return true;
-        }
-        db_.set_last_report(why);
-        return false;
-    }
-
-    fault look_who_holds()
-    {
-        if (!db_.observes()) return busy_after_reading(db_, answer_.grant);
-        const fault failed = observe(db_);
-        if (failed == fault::none) answer_.grant = busy_as_read(db_);
-        return failed;
+        const fault failed = db_.observes() ? observe(db_) : db_.run(statement::read);
+        if (failed != fault::none || !db_.found() || holder_read(db_) == holder::us) return false;
+        answer_.grant = busy_as_read(db_);
+        return true;
     }
 
     // Of this request, and the same in all its tries: see observing_flow.hpp.
@@ -224,34 +184,41 @@ private:
         return version_;
     }
 
+    // The request as those see it who expire by observation.
+    auto by() { return observer{seen_, name(), version(), &observations::now}; }
+
+    // Keeps what a flow came to.
+    template <class T>
+    static fault keep(T& where, outcome<T> said)
+    {
+        where = std::move(*said);
+        return said.failed();
+    }
+
     fault step(bool repeated)
     {
         switch (what_) {
-        case operation::acquire: return acquire();
+        case operation::acquire: return keep(answer_.grant, acquire());
         case operation::look: return look();
-        case operation::renew: return renew();
-        case operation::release: return release(repeated);
-        case operation::inspect: return inspect();
+        case operation::renew: return keep(answer_.yes, renew());
+        case operation::release: return keep(answer_.yes, release(repeated));
+        case operation::inspect: return keep(answer_.record, inspect());
         case operation::list: return list_flow(db_, name(), answer_.records);
         case operation::purge: return purge();
         case operation::publish:
         case operation::request_handover:
         case operation::handover_requested: return hand_over();
-        case operation::force_release: return force_release(repeated);
+        case operation::force_release: return keep(answer_.yes, force_release(repeated));
         case operation::create_schema: return schema_flow(db_);
         case operation::health: return health_flow(db_, &wall_now, answer_.health);
         case operation::connect: return fault::none;
-        case operation::lock: return lock();
-        case operation::try_lock: return try_lock();
+        case operation::lock: return keep(answer_.yes, lock_.wait());
+        case operation::try_lock: return keep(answer_.yes, lock_.take(statement::try_lock));
         case operation::renew_many: return many(batch_kind::renewals, repeated);
         case operation::release_many: return many(batch_kind::releases, repeated);
         case operation::acquire_many: return acquire_many(repeated);
-        case operation::unlock: return unlock();
-        case operation::end_wait: {
-            if (!db_.locks()) return fault::none;
-            const fault failed = db_.end_wait(token_);
-            return failed == fault::failure ? fault::none : failed;  // no such session any longer
-        }
+        case operation::unlock: return lock_.give_back();
+        case operation::end_wait: return lock_.end_wait_of(token_);
         }
         return fault::none;
     }
@@ -261,83 +228,68 @@ private:
         return std::chrono::duration_cast<duration>(std::chrono::system_clock::now().time_since_epoch());
     }
 
-    fault renew()
+    outcome<bool> renew()
     {
         db_.set_time_to_live(time_);
-        if (db_.observes())
-            return observing_renew_flow(db_, seen_, name(), token_, version(), &observations::now, answer_.yes);
-        return renew_flow(db_, token_, answer_.yes);
+        return db_.observes() ? observing_renew_flow(db_, by(), token_) : renew_flow(db_, token_);
     }
 
-    fault release(bool repeated)
+    outcome<bool> release(bool repeated)
     {
         const bool min_hold = time_ > duration::zero();
         db_.set_time_to_live(time_);
-        if (db_.observes())
-            return observing_release_flow(db_, seen_, name(), token_, version(), min_hold, repeated, &observations::now,
-                                          answer_.yes);
-        return release_flow(db_, token_, min_hold, repeated, answer_.yes);
+        return db_.observes() ? observing_release_flow(db_, by(), token_, min_hold, repeated)
+                              : release_flow(db_, token_, min_hold, repeated);
     }
 
-    fault force_release(bool repeated)
+    outcome<bool> force_release(bool repeated)
     {
-        if (db_.observes()) return observing_force_release_flow(db_, version(), repeated, answer_.yes);
-        const fault failed = db_.run(statement::force_release);
-        answer_.yes = failed == fault::none && db_.rows() > 0;
-        return failed;
+        if (db_.observes()) return observing_force_release_flow(db_, version(), repeated);
+        return unless(db_.run(statement::force_release), [&] { return db_.rows() > 0; });
     }
 
     fault many(batch_kind kind, bool repeated)
     {
         db_.set_time_to_live(time_);
-        return batch_flow(db_, kind, *many_, [&](std::string_view name, std::string_view owner, std::int64_t token, bool& yes) {
-            db_.in().name.assign(name);
-            db_.in().owner.assign(owner);
+        return batch_flow(db_, kind, *many_, [&](std::string_view name, std::string_view owner, std::int64_t token) {
+            set_names(name, owner);
             token_ = token;
-            const fault failed = kind == batch_kind::renewals ? renew() : release(repeated);
-            yes = failed == fault::none && answer_.yes;
-            return failed;
+            return kind == batch_kind::renewals ? renew() : release(repeated);
         });
     }
 
     fault acquire_many(bool repeated)
     {
         db_.set_time_to_live(time_);
-        return attempts_flow(db_, *attempted_, repeated, [&](std::string_view name, std::string_view owner, grant_answer& said) {
-            db_.in().name.assign(name);
-            db_.in().owner.assign(owner);
-            return grant_flow(db_, 0, said);
+        return attempts_flow(db_, *attempted_, repeated, [&](std::string_view name, std::string_view owner) {
+            set_names(name, owner);
+            return grant_flow(db_, 0);
         });
     }
 
-    fault acquire()
+    outcome<grant_answer> acquire()
     {
         db_.set_time_to_live(time_);
         const std::int64_t hint = std::exchange(token_, 0);
-        return db_.observes() ? acquire_as_observed() : grant_flow(db_, hint, answer_.grant);
+        if (!db_.observes()) return grant_flow(db_, hint);
+        const auto said = observing_grant_flow(db_, by());
+        if (!said.ok() || !said->result.granted() || !db_.reads_back() || db_.config()->is_known_to_commit()) return said;
+        const fault unseen = look_from_outside(said->result.token.value());
+        return unseen == fault::none ? said : unseen;
     }
 
     fault look()
     {
-        answer_.grant = {};
-        const fault failed = db_.run(statement::read);
-        if (failed != fault::none || !db_.found()) return failed;
+        if (const fault failed = db_.run(statement::read); failed != fault::none || !db_.found()) return failed;
         const bool live = db_.number(column::live) != 0;
         answer_.yes = db_.number(column::whose) == owner_is_us;
         answer_.grant.result.token = fencing_token{db_.number(column::token)};
-        answer_.grant.result.remaining = live ? std::chrono::microseconds{std::max<std::int64_t>(db_.number(column::remaining), 1)} : std::chrono::microseconds{0};
-        return failed;
+        if (live) answer_.grant.result.remaining = std::chrono::microseconds{std::max<std::int64_t>(db_.number(column::remaining), 1)};
+        return fault::none;
     }
 
-    fault acquire_as_observed()
-    {
-        const fault failed = observing_grant_flow(db_, seen_, name(), version(), &observations::now, answer_.grant);
-        if (failed != fault::none || !answer_.grant.result.granted() || !db_.reads_back()) return failed;
-        return db_.config()->is_known_to_commit() ? fault::none : look_from_outside();
-    }
-
-    // Once per store: what this connection has written, another one sees.
-    fault look_from_outside()
+    // Once per store: what this connection has written, another one sees. Somebody may have gone on from that token.
+    fault look_from_outside(std::int64_t token)
     {
         connection outside{db_.config()};
         outside.begin_call(deadline_);
@@ -348,23 +300,17 @@ private:
             db_.set_last_report(outside.last_report());
             return failed;
         }
-        // Somebody may have gone on from what was seen.
-        const bool seen = outside.found() && (outside.number(column::version) == version() ||
-                                              outside.number(column::token) > answer_.grant.result.token.value());
-        if (seen) {
-            db_.config()->note_commits();
-            return fault::none;
+        if (!outside.found() || (outside.number(column::version) != version() && outside.number(column::token) <= token)) {
+            db_.disconnect();
+            return db_.fail(fault::failure, advice::not_committed);
         }
-        db_.disconnect();
-        return db_.fail(fault::failure, advice::not_committed);
+        db_.config()->note_commits();
+        return fault::none;
     }
-
-    [[nodiscard]] bool has_lock() const noexcept { return lock_connection_ != 0 && lock_connection_ == connection_number_; }
 
     fault connect()
     {
-        ++connection_number_;
-        backend_ = 0;
+        lock_.begin_connection();
         if (auto why_not = gate_.wait_for_turn(deadline_)) {
             db_.set_last_report(std::move(*why_not));
             return db_.last_report().kind;
@@ -377,97 +323,35 @@ private:
         return failed;
     }
 
-    fault try_lock()
-    {
-        answer_.yes = false;
-        if (!db_.locks()) return fault::none;
-        const fault failed = db_.run(statement::try_lock);
-        answer_.yes = failed == fault::none && db_.number(column::locked) == 1;
-        return failed;
-    }
+    // How long somebody has the name, as it was observed; 0: nobody has it.
+    outcome<duration> left() { return observing_inspect_flow(db_, seen_, name(), &observations::now); }
 
-    // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one in between. Such locks stay
-    // behind, and are in everybody's way.
-    fault unlock()
+    outcome<std::optional<lease_record>> inspect()
     {
-        if (!has_lock()) return fault::none;
-        const fault failed = db_.run(statement::unlock);
-        if (failed == fault::none && db_.warned()) db_.give_up_locks();
-        return failed;
-    }
-
-    // Without a limit: who no longer waits cancels it.
-    fault lock()
-    {
-        answer_.yes = false;
-        if (!db_.locks()) return fault::none;
-        if (const std::string& set_up = db_.locks()->before_wait; !set_up.empty())
-            if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
-        if (backend_ == 0) {
-            if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
-            backend_ = db_.number(column::token);
-        }
-        if (lock_cancelled_) return fault::none;
-        fault failed = db_.run(statement::lock);
-        while (failed == fault::lock_timeout && !lock_cancelled_ && db_.locks()) failed = db_.run(statement::lock);
-        answer_.yes = failed == fault::none && db_.number(column::locked) == 1;
-        return failed;
-    }
-
-    fault inspect()
-    {
-        if (db_.observes()) {
-            duration left{};
-            const fault failed = observing_inspect_flow(db_, seen_, name(), &observations::now, left);
-            if (failed == fault::none && left > duration::zero()) {
-                answer_.record = record_shown(db_, name());
-                answer_.record->remaining = left;
-                return add_what_was_said();
-            }
-            return failed;
-        }
-        const fault failed =
-            with_or_without_columns(db_, statement::inspect_all, statement::inspect, [this](statement which) { return db_.run(which); });
-        if (failed == fault::none && db_.found()) answer_.record = record_shown(db_, name());
-        return failed;
-    }
-
-    // To the record of an observed row; another term may have begun since.
-    fault add_what_was_said()
-    {
-        if (!db_.hands_over()) return fault::none;
-        const fault failed = db_.run(statement::said);
-        if (may_lack_columns(db_, failed)) return fault::none;
-        if (failed == fault::none && db_.found() && db_.number(column::token) == answer_.record->token.value())
-            add_said(db_, *answer_.record);
-        return failed;
+        if (!db_.observes()) return inspect_flow(db_, name());
+        const outcome<duration> observed = left();
+        return observed.ok() ? observed_record_flow(db_, name(), *observed) : observed.failed();
     }
 
     fault purge()
     {
         if (!db_.purges()) return db_.fail(fault::failure, no_purge);
         db_.set_time_to_live(time_);
-        return purge_flow(db_, answer_.purged);
+        return keep(answer_.purged, purge_flow(db_));
     }
 
     // Where terms expire by observation, whether one is over is not in the row alone.
     fault hand_over()
     {
         if (!db_.hands_over()) return db_.fail(fault::failure, no_handover);
-        if (what_ == operation::request_handover) return request();
-        if (db_.observes() && seen_.has_run_out(name(), token_, observations::now())) return fault::none;
-        if (what_ == operation::publish) return publish_flow(db_, token_, db_.in().data.view(), answer_.yes);
-        return requested_flow(db_, token_, answer_.reason);
-    }
-
-    fault request()
-    {
-        if (db_.observes()) {
-            duration left{};
-            const fault failed = observing_inspect_flow(db_, seen_, name(), &observations::now, left);
-            if (failed != fault::none || left <= duration::zero()) return failed;
+        if (what_ == operation::request_handover) {
+            if (db_.observes())
+                if (const outcome<duration> observed = left(); *observed <= duration::zero()) return observed.failed();
+            return keep(answer_.yes, request_flow(db_));
         }
-        return request_flow(db_, answer_.yes);
+        if (db_.observes() && seen_.has_run_out(name(), token_, observations::now())) return fault::none;
+        if (what_ == operation::publish) return keep(answer_.yes, publish_flow(db_, token_, db_.in().data.view()));
+        return keep(answer_.reason, requested_flow(db_, token_));
     }
 
     duration call_timeout_;  // for undo()
@@ -475,6 +359,7 @@ private:
     connect_gate& gate_;  // of the configuration, which the connection keeps alive
     observations& seen_;   // likewise
     connection db_;
+    session_lock lock_{db_};
     retry_pause pause_;
     operation what_ = operation::connect;
     std::int64_t token_ = 0;
@@ -483,12 +368,6 @@ private:
     std::shared_ptr<batch> many_;
     std::shared_ptr<attempts> attempted_;
     time_point deadline_ = time_point::max();
-    std::uint64_t lock_connection_ = 0;  // the one that has the session lock
-    std::uint64_t connection_number_ = 0;
-    // Sequentially consistent: lock() tells its number and then looks whether it is cancelled; the thread that cancels sets its flag
-    // and then looks for the number. So one of the two sees the other, and no wait goes on that nobody can end.
-    std::atomic<std::int64_t> backend_{0};
-    std::atomic<bool> lock_cancelled_{false};
     answer answer_;
 };
 

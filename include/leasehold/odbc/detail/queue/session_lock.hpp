@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_QUEUE_SESSION_LOCK_HPP
+#define LEASEHOLD_ODBC_DETAIL_QUEUE_SESSION_LOCK_HPP
+
+#include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
+#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace leasehold::inline v0::odbc::detail {
+
+// The session lock of a name, as one session takes it, waits for it and gives it back. Used by the thread that is in the session's
+// call, but for what says otherwise.
+class session_lock {
+public:
+    explicit session_lock(connection& on) noexcept : db_{on} {}
+
+    // For a new request.
+    void reset() noexcept
+    {
+        held_by_ = 0;
+        cancelled_ = false;
+    }
+    // Which lock the request is about. `held_by`: the connection that has it, where it is to be given back.
+    void set(const session_lock_key& key, std::uint64_t held_by = 0) noexcept
+    {
+        held_by_ = held_by;
+        db_.in().lock_number = key.number();
+        const auto text = key.text();
+        db_.in().lock_name.assign({text.data(), text.size()});
+    }
+
+    // From any thread: a wait that hasn't begun doesn't begin.
+    void cancel() noexcept { cancelled_ = true; }
+    [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
+    // From any thread: by what number others can end the wait; 0: not known yet.
+    [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
+
+    // Which connection the session has: the first, the second, ...; between calls.
+    [[nodiscard]] std::uint64_t connection_number() const noexcept { return connection_number_; }
+    void begin_connection() noexcept
+    {
+        ++connection_number_;
+        backend_ = 0;
+    }
+
+    // By that statement. False: somebody else has it, or there are no such locks.
+    outcome<bool> take(statement which)
+    {
+        if (!db_.locks()) return false;
+        return unless(db_.run(which), [this] { return db_.number(column::locked) == 1; });
+    }
+
+    // Without a limit: who no longer waits cancels it.
+    outcome<bool> wait()
+    {
+        if (!db_.locks()) return false;
+        if (const std::string& set_up = db_.locks()->before_wait; !set_up.empty())
+            if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
+        if (backend_ == 0) {
+            if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
+            backend_ = db_.number(column::token);
+        }
+        outcome<bool> has_it = false;
+        do {
+            if (cancelled_) break;
+            has_it = take(statement::lock);
+        } while (has_it.failed() == fault::lock_timeout && db_.locks());
+        return has_it;
+    }
+
+    // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one in between. Such locks stay
+    // behind, and are in everybody's way.
+    fault give_back()
+    {
+        if (held_by_ == 0 || held_by_ != connection_number_) return fault::none;
+        const fault failed = db_.run(statement::unlock);
+        if (failed == fault::none && db_.warned()) db_.give_up_locks();
+        return failed;
+    }
+
+    // Of another session.
+    fault end_wait_of(std::int64_t backend)
+    {
+        if (!db_.locks()) return fault::none;
+        const fault failed = db_.end_wait(backend);
+        return failed == fault::failure ? fault::none : failed;  // no such session any longer
+    }
+
+private:
+    connection& db_;
+    std::uint64_t held_by_ = 0;
+    std::uint64_t connection_number_ = 0;
+    // Sequentially consistent: wait() tells its number and then looks whether it is cancelled; the thread that cancels sets its flag
+    // and then looks for the number. So one of the two sees the other, and no wait goes on that nobody can end.
+    std::atomic<std::int64_t> backend_{0};
+    std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

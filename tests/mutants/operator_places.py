@@ -49,7 +49,7 @@ class Finder:
                 self.declaration(child)
 
     def function(self, cursor):
-        key = (self.header.name, cursor.extent.start.offset)
+        key = (self.header.name, cursor.location.offset)  # a function with a parameter `auto` has no extent in libclang 14
         if key in self.done:
             return
         self.done.add(key)

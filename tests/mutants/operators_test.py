@@ -38,6 +38,8 @@ class Operators(unittest.TestCase):
             kinds.setdefault(lines[int(line) - 1].strip().split("(")[0].split("{")[0].strip(), []).append(kind)
         self.assertEqual(kinds, {
             "constexpr int at_least": ["condition always true", "condition never true", "< becomes <=", "< becomes >="],
+            "constexpr bool is_past": ["> becomes >=", "> becomes <="],
+            "constexpr auto sum": ["+ becomes -"],
             "if": ["condition always true", "condition never true", "|| becomes &&", "part of || left out", "part of || left out",
                    ">= becomes >", ">= becomes <", "statement left out", "true becomes false"],
             "return finished_;": ["answer negated"],
@@ -48,14 +50,14 @@ class Operators(unittest.TestCase):
     def test_only_what_is_equivalent_survives_a_whole_check(self):
         status, out, err = operators()
         self.assertEqual(status, 0, out + err)
-        self.assertIn("1 mutants do not compile; trying 16", out)
-        self.assertIn("16 mutants: 15 killed, 1 survived, of which 0 are not in equivalent.txt", out)
+        self.assertIn("1 mutants do not compile; trying 19", out)
+        self.assertIn("19 mutants: 18 killed, 1 survived, of which 0 are not in equivalent.txt", out)
         self.assertRegex(out, r">= becomes >: killed by whole: at the end")
 
     def test_what_a_poorer_check_misses_is_shown_with_its_diff_and_how_to_replay_it(self):
         status, out, err = operators(suite="less.txt")
         self.assertEqual(status, 1, out + err)
-        self.assertIn("16 mutants: 14 killed, 2 survived, of which 1 is not in equivalent.txt", out)
+        self.assertIn("19 mutants: 17 killed, 2 survived, of which 1 is not in equivalent.txt", out)
         self.assertIn("-        if (stopped() || now >= end_) finished_ = true;\n+        if (stopped() || now > end_) finished_ = true;\n", out)
         replay = re.search(r"replay: LEASEHOLD_MUTANT=(\d+) (\S+) less", out)
         program = subprocess.run([replay.group(2)], env={"LEASEHOLD_MUTANT": replay.group(1)}, capture_output=True, check=False)

@@ -30,5 +30,7 @@ int main(int argc, char**)
     stop = true;
     if (!second.over(before, stopped)) return wrong("stopped");
     if (tiny::at_least(1, 2) != 2 || tiny::at_least(3, 2) != 3 || tiny::at_least(2, 2) != 2) return wrong("at_least");
+    if (tiny::is_past(before, end) || tiny::is_past(end, end) || !tiny::is_past(behind, end)) return wrong("is_past");
+    if (tiny::sum(1, 2) != 3) return wrong("sum");
     return tiny::machine::both({3}, {4}) == tiny::count{7} ? 0 : wrong("both");
 }

@@ -1,165 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Many attempts at once on a table in memory: which statements they take, and that nobody is granted what is not free.
-#include <leasehold/odbc/detail/flow/attempts_flow.hpp>
-
-#include "scripted_database.hpp"
+#include <unit/odbc/detail/attempts_flow_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(attempts_flow_test)
 
-namespace lh = leasehold;
-using namespace lh::odbc::detail;
-using namespace std::chrono_literals;
-
-namespace {
-
-struct table_row {
-    std::string owner;
-    std::int64_t token = 0;
-    bool live = false;
-};
-
-// Answers as a database would, and lets others come in between.
-struct attempting_table {
-    bool one_statement = false;
-    std::size_t together = 100;
-    std::map<std::string, table_row, std::less<>> rows_of;
-    std::set<std::string, std::less<>> locked;
-    std::map<std::size_t, std::function<fault()>> before;  // the n-th statement, from 1
-
-    std::vector<std::string> asked;  // such as "read 3"
-    int given_up = 0;
-
-    [[nodiscard]] std::size_t attempts_together() const { return together; }
-    [[nodiscard]] bool single_statement_grant() const { return one_statement; }
-    [[nodiscard]] bool purges() const { return true; }
-    void give_up_batches() { ++given_up; }
-    [[nodiscard]] bool found() const { return true; }
-    [[nodiscard]] std::int64_t rows() const { return count; }
-    [[nodiscard]] std::int64_t number(column) const { return 7; }  // the floor
-    void set_token(std::int64_t token) { first = token; }
-
-    fault began(const std::string& what)
-    {
-        asked.push_back(what);
-        const auto found = before.find(asked.size());
-        return found == before.end() ? fault::none : found->second();
-    }
-    fault run(statement) { return began("floor"); }
-
-    fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items)
-    {
-        const char* const names[] = {"", "", "grant ", "read ", "take ", "insert "};
-        const fault failed = began(names[static_cast<std::size_t>(kind)] + std::to_string(items.size()));
-        if (failed != fault::none) return failed;
-        for (const item_number i : items)
-            if (kind != batch_kind::reads && locked.contains(of.name(i))) return fault::lock_timeout;
-        count = 0;
-        std::size_t left = of.left();
-        for (const item_number i : items) {
-            const auto found = rows_of.find(of.name(i));
-            const bool there = found != rows_of.end();
-            switch (kind) {
-            case batch_kind::reads:
-                if (there)
-                    of.set_row(i, {found->second.token, found->second.live, found->second.owner == of.owner(i), 1s, found->second.owner});
-                break;
-            case batch_kind::takes:
-                if (!there || found->second.live || found->second.token != of.token(i) || found->second.owner != of.holder(i)) break;
-                found->second = {std::string{of.owner(i)}, found->second.token + 1, true};
-                ++count;
-                break;
-            case batch_kind::inserts:
-                if (there) return fault::duplicate_key;
-                rows_of[std::string{of.name(i)}] = {std::string{of.owner(i)}, first, true};
-                ++count;
-                break;
-            default: {
-                if (there && found->second.live && found->second.owner != of.owner(i)) {
-                    of.set_answer(i, {{lh::acquire_status::busy, lh::fencing_token{found->second.token}, 1s}, false});
-                    break;
-                }
-                if (left == 0) break;
-                --left;
-                of.set_answer(i, granted(grant(of.name(i), of.owner(i)), true));
-            }
-            }
-        }
-        return fault::none;
-    }
-
-    std::int64_t grant(std::string_view name, std::string_view owner)
-    {
-        table_row& row = rows_of[std::string{name}];
-        row = {std::string{owner}, row.token == 0 ? 7 : row.token + 1, true};
-        return row.token;
-    }
-
-    std::int64_t count = 0;
-    std::int64_t first = 0;
-};
-
-struct scene {
-    scene(std::vector<std::string> names, std::size_t most) : many{names.size(), most}
-    {
-        for (const std::string& each : names) many.add(each, "me");
-    }
-
-    fault run(bool repeated = false)
-    {
-        return attempts_flow(table, many, repeated, [&](std::string_view name, std::string_view owner) {
-            grant_answer said;
-            table.asked.push_back("single " + std::string{name});
-            const auto found = table.rows_of.find(name);
-            if (found != table.rows_of.end() && found->second.live && found->second.owner != owner)
-                said = {{lh::acquire_status::busy, lh::fencing_token{found->second.token}, 1s}, false};
-            else if (!table.locked.contains(name))
-                said = granted(table.grant(name, owner), true);
-            return unless(single_fails, [&] { return said; });
-        });
-    }
-
-    // "y" granted, "n" busy, "?" no answer.
-    [[nodiscard]] std::string answers() const
-    {
-        std::string text;
-        for (item_number i = 0; i < many.size(); ++i) {
-            const auto& said = many.answer(i);
-            text += !said ? '?' : said->result.granted() ? 'y' : 'n';
-        }
-        return text;
-    }
-    // Whoever was told of a term has it.
-    void check_told() const
-    {
-        for (item_number i = 0; i < many.size(); ++i) {
-            const auto& said = many.answer(i);
-            if (!said || !said->result.granted()) continue;
-            const table_row& row = table.rows_of.at(std::string{many.name(i)});
-            BOOST_TEST(row.owner == "me");
-            BOOST_TEST(row.token == said->result.token.value());
-        }
-    }
-
-    attempting_table table;
-    attempts many;
-    fault single_fails = fault::none;
-};
-
-using asked = std::vector<std::string>;
-
-}  // namespace
+using namespace leasehold_test::attempts_flows;
 
 BOOST_AUTO_TEST_CASE(free_rows_are_read_and_written_once)
 {

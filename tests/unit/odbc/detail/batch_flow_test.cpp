@@ -29,6 +29,7 @@ struct batching_database {
     std::set<std::int64_t> unknown;  // counted by no statement for many, though live
     std::map<std::size_t, fault> failures;  // of the n-th statement for many
     bool available = true;
+    fault begin = fault::none;
     fault commit = fault::none;
 
     std::vector<std::size_t> asked;  // terms in each statement for many
@@ -37,12 +38,16 @@ struct batching_database {
     int transactions = 0, commits = 0, given_up = 0;
 
     [[nodiscard]] bool batches() const { return available; }
-    void give_up_batches() { ++given_up; }
+    void give_up_batches()
+    {
+        ++given_up;
+        available = false;
+    }
     fault begin_transaction()
     {
         ++transactions;
         pending.clear();
-        return fault::none;
+        return begin;
     }
     fault end_transaction(bool commits_it)
     {
@@ -121,6 +126,7 @@ BOOST_AUTO_TEST_CASE(one_statement_is_enough_where_every_term_is_counted)
     BOOST_TEST(renewals.answers() == std::string(256, 'y'));
     BOOST_TEST(renewals.db.asked == std::vector<std::size_t>{256});
     BOOST_TEST(renewals.db.transactions == 0);
+    BOOST_TEST(renewals.db.commits == 0);
     BOOST_TEST(renewals.db.alone.empty());
     scene releases{256};
     BOOST_TEST(releases.run(batch_kind::releases) == fault::none);
@@ -261,6 +267,82 @@ BOOST_AUTO_TEST_CASE(failure_of_the_table_is_not_blamed_on_the_statement_for_man
     BOOST_TEST(s.answers() == std::string(30, '?'));
     BOOST_TEST(s.db.given_up == 0);
     BOOST_TEST(s.db.alone.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(failure_of_one_by_itself_is_the_answer)
+{
+    scene one{1};
+    one.single_fails = true;
+    BOOST_TEST(one.run(batch_kind::renewals) == fault::failure);
+    BOOST_TEST(one.answers() == "?");
+    BOOST_TEST(one.db.alone.size() == 1U);
+    BOOST_TEST(one.db.given_up == 0);
+}
+
+BOOST_AUTO_TEST_CASE(two_are_one_statement)
+{
+    for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases}) {
+        scene two{2};
+        BOOST_TEST(two.run(kind) == fault::none);
+        BOOST_TEST(two.answers() == "yy");
+        BOOST_TEST(two.db.asked == std::vector<std::size_t>{2});
+        BOOST_TEST(two.db.alone.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_released_without_a_transaction)
+{
+    scene s{30};
+    s.db.begin = fault::connection_lost;
+    BOOST_TEST(s.run(batch_kind::releases) == fault::connection_lost);
+    BOOST_TEST(s.answers() == std::string(30, '?'));
+    BOOST_TEST(s.db.asked.empty());
+    BOOST_TEST(s.db.commits == 0);
+}
+
+BOOST_AUTO_TEST_CASE(failed_statement_counts_for_nothing_whatever_number_of_rows_is_there)
+{
+    for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases}) {
+        scene s{30};
+        s.db.count = 30;
+        s.db.failures[1] = fault::conflict;
+        BOOST_TEST(s.run(kind) == fault::conflict);
+        BOOST_TEST(s.answers() == std::string(30, '?'));
+        BOOST_TEST(s.db.commits == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(row_that_was_locked_for_a_moment_leaves_no_trace)
+{
+    for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases}) {
+        scene s{30};
+        s.db.failures[1] = fault::lock_timeout;
+        BOOST_TEST(s.run(kind) == fault::none);
+        BOOST_TEST(s.answers() == std::string(30, 'y'));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_statements_for_many_too_a_locked_row_keeps_nobody_else_waiting)
+{
+    scene s{30};
+    s.db.failures[1] = fault::failure;
+    s.db.locked = {3};
+    s.db.over = {10};
+    s.overtaken = {10};
+    BOOST_TEST(s.run(batch_kind::releases) == fault::lock_timeout);
+    BOOST_TEST(s.answers() == with_no(std::string(30, 'y'), {3, 10}, '?'));
+    BOOST_TEST(s.db.alone.size() == 30U);
+    BOOST_TEST(s.db.given_up == 0, "not all of them showed that they work");
+}
+
+BOOST_AUTO_TEST_CASE(statement_that_was_given_up_is_not_asked_for_again)
+{
+    scene s{30};
+    s.db.failures = {{1, fault::lock_timeout}, {2, fault::failure}};
+    BOOST_TEST(s.run(batch_kind::renewals) == fault::none);
+    BOOST_TEST(s.answers() == std::string(30, 'y'));
+    BOOST_TEST(s.db.asked == (std::vector<std::size_t>{30, 2}), boost::test_tools::per_element());
+    BOOST_TEST(s.db.alone.size() == 30U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -71,6 +71,18 @@ BOOST_AUTO_TEST_CASE(no_group_has_a_name_twice)
 {
     BOOST_TEST((groups_of({item("a"), item("b"), item("a"), item("a")}, 10) == groups{{0, 1}, {2}, {3}}));
     BOOST_TEST((groups_of({item("a", 30s), item("a", 60s)}, 10) == groups{{0}, {1}}));
+    BOOST_TEST((groups_of({item("b", 60s), item("a", 60s), item("a", 30s)}, 10) == groups{{2}, {1, 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(terms_of_one_name_keep_their_order)
+{
+    std::vector<lh::term_renewal> items;
+    groups wanted;
+    for (item_number i = 0; i < 40; ++i) {
+        items.push_back(item("a"));
+        wanted.push_back({i});
+    }
+    BOOST_TEST((groups_of(items, 10) == wanted));
 }
 
 BOOST_AUTO_TEST_CASE(only_those_asked_for_are_in_a_group)

@@ -74,11 +74,22 @@ BOOST_AUTO_TEST_CASE(first_failure_is_the_answer)
     scripted_database lost{no_row(), fails(fault::connection_lost)};
     lost.has_columns = lost.has_clock = true;
     BOOST_TEST(od::health_flow(lost, host_clock{}, found) == fault::connection_lost);
+    BOOST_TEST((lost.asked == statements{statement::probe, statement::probe_said}));
 
     scripted_database silent{no_row(), no_row(), fails(fault::timeout)};
     silent.has_columns = silent.has_clock = true;
     BOOST_TEST(od::health_flow(silent, host_clock{}, found) == fault::timeout);
     BOOST_TEST(!found.clock_ahead.has_value());
+
+    for (const bool is_found : {false, true}) {
+        reply shown = shows_time(1'000'000s);  // in a row that counts for nothing
+        shown.found = is_found;
+        shown.failed = is_found ? fault::timeout : fault::none;
+        scripted_database unread{no_row(), no_row(), shown};
+        unread.has_columns = unread.has_clock = true;
+        BOOST_TEST(od::health_flow(unread, host_clock{}, found) == shown.failed);
+        BOOST_TEST(!found.clock_ahead.has_value());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

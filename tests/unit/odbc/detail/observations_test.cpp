@@ -6,6 +6,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 
 BOOST_AUTO_TEST_SUITE(observations_test)
@@ -102,6 +105,51 @@ BOOST_AUTO_TEST_CASE(name_that_nobody_asks_about_any_longer_makes_room)
     BOOST_TEST(seen.left_of("kept", row, start + 12s) == 0s);
     BOOST_TEST(seen.left_of("old", row, start + 12s) == 10s);
     BOOST_TEST(seen.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(room_is_made_by_the_name_whose_last_look_is_the_oldest_and_longer_ago_than_its_ttl)
+{
+    observations seen{2};
+    const observed_row row{.token = 1, .version = 5, .ttl = 10s};
+    BOOST_TEST(seen.left_of("kept", row, start) == 10s);
+    BOOST_TEST(seen.left_of("old", row, start + 1s) == 10s);
+    BOOST_TEST(seen.left_of("kept", row, start + 8s) == 2s);
+    BOOST_TEST(seen.left_of("new", row, start + 12s) == 10s);
+    BOOST_TEST(seen.left_of("new", row, start + 13s) == 9s);
+    BOOST_TEST(seen.left_of("old", row, start + 13s) == 10s);  // not noted: the others were asked about since
+    BOOST_TEST(seen.left_of("old", row, start + 14s) == 10s);
+    BOOST_TEST(seen.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(each_name_makes_room_once)
+{
+    observations seen{1};
+    const observed_row row{.token = 1, .version = 5, .ttl = 10s};
+    for (int i = 0; i < 5; ++i) {
+        const lh::time_point at = start + i * 12s;
+        const std::string name(static_cast<std::size_t>(i) + 1, 'n');
+        BOOST_TEST(seen.left_of(name, row, at) == 10s);
+        BOOST_TEST(seen.left_of(name, row, at + 1s) == 9s);
+        BOOST_TEST(seen.size() == 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(versions_do_not_come_twice)
+{
+    std::set<std::int64_t> drawn;
+    for (int i = 0; i < 1000; ++i) drawn.insert(observations::new_version());
+    BOOST_TEST(drawn.size() == 1000u);
+    BOOST_TEST(*drawn.begin() > 0);
+}
+
+BOOST_AUTO_TEST_CASE(renewal_for_longer_is_for_longer)
+{
+    observations seen;
+    BOOST_TEST(seen.left_of("n", {.token = 1, .version = 5, .ttl = 10s}, start) == 10s);
+    seen.renewed("n", 1, 99, 20s, start + 5s);
+    BOOST_TEST(!seen.has_run_out("n", 1, start + 25s - 1ns));
+    BOOST_TEST(seen.has_run_out("n", 1, start + 25s));
+    BOOST_TEST(seen.left_of("n", {.token = 1, .version = 99, .ttl = 20s}, start + 6s) == 19s);
 }
 
 BOOST_AUTO_TEST_CASE(own_renewals_are_what_the_next_look_shows)

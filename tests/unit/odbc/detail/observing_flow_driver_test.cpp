@@ -9,6 +9,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace observing_flow_driver_test {
@@ -77,6 +78,7 @@ BOOST_AUTO_TEST_CASE(who_comes_between_a_release_and_the_look_at_it_makes_it_no_
         BOOST_TEST(first.release(1));
         first.db.before = [](statement) {};
         BOOST_TEST(!first.release(1));
+        BOOST_TEST(first.failed == fault::none);
         BOOST_TEST(shared->owner == "next");
         BOOST_TEST(shared->ttl_us > 0);
     }
@@ -140,6 +142,192 @@ BOOST_AUTO_TEST_CASE(row_that_cannot_be_read_back_is_refused)
     BOOST_TEST(!holder.attempt().granted());
     BOOST_TEST(holder.failed == fault::failure);
     BOOST_TEST(holder.db.advice.find("read back") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(failed_insert_is_looked_after_only_where_it_may_be_a_duplicate_key)
+{
+    const auto attempt = [this](bool believes, bool constraint, fault why) {
+        shared.reset();
+        other.db.believes = believes;
+        other.db.constraint = constraint;
+        other.db.failures[statement::insert] = why;
+        static_cast<void>(other.attempt());
+        BOOST_TEST(other.failed == why);
+        check_asked(other, {statement::observe, statement::insert});
+    };
+    attempt(true, true, fault::failure);
+    attempt(true, false, fault::connection_lost);
+    attempt(false, false, fault::failure);
+    attempt(false, true, fault::connection_lost);
+    other.db.failures.clear();
+    other.db.constraint = true;  // of an earlier statement
+    BOOST_TEST(other.attempt().granted());
+    BOOST_TEST(other.fresh);
+    check_asked(other, {statement::observe, statement::insert, statement::observe});
+}
+
+BOOST_AUTO_TEST_CASE(constraint_that_is_no_duplicate_key_is_told_in_its_own_words)
+{
+    other.db.believes = false;
+    other.db.constraint = true;
+    other.db.failures[statement::insert] = fault::failure;
+    static_cast<void>(other.attempt());
+    BOOST_TEST(other.failed == fault::failure);
+    check_asked(other, {statement::observe, statement::insert, statement::observe});
+    BOOST_TEST((other.db.last_report().kind == fault::failure));
+    BOOST_TEST(other.db.last_report().details.server_message == "of the last failure");
+}
+
+BOOST_AUTO_TEST_CASE(row_that_never_comes_to_rest_is_blamed_on_the_driver_only_if_it_is_our_own)
+{
+    const auto keep_changing = [this](bool believes, const char* owner, std::int64_t said = 0) {
+        shared = row{owner, 1, 5, 0};
+        if (*owner != 0) shared->ttl_us = 10'000'000;
+        other.db.believes = believes;
+        other.db.count = [said](std::int64_t) { return said; };
+        other.db.advice.clear();
+        other.db.before = [this](statement which) {
+            if (which == statement::take) ++shared->version;
+        };
+        static_cast<void>(other.attempt());
+    };
+    keep_changing(true, "other");
+    check_failed(other, fault::conflict);
+    keep_changing(true, "other", -1);
+    check_failed(other, fault::conflict);
+    keep_changing(false, "");
+    check_failed(other, fault::conflict);
+    keep_changing(false, "other");
+    check_failed(other, fault::failure, "64-bit");
+    shared.reset();  // and the last row that was seen is our own
+    other.db.advice.clear();
+    other.db.before = [](statement) {};
+    other.db.failures[statement::insert] = fault::duplicate_key;
+    static_cast<void>(other.attempt());
+    check_failed(other, fault::conflict);
+}
+
+BOOST_AUTO_TEST_CASE(row_of_another_name_is_refused_where_nothing_is_believed)
+{
+    shared = row{"holder", 1, 5, 10'000'000};
+    other.db.others_name = true;
+    BOOST_TEST(busy(other.attempt(), 10s));
+    check_failed(other, fault::none);
+    other.db.believes = false;
+    static_cast<void>(other.attempt());
+    check_failed(other, fault::failure, "byte by byte");
+    BOOST_TEST(other.left() == 0s);
+    BOOST_TEST(other.failed == fault::failure);
+    other.db.late[statement::observe] = fault::connection_lost;
+    other.db.advice.clear();
+    static_cast<void>(other.attempt());
+    check_failed(other, fault::connection_lost);
+}
+
+BOOST_AUTO_TEST_CASE(write_that_can_not_be_read_back_is_not_known_to_have_happened)
+{
+    holder.db.believes = false;
+    const auto lose_the_look = [this](statement which) {
+        before_the_look_after(holder, which, [this] { holder.db.late[statement::observe] = fault::connection_lost; });
+    };
+    const auto check_lost = [this](bool yes) {
+        BOOST_TEST(!yes);
+        BOOST_TEST(holder.failed == fault::connection_lost);
+        holder.db.late.clear();
+    };
+    lose_the_look(statement::insert);
+    check_lost(holder.attempt().granted());
+    check_asked(holder, {statement::observe, statement::insert, statement::observe});
+    lose_the_look(statement::take);
+    check_lost(holder.attempt().granted());
+    check_asked(holder, {statement::observe, statement::take, statement::observe});
+    lose_the_look(statement::renew);
+    check_lost(holder.renew(2));
+    lose_the_look(statement::release);
+    check_lost(holder.release(2));
+    lose_the_look(statement::force_release);
+    BOOST_TEST(holder.attempt().granted());
+    check_lost(holder.force_release());
+}
+
+BOOST_AUTO_TEST_CASE(row_that_went_between_a_take_over_and_the_look_at_it_is_made_again)
+{
+    shared = row{"", 4, 5, 0};
+    holder.db.believes = false;
+    before_the_look_after(holder, statement::take, [this] { shared.reset(); });
+    BOOST_TEST(holder.attempt().token == lh::fencing_token{1});
+    check_failed(holder, fault::none);
+}
+
+BOOST_AUTO_TEST_CASE(inserted_row_that_somebody_else_has_by_now_is_busy_and_one_that_shows_nobody_we_know_is_refused)
+{
+    holder.db.believes = false;
+    before_the_look_after(holder, statement::insert, [this] { shared = row{"next", 2, next_version(), 10'000'000}; });
+    BOOST_TEST(busy(holder.attempt(), 10s));
+    check_failed(holder, fault::none);
+    contender fresh_table{shared, "a longer owner"};
+    shared.reset();
+    fresh_table.db.believes = false;
+    fresh_table.db.keep = [](row& r) {
+        r.owner.resize(3);
+        r.version = 1;
+    };
+    static_cast<void>(fresh_table.attempt());
+    check_failed(fresh_table, fault::failure, "byte by byte");
+    BOOST_TEST(fresh_table.db.asked.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(renewal_that_changed_no_row_or_another_term_is_none)
+{
+    contender restarted{shared, "holder"};
+    holder.db.believes = restarted.db.believes = false;
+    BOOST_TEST(holder.attempt().granted());
+    holder.db.count = [](std::int64_t) { return 0; };
+    BOOST_TEST(!holder.renew(1));
+    check_failed(holder, fault::none);
+    holder.db.count = [](std::int64_t) { return -1; };
+    BOOST_TEST(holder.renew(1));
+    BOOST_TEST(restarted.attempt().token == lh::fencing_token{2});
+    BOOST_TEST(!holder.renew(1));
+    check_failed(holder, fault::none);
+    shared.reset();
+    BOOST_TEST(!restarted.renew(2));  // the row that was seen last is its own
+    before_the_look_after(restarted, statement::renew, [this] { shared.reset(); });
+    shared = row{"holder", 2, next_version(), 10'000'000};
+    BOOST_TEST(!restarted.renew(2));
+    check_failed(restarted, fault::none);
+}
+
+BOOST_AUTO_TEST_CASE(repeated_release_that_let_somebody_in_is_a_release)
+{
+    holder.db.believes = false;
+    holder.db.count = [](std::int64_t) { return -1; };
+    BOOST_TEST(holder.attempt().granted());
+    before_the_look_after(holder, statement::release, [this] { BOOST_TEST(other.attempt().granted()); });
+    holder.request = next_version();
+    BOOST_TEST(holder.release_again(1));
+    BOOST_TEST(holder.failed == fault::none);
+}
+
+BOOST_AUTO_TEST_CASE(forced_release_that_let_somebody_in_is_known_by_its_count)
+{
+    for (const auto& [live, said, ended] : {std::tuple{true, -1, true}, std::tuple{true, 1, true}, std::tuple{false, 0, false}}) {
+        shared = row{"holder", 1, 5, live ? 10'000'000 : 0};
+        contender by{shared, "operator"};
+        contender next{shared, "next"};
+        by.db.believes = false;
+        by.db.count = [said = said](std::int64_t) { return said; };
+        before_the_look_after(by, statement::force_release, [&next] { BOOST_TEST(next.attempt().granted()); });
+        BOOST_TEST(by.force_release() == ended);
+        BOOST_TEST(by.failed == fault::none);
+        BOOST_TEST(shared->owner == "next");
+    }
+    other.db.failures[statement::force_release] = fault::conflict;
+    other.db.count = [](std::int64_t) { return 1; };
+    other.db.asked.clear();
+    BOOST_TEST(!other.force_release());
+    BOOST_TEST(other.failed == fault::conflict);
+    check_asked(other, {statement::force_release});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -44,6 +44,23 @@ BOOST_AUTO_TEST_CASE(step_that_finds_nothing_unused_is_one_look)
     scripted_database nothing{no_row()};
     BOOST_TEST(came_to(step, od::purge_flow(nothing)) == fault::none);
     BOOST_TEST(step.last == "");
+
+    reply left = shows_step(all, 42, "m");  // of an earlier row
+    left.found = false;
+    scripted_database stale{left};
+    BOOST_TEST(came_to(step, od::purge_flow(stale)) == fault::none);
+    BOOST_TEST(step.last == "");
+    BOOST_TEST((stale.asked == statements{statement::look}));
+}
+
+// As in a table that was taken over, where a new column of tokens has zeros.
+BOOST_AUTO_TEST_CASE(rows_with_the_token_0_are_removed_too)
+{
+    purge_step step;
+    scripted_database db{shows_step(1, 1, "m"), shows_floor(1), changes(1)};
+    BOOST_TEST(came_to(step, od::purge_flow(db)) == fault::none);
+    BOOST_TEST(step.removed == 1);
+    BOOST_TEST((db.asked == statements{statement::look, statement::floor, statement::remove}));
 }
 
 BOOST_AUTO_TEST_CASE(floor_is_raised_before_anything_is_removed)
@@ -89,6 +106,14 @@ BOOST_AUTO_TEST_CASE(missing_floor_is_made_and_then_raised)
         BOOST_TEST((db.asked == statements{statement::look, statement::floor, statement::add_floor, statement::floor,
                                            statement::raise_floor, statement::remove}));
     }
+
+    purge_step step;
+    reply none = shows_floor(99);  // of an earlier row
+    none.found = false;
+    scripted_database db{shows_step(1, 9, "m"), none, changes(1), shows_floor(9), changes(1)};
+    BOOST_TEST(came_to(step, od::purge_flow(db)) == fault::none);
+    BOOST_TEST(
+        (db.asked == statements{statement::look, statement::floor, statement::add_floor, statement::floor, statement::remove}));
 }
 
 BOOST_AUTO_TEST_CASE(floor_that_somebody_else_has_raised_is_read_again)
@@ -109,7 +134,7 @@ BOOST_AUTO_TEST_CASE(floor_that_somebody_else_has_raised_is_read_again)
 BOOST_AUTO_TEST_CASE(rows_that_somebody_has_locked_are_left_to_the_next_purge)
 {
     purge_step step;
-    scripted_database db{shows_step(all, 9, "m"), shows_floor(9), fails(fault::lock_timeout)};
+    scripted_database db{shows_step(all, 9, "m"), shows_floor(9), {.failed = fault::lock_timeout, .rows = 5}};
     BOOST_TEST(came_to(step, od::purge_flow(db)) == fault::none);
     BOOST_TEST(step.removed == 0);
     BOOST_TEST(step.last == "m");

@@ -52,6 +52,9 @@ struct reply {
     bool found = false;
     std::vector<std::pair<od::column, std::int64_t>> numbers{};
     std::string name{};
+    std::vector<std::pair<od::column, std::string>> texts{};  ///< see operators_database.hpp
+    std::vector<reply> each{};                                ///< rows; likewise
+    std::string words{};                                      ///< of a failure; likewise
 };
 
 inline reply fails(od::fault kind) { return {.failed = kind}; }
@@ -99,6 +102,7 @@ public:
     bool has_floor = false;
     bool has_columns = false;  ///< the dialect knows those for data and requests
     bool has_clock = false;
+    bool believes = true;  ///< counts of rows are to be believed
     std::int64_t ttl_us = 1000;
 
     std::vector<od::statement> asked;
@@ -110,11 +114,7 @@ public:
     {
         asked.push_back(which);
         tokens.push_back(token_);
-        now_ = replies_.front();
-        if (replies_.size() > 1) replies_.pop_front();
-        numbers_ = {};
-        for (const auto& [column, number] : now_.numbers) numbers_[static_cast<std::size_t>(column)] = number;
-        return now_.failed;
+        return next();
     }
     [[nodiscard]] bool found() const { return now_.found; }
     [[nodiscard]] std::int64_t rows() const { return now_.rows; }
@@ -129,7 +129,23 @@ public:
     [[nodiscard]] bool purges() const { return has_floor; }
     [[nodiscard]] bool hands_over() const { return has_columns; }
     [[nodiscard]] bool tells_time() const { return has_clock; }
-    [[nodiscard]] bool reads_back() const { return false; }
+    [[nodiscard]] bool reads_back() const { return !believes; }
+
+protected:
+    od::fault next()
+    {
+        const reply said = replies_.front();
+        if (replies_.size() > 1) replies_.pop_front();
+        show(said);
+        return said.failed;
+    }
+    void show(const reply& said)
+    {
+        now_ = said;
+        numbers_ = {};
+        for (const auto& [column, number] : now_.numbers) numbers_[static_cast<std::size_t>(column)] = number;
+    }
+    [[nodiscard]] const reply& now() const { return now_; }
 
 private:
     std::deque<reply> replies_;

@@ -21,16 +21,18 @@ bool may_lack_columns(const flow_database auto& db, fault failed)
     return failed == fault::schema_missing || (failed == fault::failure && db.reads_back());
 }
 
-// Adds what is missing. Each statement fails where its column is there: of many that add at once all but one do.
+// Adds what is missing. Each statement fails where its column is there: of many that add at once all but one do. The first failure
+// is the answer, and what db.last_report() tells.
 fault add_columns(flow_database auto& db)
 {
-    fault first = fault::none;
+    report first;
     for (const std::string& text : db.sql()->added_columns()) {
         const fault failed = db.run_text(text);
         if (failed == fault::connection_lost) return failed;
-        if (first == fault::none) first = failed;
+        if (first.kind == fault::none) first = db.last_report();
     }
-    return first;
+    db.set_last_report(first);
+    return first.kind;
 }
 
 // For create_schema(), where the table is there. Who may not alter it goes on with version 1.
@@ -39,9 +41,12 @@ fault upgrade_flow(flow_database auto& db)
     if (!db.hands_over()) return fault::none;
     if (const fault missing = db.run(statement::probe_said); !may_lack_columns(db, missing)) return missing;
     const fault refused = add_columns(db);
+    const report why = db.last_report();
     const fault missing = refused == fault::connection_lost ? refused : db.run(statement::probe_said);
     if (!may_lack_columns(db, missing)) return missing;
-    return refused == fault::conflict || refused == fault::lock_timeout ? refused : fault::none;
+    if (refused != fault::conflict && refused != fault::lock_timeout) return fault::none;
+    db.set_last_report(why);
+    return refused;
 }
 
 // Runs a statement that needs the columns, and adds them on their first use.

@@ -34,6 +34,7 @@ concept observing_database =
         { shown.shows_name() } -> std::same_as<bool>;
         { shown.met_constraint() } -> std::same_as<bool>;
         { db.fail(kind, advice) } -> std::same_as<fault>;
+        db.set_last_report(shown.last_report());
     };
 
 // The row as it was read just now.
@@ -126,15 +127,22 @@ outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto&
 outcome<grant_answer> observing_grant_flow(observing_database auto& db, const auto& by)
 {
     db.set_version(by.version);
+    const duration asked = asked_ttl(db);
     bool refused = false;
+    report why_refused;
     for (int look = 0; look < max_looks; ++look) {
+        db.set_time_to_live(asked);  // the look before may have kept the longer one of a term that is not there any more
         if (const fault failed = observe(db); failed != fault::none) return failed;
         const bool there = db.found();
         // A duplicate key, also in words that nobody knows; unless it comes again and there is still no row.
-        if (std::exchange(refused, false) && !there) return fault::failure;
+        if (std::exchange(refused, false) && !there) {
+            db.set_last_report(why_refused);
+            return fault::failure;
+        }
         if (!there) {
             const fault failed = db.run(statement::insert);
             refused = failed == fault::failure && db.reads_back() && db.met_constraint();
+            if (refused) why_refused = db.last_report();
             if (refused || failed == fault::duplicate_key) continue;
             if (failed != fault::none) return failed;
         }

@@ -27,9 +27,11 @@ namespace leasehold::inline v0::odbc::detail {
 // Where the range of the names ends that begin with `prefix`: the greatest text of them that fits.
 inline std::string last_with_prefix(std::string_view prefix)
 {
-    constexpr std::string_view last_character = "\xF4\x8F\xBF\xBF";
+    // Of four bytes, three, two and one.
+    constexpr std::string_view last_characters[] = {"\xF4\x8F\xBF\xBF", "\xEF\xBF\xBF", "\xDF\xBF", "\x7F"};
     std::string last{prefix};
-    while (last.size() + last_character.size() <= max_name_bytes) last += last_character;
+    for (const std::string_view character : last_characters)
+        while (last.size() + character.size() <= max_name_bytes) last += character;
     return last;
 }
 

@@ -24,6 +24,9 @@ struct count {
 constexpr int at_least(int planned, int shortest) noexcept { return planned < shortest ? shortest : planned; }
 static_assert(at_least(1, 2) == 2);
 
+constexpr bool is_past(const auto& now, const auto& end) noexcept { return now > end; }
+constexpr auto sum(auto a, auto b) noexcept { return a + b; }
+
 class machine {
 public:
     explicit machine(instant end) : end_{end} {}

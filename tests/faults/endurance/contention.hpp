@@ -4,6 +4,7 @@
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <support/eventually.hpp>
 
 #include <array>
 #include <atomic>
@@ -64,7 +65,7 @@ private:
             // A term that may end while it is counted here would be no proof of anything.
             if (guard.remaining() > 100ms) {
                 if (holders_[which]++ != 0) ++overlaps;
-                std::this_thread::yield();
+                if (!leasehold_test::throughout([&] { return guard.held(); }, 20ms, 20ms)) ++overlaps;
                 --holders_[which];
             }
             guard.release(ec);

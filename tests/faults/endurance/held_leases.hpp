@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <list>
-#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace endurance {
@@ -26,6 +26,7 @@ public:
 
     held_leases(lh::odbc_store& store, std::size_t count, lh::lease_terms terms) : tokens_(count)
     {
+        leases_.reserve(count);
         guards_.reserve(count);
         for (std::size_t i = 0; i < count; ++i) leases_.emplace_back(store, prefix_ + std::to_string(i), terms);
     }
@@ -38,15 +39,13 @@ public:
     /// One attempt at each lease that is not held.
     void acquire_missing()
     {
-        for (auto at = leases_.begin(); at != leases_.end() && !complete();) {
-            const auto end = std::ranges::next(at, in_a_set, leases_.end());
+        for (std::size_t at = 0; at < leases_.size() && !complete(); at += in_a_set) {
             std::error_code ec;
-            for (auto& guard : lh::try_acquire_each(std::ranges::subrange{at, end}, ec)) {
+            for (auto& guard : lh::try_acquire_each(std::span{leases_}.subspan(at, std::min(in_a_set, leases_.size() - at)), ec)) {
                 note_token(guard);
                 guards_.push_back(std::move(guard));
             }
             if (ec) return;  // an outage
-            at = end;
         }
     }
 
@@ -78,7 +77,7 @@ public:
     std::size_t release() { return lh::release_all(guards_); }
 
 private:
-    static constexpr std::ptrdiff_t in_a_set = 256;
+    static constexpr std::size_t in_a_set = 256;
 
     void note_token(const lease_type::guard_type& guard)
     {
@@ -90,7 +89,7 @@ private:
     }
 
     const std::string prefix_ = "shard-of-some-service/";
-    std::list<lease_type> leases_;
+    std::vector<lease_type> leases_;
     std::vector<lease_type::guard_type> guards_;
     std::vector<lh::fencing_token> tokens_;  // of the last term of each name
     std::size_t tokens_that_do_not_grow_ = 0;

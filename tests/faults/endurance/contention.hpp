@@ -55,6 +55,8 @@ private:
             if (ec) {
                 const bool outage = ec == lh::errc::store_unavailable || ec == lh::errc::store_timeout;
                 ++(outage ? outages : other_errors);
+                // An outage that the store knows of is told at once.
+                (void)leasehold_test::throughout([&] { return !stop.stop_requested(); }, 20ms, 20ms);
                 continue;
             }
             if (!guard) {

@@ -32,7 +32,8 @@ public:
     }
 
     [[nodiscard]] std::size_t count() const { return tokens_.size(); }
-    [[nodiscard]] bool complete() const { return guards_.size() == count(); }
+    [[nodiscard]] std::size_t held() const { return guards_.size(); }
+    [[nodiscard]] bool complete() const { return held() == count(); }
     /// Grants whose token was not greater than that of the name's last one.
     [[nodiscard]] std::size_t tokens_that_do_not_grow() const { return tokens_that_do_not_grow_; }
 
@@ -52,16 +53,25 @@ public:
     struct losses {
         std::size_t by_outage = 0;
         std::size_t otherwise = 0;
+
+        losses& operator+=(const losses& more)
+        {
+            by_outage += more.by_outage;
+            otherwise += more.otherwise;
+            return *this;
+        }
     };
     /// Those since the last call. Their guards are given up.
     losses take_losses()
     {
         losses found;
-        std::erase_if(guards_, [&](const lease_type::guard_type& guard) {
-            if (guard.held()) return false;
-            ++(guard.renewal_error() ? found.by_outage : found.otherwise);
-            return true;
-        });
+        const auto first = std::partition(guards_.begin(), guards_.end(), [](const auto& guard) { return guard.held(); });
+        const std::span lost{first, guards_.end()};
+        for (const auto& guard : lost) ++(guard.renewal_error() ? found.by_outage : found.otherwise);
+        // Together: in an outage each by itself would wait for its own call time-out.
+        std::error_code ignored;
+        lh::release_all(lost, ignored);
+        guards_.erase(first, guards_.end());
         return found;
     }
 

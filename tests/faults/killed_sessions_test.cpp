@@ -4,11 +4,11 @@
 #include <contract/odbc_connection.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <support/belongings.hpp>
 #include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
 #include <support/printing.hpp>
-#include <support/thread_count.hpp>
 
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
@@ -17,10 +17,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <sstream>
 #include <stop_token>
 #include <string>
@@ -28,8 +25,6 @@
 #include <thread>
 #include <type_traits>
 #include <vector>
-
-#include <unistd.h>
 
 namespace lh = leasehold;
 using namespace leasehold_test;
@@ -94,23 +89,6 @@ public:
 private:
     const std::string others = "user = 'leasehold' and id <> connection_id()";
     odbc_connection own_;
-};
-
-/// What this process has open, now.
-struct belongings {
-    std::ptrdiff_t files = 0;
-    std::ptrdiff_t threads = 0;
-    std::size_t resident_kb = 0;
-
-    static belongings now()
-    {
-        const std::filesystem::directory_iterator files{"/proc/self/fd"};
-        std::ifstream statm{"/proc/self/statm"};
-        std::size_t size = 0, resident = 0;
-        statm >> size >> resident;
-        return {std::distance(begin(files), end(files)), thread_count(),
-                resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / 1024};
-    }
 };
 
 /// Threads that use a store in every way, each a name of its own, and two that wait for one another.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_TESTS_FAULTS_ENDURANCE_SAMPLES_HPP
+#define LEASEHOLD_TESTS_FAULTS_ENDURANCE_SAMPLES_HPP
+
+#include <support/belongings.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <malloc.h>
+
+namespace endurance {
+
+/// What a process has between two faults.
+struct sample {
+    leasehold_test::belongings has;
+    std::size_t heap_kb = 0;  // allocated and not freed
+    std::size_t sessions = 0;
+    std::size_t hanging_calls = 0;
+};
+
+/// All of them, and whether they grow.
+///
+/// Memory is compared by the medians of the second quarter and of the last: the first is for what is made once. Threads, files and
+/// sessions differ after each fault, so the most of either half are compared.
+class samples {
+public:
+    sample take(std::size_t sessions, std::size_t hanging_calls)
+    {
+        const struct mallinfo2 heap = ::mallinfo2();
+        all_.push_back({leasehold_test::belongings::now(), (heap.uordblks + heap.hblkhd) / 1024, sessions, hanging_calls});
+        return all_.back();
+    }
+
+    /// In words; empty: nothing has.
+    [[nodiscard]] std::string what_has_grown() const
+    {
+        if (all_.size() < least) return "too few faults to judge by: " + std::to_string(all_.size());
+        std::string grown;
+        for (const figure& each : figures()) {
+            if (each.late() > each.early() + each.allowance)
+                grown += std::string{each.name} + " grew from " + std::to_string(each.early()) + " to " + std::to_string(each.late()) + ". ";
+        }
+        return grown;
+    }
+
+    [[nodiscard]] std::string table() const
+    {
+        if (all_.size() < least) return {};
+        std::string lines = "                              early            late\n";
+        for (const figure& each : figures()) {
+            char line[128];
+            std::snprintf(line, sizeof line, "  %-18s %14zu  %14zu\n", each.name, each.early(), each.late());
+            lines += line;
+        }
+        return lines;
+    }
+
+private:
+    static constexpr std::size_t least = 8;
+
+    struct figure {
+        const char* name;
+        std::vector<std::size_t> values;
+        std::size_t allowance;
+
+        bool by_median;
+
+        [[nodiscard]] std::size_t early() const { return by_median ? median(values.size() / 4, values.size() / 2) : most(0, values.size() / 2); }
+        [[nodiscard]] std::size_t late() const
+        {
+            return by_median ? median(values.size() * 3 / 4, values.size()) : most(values.size() / 2, values.size());
+        }
+
+    private:
+        [[nodiscard]] std::size_t median(std::size_t from, std::size_t to) const
+        {
+            auto part = slice(from, to);
+            std::ranges::sort(part);
+            return part[part.size() / 2];
+        }
+        [[nodiscard]] std::size_t most(std::size_t from, std::size_t to) const { return std::ranges::max(slice(from, to)); }
+        [[nodiscard]] std::vector<std::size_t> slice(std::size_t from, std::size_t to) const
+        {
+            return {values.begin() + static_cast<std::ptrdiff_t>(from), values.begin() + static_cast<std::ptrdiff_t>(to)};
+        }
+    };
+
+    [[nodiscard]] std::vector<figure> figures() const
+    {
+        const auto of = [&](const char* name, std::size_t allowance, bool by_median, auto value) {
+            figure made{name, {}, allowance, by_median};
+            for (const sample& each : all_) made.values.push_back(value(each));
+            return made;
+        };
+        // A connection that is replaced costs some kB in drivers and their libraries.
+        return {of("heap, kB", 2'000, true, [](const sample& s) { return s.heap_kb; }),
+                of("resident, kB", 20'000, true, [](const sample& s) { return s.has.resident_kb; }),
+                of("threads", 6, false, [](const sample& s) { return static_cast<std::size_t>(s.has.threads); }),
+                of("files", 18, false, [](const sample& s) { return static_cast<std::size_t>(s.has.files); }),
+                of("sessions", 6, false, [](const sample& s) { return s.sessions; }),
+                of("calls that hang", 2, false, [](const sample& s) { return s.hanging_calls; })};
+    }
+
+    std::vector<sample> all_;
+};
+
+}  // namespace endurance
+
+#endif

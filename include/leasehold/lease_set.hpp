@@ -125,7 +125,7 @@ private:
             if (ec || (all && of.size() != k + 1 - begin)) return false;
         }
         bool granted = of.size() == end - begin;
-        together.send(of.size(), ec, [&](std::size_t at, auto tried) {
+        together.send(of.size(), {}, ec, [&](std::size_t at, auto tried) {
             guards_[of[at]] = std::move(tried.guard);
             granted = granted && !guards_[of[at]].empty();
             if (tried.too_late) failed_at(of[at], true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <asio/kinds.hpp>
 
+#include <functional>
 #include <mutex>
 
 BOOST_AUTO_TEST_SUITE(asio_acquire_test)
@@ -210,6 +211,29 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_follows_the_clock_of_its_right, Kind, kinds
     const auto end = waiter.get();
     BOOST_TEST(!end.ec);
     BOOST_TEST(end.result.empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_observer_is_told_how_long_a_waiter_has_waited, Kind, kinds)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    longest_wait told;
+    lh::hooked_store observed{store, std::ref(told)};
+    const lh::lease_terms terms{.ttl = 10h};
+    auto holder = Kind::on(observed, "a", clock, terms), right = Kind::on(observed, "a", clock, terms);
+    auto held = Kind::hold(holder);
+    running_context io;
+    recorder<guard_of<Kind, decltype(right)>> waiter;
+    Kind::async_acquire(right, waiter.on(io.context));
+    BOOST_TEST_REQUIRE(eventually([&] {
+        return lh::waiting::process_queue().waiting() == 1 && rows_taken<Kind>(store.leases, "a") == Kind::rows_while_waiting;
+    }));
+    clock.advance(5s);
+    held.release();
+    const auto end = waiter.get();
+    BOOST_TEST(end.result.held());
+    const std::lock_guard lock{told.mutex};
+    BOOST_TEST((told.waited == 5s));
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_of_a_microsecond_ends_with_it)

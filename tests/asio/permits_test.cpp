@@ -4,6 +4,7 @@
 #include <support/thread_count.hpp>
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -62,13 +63,17 @@ public:
         return {inner.enqueue(name, to_wake), tickets, end};
     }
     lh::acquire_result try_acquire(ticket& t, std::string_view o, lh::duration d, std::error_code& ec) { return inner.try_acquire(t.inner, o, d, ec); }
-    lh::acquire_result try_acquire(std::string_view n, std::string_view o, lh::duration d, std::error_code& ec) { return inner.try_acquire(n, o, d, ec); }
+    lh::acquire_result try_acquire(std::string_view n, std::string_view o, lh::duration d, std::error_code& ec)
+    {
+        return only_with_ticket ? lh::acquire_result{.remaining = 1h} : inner.try_acquire(n, o, d, ec);
+    }
     bool renew(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.renew(n, o, t, d, ec); }
     bool release(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.release(n, o, t, d, ec); }
     std::optional<lh::lease_record> inspect(std::string_view n, std::error_code& ec) { return inner.inspect(n, ec); }
 
     lh::memory_store inner;
     std::atomic<int> tickets = 0;
+    std::atomic<bool> only_with_ticket = false;  // other attempts find everything busy
     ticket_end end;
 };
 static_assert(lh::notifying_store<ticketed_store>);
@@ -219,6 +224,27 @@ BOOST_AUTO_TEST_CASE(one_waiter_of_a_store_has_a_ticket_that_takes_a_thread)
     stop_too.request_stop();
     BOOST_TEST(second.get().ec == aborted);
     BOOST_TEST(store.tickets == 0, "given back before the handler is called");
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_is_told_how_long_a_waiter_with_a_ticket_has_waited)
+{
+    ticketed_store store;
+    store.end.may_end.open();
+    longest_wait told;
+    lh::hooked_store observed{store, std::ref(told)};
+    lh::lease_semaphore one{observed, "a", 1}, other{observed, "a", 1};
+    auto held = one.acquire();
+    BOOST_TEST(other.try_acquire().empty(), "it knows the count");
+    store.only_with_ticket = true;
+    running_context io;
+    recorder<decltype(other)::guard_type> waiter;
+    lh::async_acquire(other, waiter.on(io.context));
+    BOOST_TEST(eventually([&] { return store.tickets == 1; }));
+    BOOST_TEST(!waiter.called(20ms));
+    held.release();
+    BOOST_TEST(waiter.get().result.held());
+    const std::lock_guard lock{told.mutex};
+    BOOST_TEST((told.waited >= 20ms));
 }
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES

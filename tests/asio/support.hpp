@@ -16,9 +16,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -98,6 +100,19 @@ public:
 private:
     std::shared_ptr<std::promise<outcome<Result>>> promise_ = std::make_shared<std::promise<outcome<Result>>>();
     std::future<outcome<Result>> future_ = promise_->get_future();
+};
+
+/// A hook that keeps how long the one waited who waited longest for what it was granted.
+struct longest_wait {
+    void operator()(const lh::store_call&, const lh::store_call_report&) const noexcept {}
+    void operator()(const lh::lease_event& event)
+    {
+        const std::lock_guard lock{mutex};
+        if (event.kind == lh::lease_event_kind::acquired) waited = std::max(waited, event.waited);
+    }
+
+    std::mutex mutex;
+    lh::duration waited{};
 };
 
 }  // namespace leasehold_test

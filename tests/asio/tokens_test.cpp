@@ -157,6 +157,21 @@ BOOST_FIXTURE_TEST_CASE(a_deferred_operation_starts_when_it_is_awaited, fixture)
 }
 #endif
 
+#if LEASEHOLD_ASIO_VERSION >= 102802 && LEASEHOLD_ASIO_HAS_COROUTINES
+BOOST_FIXTURE_TEST_CASE(a_coroutine_awaits_deferred_operations, fixture)
+{
+    net::io_context io;
+    run(io, [&]() -> net::awaitable<void> {
+        auto guard = co_await lh::async_acquire(lease, net::deferred);
+        BOOST_TEST(guard.held());
+        const auto work = [this]() -> net::awaitable<int> { co_return lease.inspect() ? 42 : 0; };
+        const int result = co_await lh::async_run_while_held(std::move(guard), work(), net::deferred);
+        BOOST_TEST(result == 42);
+        BOOST_TEST(!lease.inspect().has_value());
+    });
+}
+#endif
+
 BOOST_FIXTURE_TEST_CASE(a_packaged_task_runs_with_the_guard, fixture)
 {
     std::packaged_task<bool(std::error_code, memory_guard)> task{[](std::error_code, memory_guard guard) { return guard.held(); }};

@@ -73,6 +73,8 @@ def waiting_rows(r):
 
     yield row("hand-over to a waiter without a thread: at most 1.2 times that to one with a thread, 1 waiter", ratio_with("1 waiter"), 1.2)
     yield row("… 8 waiters", ratio_with("8 waiters"), 1.2)
+    yield row("a wait without a thread that is cancelled has left the queue within 30 ms (p99)",
+              lambda store: r.get("hand_over", store, "cancelled wait, asynchronous, p99"), 30, unit=" ms")
 
 
 def many_rows(r):

@@ -2,6 +2,7 @@
 // What a hook is told of the life of a lease.
 #include <support/eventually.hpp>
 #include <support/printing.hpp>
+#include <support/scripted_batching_store.hpp>
 #include <support/scripted_store.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -17,6 +18,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -76,6 +78,9 @@ struct counted_clock {
     }
     std::shared_ptr<int> reads = std::make_shared<int>();
 };
+
+// Asked for one permit at a time, and for all in one call.
+using stores_of_permits = std::tuple<scripted_store, scripted_batching_store>;
 
 // How often a lease reads its clock for a term.
 template <class Store>
@@ -137,6 +142,25 @@ BOOST_AUTO_TEST_CASE(waiting_counts_from_when_the_caller_asked)
     BOOST_REQUIRE(granted != events.end());
     BOOST_TEST(granted->what == kind::acquired);
     BOOST_TEST((granted->waited == 5s));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(waiting_for_a_permit_counts_from_when_the_caller_asked, Store, stores_of_permits)
+{
+    lh::manual_clock clock;
+    Store store{clock};
+    diary told;
+    lh::hooked_store observed{store, std::ref(told)};
+    lh::lease_semaphore one{observed, "licences", 2, 30s, clock}, other{observed, "licences", 2, 30s, clock};
+    auto permit = one.try_acquire();
+    const auto another = one.try_acquire();
+    std::jthread waiting{[&] { other.try_acquire_for(1h).release(); }};
+    BOOST_TEST_REQUIRE(eventually([&] { return clock.sleepers() == 2; }));
+    clock.advance(5s);
+    permit.release();
+    waiting.join();
+    const auto events = told.events();
+    BOOST_TEST(told.count(kind::acquired) == 3U);
+    BOOST_TEST((std::ranges::max(events, {}, &seen::waited).waited == 5s));
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_runs_out_is_lost_and_its_release_is_no_second_end)

@@ -58,10 +58,10 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return begun_.size(); }
 
-    // Grants at most `most`. Calls each(i, attempt_result) with the result for each lease that the store has answered, in the
+    // Grants at most `most`. `asked`: since when the caller has waited, if it has. Calls each(i, attempt_result) with the result for each lease that the store has answered, in the
     // order in which they were added.
     template <class Each>
-    void send(std::size_t most, std::error_code& ec, Each each) noexcept
+    void send(std::size_t most, std::optional<time_point> asked, std::error_code& ec, Each each) noexcept
     {
         if (begun_.empty()) return;
         answers_.assign(begun_.size(), std::nullopt);  // within its capacity
@@ -72,7 +72,7 @@ public:
             Lease& lease = *begun_[i].lease;
             if (answers_[i]) {
                 std::error_code too_late;
-                each(i, lease_access::answered(lease, *answers_[i], begun_[i].sent, too_late, not_released));
+                each(i, lease_access::answered(lease, *answers_[i], begun_[i].sent, too_late, not_released, asked));
                 if (!ec) ec = too_late;
             } else {
                 lease_access::unanswered(lease);

@@ -10,6 +10,7 @@
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <memory>
@@ -35,9 +36,10 @@ struct lease_access {
     }
 
     template <class Lease>
-    static auto answered(Lease& lease, const acquire_result& said, time_point sent, std::error_code& ec, std::error_code& not_released) noexcept
+    static auto answered(Lease& lease, const acquire_result& said, time_point sent, std::error_code& ec, std::error_code& not_released,
+                         std::optional<time_point> asked) noexcept
     {
-        return lease.attempts_.answered(said, sent, ec, not_released);
+        return lease.attempts_.answered(said, sent, ec, not_released, asked);
     }
 
     template <class Lease>
@@ -46,20 +48,21 @@ struct lease_access {
         lease.keeper().attempt_failed();
     }
 
-    // One attempt.
+    // One attempt. `asked`: since when the caller has waited, if it has; the same below.
     template <class Lease>
-    static auto attempt(Lease& lease, std::error_code& ec) noexcept
+    static auto attempt(Lease& lease, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
     {
         catch_into(ec, [&lease] { lease.attempts_.attach_engine(); });
-        using result = decltype(lease.attempts_.attempt(ec));
-        return ec ? result{} : lease.attempts_.attempt(ec);
+        waiting::no_ticket single;
+        using result = decltype(lease.attempts_.attempt(single, ec, asked));
+        return ec ? result{} : lease.attempts_.attempt(single, ec, asked);
     }
 
     // One attempt of a waiter, whose lease has been asked for before.
     template <class Lease, class Ticket>
-    static auto attempt(Lease& lease, Ticket& ticket, std::error_code& ec) noexcept
+    static auto attempt(Lease& lease, Ticket& ticket, std::error_code& ec, std::optional<time_point> asked) noexcept
     {
-        return lease.attempts_.attempt(ticket, ec);
+        return lease.attempts_.attempt(ticket, ec, asked);
     }
 
     // Another object of the same lease, which keeps what the lease refers to.

@@ -260,9 +260,9 @@ private:
 
     // Another attempt of a waiter whose round found all permits taken, with its ticket for one.
     template <class Ticket>
-    attempt_result try_with(Ticket& ticket, std::size_t permit, duration busy_for, std::error_code& ec)
+    attempt_result try_with(Ticket& ticket, std::size_t permit, duration busy_for, std::optional<time_point> asked, std::error_code& ec)
     {
-        auto tried = lease_access::attempt(lease(permit), ticket, ec);
+        auto tried = lease_access::attempt(lease(permit), ticket, ec, asked);
         // The others may come free without anybody being woken, so this is no reason to sleep longer.
         if (tried.answer.retry_after > duration::zero())
             busy_for = busy_for > duration::zero() ? std::min(busy_for, tried.answer.retry_after) : tried.answer.retry_after;
@@ -283,7 +283,7 @@ private:
 
     attempt_result try_one(std::size_t i, permit_search& search, std::error_code& ec)
     {
-        auto tried = lease_access::attempt(lease(i), ec);
+        auto tried = lease_access::attempt(lease(i), ec, search.asked());
         if (tried.guard.empty() && !ec && !tried.closed) search.busy(i, clock_.now(), tried.answer);
         return {std::move(tried.guard), i, tried.too_late};
     }
@@ -301,7 +301,7 @@ private:
         attempt_result result;
         search.begin_with_all();
         const std::size_t start = random();
-        each_batch([&](std::size_t k) { return (start + k) % count(); }, 1, ec,
+        each_batch([&](std::size_t k) { return (start + k) % count(); }, 1, search.asked(), ec,
                    [&](std::size_t i, auto tried) {
                        result.too_late = result.too_late || tried.too_late;
                        if (tried.guard.empty()) {
@@ -318,7 +318,7 @@ private:
 
     void try_all_together(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
     {
-        each_batch([](std::size_t k) { return k; }, count(), ec,
+        each_batch([](std::size_t k) { return k; }, count(), {}, ec,
                    [&](std::size_t i, auto tried) {
                        too_late = too_late || tried.too_late;
                        guards[first + i] = std::move(tried.guard);
@@ -329,7 +329,7 @@ private:
     // Asks for all permits, in the order of permit_at, in as few calls as the store takes; `most` of them in each. Stops after
     // the call in which each_answer(permit, answer) was false.
     template <class PermitAt, class EachAnswer>
-    void each_batch(PermitAt permit_at, std::size_t most, std::error_code& ec, EachAnswer each_answer)
+    void each_batch(PermitAt permit_at, std::size_t most, std::optional<time_point> asked, std::error_code& ec, EachAnswer each_answer)
     {
         const std::size_t size = std::min(attempts_together(*counted_), count());
         batch_attempt<lease_type> together{size};
@@ -340,7 +340,7 @@ private:
             for (of.clear(); k < count() && of.size() < size && !ec; ++k)
                 if (together.add(lease(permit_at(k)), ec)) of.push_back(permit_at(k));
             if (ec) return together.cancel();
-            together.send(most, ec,
+            together.send(most, asked, ec,
                           [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });
         }
     }

@@ -28,6 +28,10 @@ public:
         assert(permits > 0);
     }
 
+    // Since when the caller has waited, if it has.
+    [[nodiscard]] std::optional<time_point> asked() const noexcept { return asked_; }
+    void waits_since(time_point asked) noexcept { asked_ = asked; }
+
     // The next permit to ask for in this round; nothing: the round is over, and another begins with the next call.
     [[nodiscard]] std::optional<std::size_t> next(time_point now) noexcept
     {
@@ -80,6 +84,7 @@ private:
     bool first_round_ = true;
     std::size_t nearest_ = 0;
     time_point nearest_ends_ = time_point::max();
+    std::optional<time_point> asked_;
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -44,7 +44,7 @@ public:
             if (ec || !tried.guard.empty()) return tried;
             if (!place_)
                 if (const auto nearest = search.nearest(); nearest && (!limit_ || limit_->take())) place_.emplace(*this, *nearest);
-            if (place_) return pool_.try_with(place_->ticket, place_->permit, tried.busy_for, ec);
+            if (place_) return pool_.try_with(place_->ticket, place_->permit, tried.busy_for, search.asked(), ec);
         }
         return tried;
     }
@@ -86,6 +86,7 @@ public:
         : pool_{pool}, attempt_{std::move(attempt)}, deadline_{deadline}, waker_{to_wake}, search_{pool.new_search()},
           asking_{pool, to_wake, limit}
     {
+        search_.waits_since(pool.clock().now());
         in_object_.emplace(pool.line_, pool.own_key(), to_wake);
     }
     permit_wait(const permit_wait&) = delete;

@@ -6,6 +6,7 @@
 #include <contract/odbc_connection.hpp>
 #include <faults/waiting_scene.hpp>
 
+#include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/environment.hpp>
@@ -150,7 +151,11 @@ struct contenders : Stores {
     using right_type = right_on<kind, lh::odbc_store, lh::lease_terms>;
     using guard = guard_of<kind, right_type>;
 
-    explicit contenders(lh::lease_terms of_waiter = terms) : right{kind::on(this->mine, name, of_waiter)} {}
+    // What `Stores` is made of.
+    template <class... Parts>
+    explicit contenders(Parts... parts) : Stores{parts...}
+    {
+    }
 
     // Held by the other process, with the session lock that a waiter queues for: a term gets it some milliseconds later.
     [[nodiscard]] auto hold()
@@ -174,9 +179,14 @@ struct contenders : Stores {
             },
             20s, 20ms);
     }
+    // A waiter in a queue looks at the row soon after it has begun to wait, and then not for seconds: meanwhile it is in no call.
+    [[nodiscard]] bool has_looked()
+    {
+        return throughout([this] { return this->waiting() == 1; }, 2 * lh::odbc::detail::first_look, 50ms);
+    }
 
     const std::string name = new_name();
-    right_type right;
+    right_type right = kind::on(this->mine, name, terms);
     right_type holder = kind::on(this->theirs, name, terms);
 };
 
@@ -184,6 +194,10 @@ template <class Database>
 using each_kind_on =
     std::tuple<on<a_lease, Database>, on<a_permit, Database>, on<a_reader, Database>, on<a_writer, Database>, on<a_writer_after_a_reader, Database>>;
 using over_network = decltype(std::tuple_cat(each_kind_on<postgresql>{}, each_kind_on<mariadb>{}));
+template <class Database>
+using each_kind_in_queue_on =
+    std::tuple<on<a_lease, Database>, on<a_permit, Database>, on<a_writer, Database>, on<a_writer_after_a_reader, Database>>;
+using with_queue = decltype(std::tuple_cat(each_kind_in_queue_on<postgresql>{}, each_kind_in_queue_on<mariadb>{}));
 using everywhere = decltype(std::tuple_cat(each_kind_on<sqlite>{}, over_network{}));
 using servers_with_queues = std::tuple<postgresql, mariadb>;
 using databases = std::tuple<sqlite, postgresql, mariadb>;

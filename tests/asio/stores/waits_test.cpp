@@ -2,7 +2,9 @@
 // Asynchronous waits on real databases: for a lease, a permit, a share and an exclusive right that another process holds.
 #include <asio/stores/scene.hpp>
 
+#include <future>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 using namespace leasehold_test;
@@ -49,6 +51,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_wait_leaves_its_queues_and_what_it_had
     recorder<typename two_contenders<On>::guard> waiter;
     kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
     BOOST_TEST_REQUIRE(s.one_waits());
+    if (On::only_queues) BOOST_TEST_REQUIRE(s.has_looked());
     stop.request_stop();
     if (On::only_queues) BOOST_TEST(s.waiting() == 0u, "at once");
     const auto end = waiter.get();
@@ -58,6 +61,37 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_wait_leaves_its_queues_and_what_it_had
     BOOST_TEST(s.nobody_waits());
     held.release();
     BOOST_TEST(kind::try_acquire(s.holder).held());
+}
+
+// The handler is called when the session of the wait has left the queue, unless the server needs more than 30 ms for that; even then
+// it has been told to. So the handler itself finds the queue empty, at once or after some looks.
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_handler_of_a_cancelled_wait_finds_the_servers_queue_empty, On, with_queue)
+{
+    constexpr int rounds = 20, most_looks = 100;
+    two_contenders<On> s;
+    using kind = typename On::kind;
+    const auto held = s.hold();
+    odbc_connection onlooker{s.database.connection_string()};
+    const auto in_queue = [&] { return std::stoi(onlooker.execute(s.database.view.waiting)); };
+    for (int i = 0; i < rounds; ++i) {
+        std::stop_source stop;
+        std::promise<int> looked;
+        kind::async_acquire(s.right, stop.get_token(),
+                            net::bind_executor(s.io.context, [&](error_code ec, const typename two_contenders<On>::guard&) {
+                                int looks = 1;
+                                while (in_queue() != 0 && looks <= most_looks) ++looks;
+                                looked.set_value(ec == aborted ? looks : -1);
+                            }));
+        BOOST_TEST_REQUIRE(s.one_waits());
+        BOOST_TEST_REQUIRE(in_queue() == 1);
+        stop.request_stop();
+        auto looks = looked.get_future();
+        BOOST_TEST_REQUIRE((looks.wait_for(20s) == std::future_status::ready));
+        const int seen = looks.get();
+        BOOST_TEST_REQUIRE(seen >= 1, "cancelled");
+        BOOST_TEST_REQUIRE(seen <= most_looks);
+        BOOST_TEST_REQUIRE(s.taken() == kind::held_rows);
+    }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(no_right_is_lost_between_a_cancellation_and_a_grant, On, everywhere)

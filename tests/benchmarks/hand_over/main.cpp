@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // How long a released lease takes to its next holder, how fairly contenders take turns, and how soon a dead holder is
-// replaced: with the store's own waiting, on a thread and without one, and with the loop that asks every 50 ms.
+// replaced: with the store's own waiting, on a thread and without one, and with the loop that asks every 50 ms; and how soon a wait that
+// is cancelled has ended.
 //
 // Each waiter is a process of its own; in the memory store, a thread. A hand-over is measured from the instant before the
 // release to the instant after the next holder's acquire() returned, or its handler was called.
 #include "../choice.hpp"
 #include "../results.hpp"
 #include "../usual_sizes.hpp"
+#include "cancelled.hpp"
 #include "field.hpp"
 #include "record.hpp"
 #include "taker.hpp"
@@ -229,10 +231,26 @@ void measure_crash(const subject& s)
     s.raw.add(s.label, "after the expiry, holder killed, worst", all.most);
 }
 
+// From the request to stop a wait to the end of it, when it has left the queues. A rival holds the lease all the time.
+void measure_cancellation(const subject& s)
+{
+    const auto print = [&s](const char* how, const std::string& with, const statistics& took) {
+        std::printf("%-11s a wait %s a thread is cancelled: median %.3f ms  p99 %.3f ms  worst %.3f ms\n", s.label, how, took.median,
+                    took.p99, took.most);
+        std::fflush(stdout);
+        s.raw.add(s.label, "cancelled wait" + with, took.median);
+        s.raw.add(s.label, "cancelled wait" + with + ", p99", took.p99);
+    };
+    const auto took = times_of_cancellations(s.connection_string);
+    print("with", "", of(took.blocking));
+    if (!took.asynchronous.empty()) print("without", ", asynchronous", of(took.asynchronous));
+}
+
 void measure(const subject& s)
 {
     if (!s.connection_string.empty()) lh::odbc_store{s.connection_string}.create_schema();
     measure_turns(s);
+    measure_cancellation(s);
     for (const std::size_t processes : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) contend(s, processes, waits::blocking);
     contend(s, contenders, waits::polling);
     if (s.connection_string.empty()) return;

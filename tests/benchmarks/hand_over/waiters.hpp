@@ -17,6 +17,7 @@
 #include <boost/asio.hpp>
 
 #include <future>
+#include <stop_token>
 #include <system_error>
 #endif
 
@@ -80,6 +81,20 @@ public:
                 promise.set_value({std::move(guard), at});
         }));
         return promise.get_future().get();
+    }
+
+    /// Cancels a wait after that time. Returns how many ns later its handler was called.
+    template <class Lease>
+    std::int64_t cancel(Lease& lease, std::chrono::nanoseconds after)
+    {
+        std::stop_source stop;
+        std::promise<std::int64_t> ended;
+        const auto handler = [&ended](std::error_code, const typename Lease::guard_type&) { ended.set_value(now()); };
+        leasehold::async_acquire(lease, stop.get_token(), boost::asio::bind_executor(loop_, handler));
+        std::this_thread::sleep_for(after);
+        const auto asked = now();
+        stop.request_stop();
+        return ended.get_future().get() - asked;
     }
 
 private:

@@ -214,19 +214,23 @@ public:
     void end_wait(waiting_ticket& ticket)
     {
         const auto until = std::chrono::steady_clock::now() + end_wait_at_most;
+        session_pointer cancels;
         while (std::chrono::steady_clock::now() < until) {
             const std::int64_t backend = ticket.waits_as();
             if (backend == 0) return;
-            const request asked{operation::end_wait, {}, {}, backend, {}};
-            fault ignored = fault::none;
-            const auto session = pool_->take(asked, until, ignored);
-            if (!session) return;
-            session->inner().prepare(asked, std::chrono::steady_clock::now() + end_wait_stale_after);
-            try {
-                pool_->run_detached(session);
-            } catch (...) {
-                pool_->drop(session);
-                throw;
+            // A server that does not answer one cancel answers no other, and would hang all sessions of the pool.
+            if (!cancels || !pool_->runs_detached(cancels)) {
+                const request asked{operation::end_wait, {}, {}, backend, {}};
+                fault ignored = fault::none;
+                cancels = pool_->take(asked, until, ignored);
+                if (!cancels) return;
+                cancels->inner().prepare(asked, std::chrono::steady_clock::now() + end_wait_stale_after);
+                try {
+                    pool_->run_detached(cancels);
+                } catch (...) {
+                    pool_->drop(cancels);
+                    throw;
+                }
             }
             if (ticket.has_ended(std::min(until, std::chrono::steady_clock::now() + end_wait_again_after))) return;
         }

@@ -98,6 +98,13 @@ public:
         session->start([self = shared_from_this(), session] { self->give_back(session); });
     }
 
+    // Whether such a call has not come back.
+    [[nodiscard]] bool runs_detached(const session_pointer& session) const
+    {
+        const std::lock_guard lock{mutex_};
+        return std::ranges::any_of(detached_, [&](const detached_call& each) { return each.session == session; });
+    }
+
     // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
     bool give_up(const session_pointer& session)
     {

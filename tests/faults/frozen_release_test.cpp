@@ -29,8 +29,8 @@ namespace {
 
 using servers = boost::mpl::list<postgresql_server, mariadb_server>;
 
-bool is_mysql(postgresql_server&) { return false; }
-bool is_mysql(mariadb_server& server) { return server.execute_sql("select version()").find("MariaDB") == std::string::npos; }
+bool is_mysql(const postgresql_server&) { return false; }
+bool is_mysql(const mariadb_server& server) { return server.is_mysql(); }
 
 }  // namespace
 
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_SUITE(frozen_release)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_are_free_for_others_within_a_call_timeout, Server, servers)
 {
-    Server server;
+    const Server server;
     const lh::odbc_options options{.call_timeout = 2s};
     lh::odbc_store store{server.connection_string(), options};
     store.create_schema();

@@ -42,6 +42,13 @@ struct network_database {
     }
     // Sessions that wait for a session lock: the server's queue.
     [[nodiscard]] int in_queue() { return number(view.waiting); }
+    // Which session it is that waits, and whether another one does.
+    [[nodiscard]] int session_in_queue() { return number(view.waiter); }
+    [[nodiscard]] bool in_queue_beside(int session)
+    {
+        const char* id = std::is_same_v<Server, postgresql_server> ? "pid" : "id";
+        return number(std::string{view.waiting} + " and " + id + " <> " + std::to_string(session)) >= 1;
+    }
     [[nodiscard]] int number(const std::string& sql) { return std::stoi(server.execute_sql(sql)); }
 };
 

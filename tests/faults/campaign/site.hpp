@@ -69,6 +69,8 @@ public:
     void catch_up(std::size_t number);
 
 private:
+    [[nodiscard]] std::string list_of_sessions() const;
+    [[nodiscard]] std::string sleeping_session() const;
     [[nodiscard]] std::vector<std::string> server_arguments() const;
     [[nodiscard]] bool is_postgresql() const noexcept { return kind_ == "postgresql"; }
     [[nodiscard]] std::string number_of(std::size_t server, const std::string& sql);

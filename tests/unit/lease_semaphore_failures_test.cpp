@@ -6,7 +6,7 @@
 #include <support/printing.hpp>
 #include <support/says.hpp>
 #include <support/scripted_batching_store.hpp>
-#include <unit/lease_semaphore_scene.hpp>
+#include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -61,7 +61,7 @@ using leasehold_test::take;
 namespace {
 
 template <class Store>
-using scene = leasehold_test::lease_semaphore_scene<Store>;
+using scene = leasehold_test::counted_rights_scene<Store>;
 
 }  // namespace
 

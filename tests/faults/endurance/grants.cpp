@@ -108,7 +108,7 @@ int main()
         }
         const leasehold_test::temporary_directory folder;
         lh::odbc_store store{leasehold_test::sqlite_connection_string(folder.path() / "grants.db"),
-                             {.on_connect = {"pragma synchronous = off"}}};
+                             {.call_timeout = 60s, .on_connect = {"pragma synchronous = off"}}};
         store.create_schema();
         run("SQLite", store, grants);
         return 0;

@@ -27,6 +27,8 @@
 #include <string_view>
 #include <vector>
 
+#include <malloc.h>
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -226,6 +228,7 @@ private:
 
 int main(int argc, char** argv)
 {
+    ::mallopt(M_ARENA_MAX, 1);  // mallinfo2() tells of the first only
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments == std::vector<std::string>{"--help"}) {
         std::cout << usage;

@@ -58,6 +58,7 @@ struct mariadb {
             {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
         };
         d.schema = schema();
+        d.new_table = new_table(", {data} varbinary(1024), {data_token} bigint, {request} varbinary(1024), {request_token} bigint");
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
@@ -77,8 +78,7 @@ struct mariadb {
         d.many_attempts = many_attempts();
         d.locks = locks();
         d.fence = fence();
-        // Instant: no row is written. MySQL has no `if not exists` here, so that the same change on a second node of a Group
-        // Replication would end that node's membership. Hence a new table has the columns from the beginning.
+        // Instant: no row is written. MySQL has no `if not exists` here.
         d.handover = handover_with({"alter table {table} add {data} varbinary(1024), add {data_token} bigint,"
                                     " add {request} varbinary(1024), add {request_token} bigint"},
                                    d.inspect, d.list);
@@ -106,12 +106,16 @@ private:
     // name before it.
     static std::vector<std::string> schema()
     {
-        return {"create table if not exists {table} ({name} varbinary(190) not null primary key,"
-                " {owner} varbinary(190) not null, {token} bigint not null, {expiry columns},"
-                " {data} varbinary(1024), {data_token} bigint, {request} varbinary(1024), {request_token} bigint,"
-                " unique key leasehold_fence ({name}, {token})) engine = InnoDB",
+        return {new_table({}),
                 "insert ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                 " values ('', 'leasehold schema', 1, {expiry of no lease})"};
+    }
+
+    static std::string new_table(const std::string& more_columns)
+    {
+        return "create table if not exists {table} ({name} varbinary(190) not null primary key, {owner} varbinary(190) not null,"
+               " {token} bigint not null, {expiry columns}" +
+               more_columns + ", unique key leasehold_fence ({name}, {token})) engine = InnoDB";
     }
 
     // The condition is for a statement that comes late, when the name has had a term and been purged since the floor was read.

@@ -253,6 +253,9 @@ struct spec {
     std::string prologue{};
     int prologue_results = 0;  ///< how many results of `prologue` come before the statement's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
+    /// The table with the columns of handover_sql, for create_schema() to run before `schema`, where it isn't safe that several nodes
+    /// of a cluster add them at once; empty: they are added.
+    std::string new_table{};
 
     std::string probe;    ///< no rows; fails unless the table and its columns are there; one column: {expires_at}
     std::string grant;    ///< granted (1, 0), token, remaining us, fresh (1: a new term)

@@ -177,6 +177,21 @@ BOOST_AUTO_TEST_CASE(missing_table_is_made_and_looked_at)
     BOOST_TEST(still.told() == "elsewhere");
 }
 
+BOOST_AUTO_TEST_CASE(table_is_made_with_all_columns_where_adding_them_is_not_safe)
+{
+    operators_database db{fails(fault::schema_missing), reply{}};
+    db.has_columns = true;
+    db.make_with_columns("whole table");
+    BOOST_TEST(make(db) == fault::none);
+    BOOST_TEST((db.ran == texts{"whole table", "table", "index", "version"}));
+
+    operators_database refused{fails(fault::schema_missing), fails(fault::failure, "of the whole table"), fails(fault::schema_missing)};
+    refused.make_with_columns("whole table");
+    BOOST_TEST(make(refused) == fault::failure);
+    BOOST_TEST(refused.told() == "of the whole table");
+    BOOST_TEST((refused.ran == texts{"whole table"}));
+}
+
 BOOST_AUTO_TEST_CASE(table_that_somebody_else_made_at_the_same_time_is_as_good)
 {
     operators_database db{fails(fault::schema_missing), fails(fault::duplicate_key), reply{}};

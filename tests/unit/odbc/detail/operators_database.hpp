@@ -38,8 +38,10 @@ public:
     /// What the catalogue of statements has.
     struct texts_to_run {
         std::vector<std::string> tables, columns;
+        std::string whole_table{};
         [[nodiscard]] const std::vector<std::string>& schema() const { return tables; }
         [[nodiscard]] const std::vector<std::string>& added_columns() const { return columns; }
+        [[nodiscard]] const std::string& new_table() const { return whole_table; }
     };
 
     std::vector<std::string> ran;  ///< texts
@@ -79,6 +81,7 @@ public:
         return std::ranges::find(now().texts, which, &std::pair<od::column, std::string>::first) != now().texts.end();
     }
     [[nodiscard]] const texts_to_run* sql() const { return &texts_; }
+    void make_with_columns(std::string by) { texts_.whole_table = std::move(by); }
     [[nodiscard]] const od::report& last_report() const { return report_; }
     void set_last_report(od::report last) { report_ = std::move(last); }
 

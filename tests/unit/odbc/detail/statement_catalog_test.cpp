@@ -73,6 +73,7 @@ BOOST_AUTO_TEST_CASE(prologue_is_in_front_of_each_statement_but_for_those_of_a_f
     d.batches = {.renew = "update {table} where {each (:each_name)}", .release = "update {table}", .most = 2};
     d.fence.lock = "select for update";
     d.schema = {"create table {table}"};
+    d.new_table = "create {table} with {data}";
     const statement_catalog compiled{d, {}};
     BOOST_TEST(compiled[statement::renew].sql == "set x; update `leasehold`");
     BOOST_TEST(compiled[statement::grant].sql == "");
@@ -80,6 +81,7 @@ BOOST_AUTO_TEST_CASE(prologue_is_in_front_of_each_statement_but_for_those_of_a_f
     BOOST_TEST(compiled.fence().lock.sql == "select for update");
     // As users read it; put in front when it is run.
     BOOST_TEST(compiled.schema().front() == "create table `leasehold`");
+    BOOST_TEST(compiled.new_table() == "create `leasehold` with `holder_data`");
 }
 
 BOOST_AUTO_TEST_CASE(behind_a_pooler_postgresql_keeps_nothing_on_a_session)

@@ -106,6 +106,7 @@ public:
         }
         for (const std::string& text : h.add_columns) added_columns_.push_back(compile(text, options).sql);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
+        if (!d.new_table.empty()) new_table_ = compile(d.new_table, options).sql;
         const dialect::fence_sql& f = d.fence;
         const std::pair<compiled_statement&, const std::string&> of_fence[]{
             {fence_.possible, f.possible}, {fence_.transaction, f.transaction}, {fence_.cluster, f.cluster}, {fence_.lock, f.lock},
@@ -126,6 +127,8 @@ public:
     [[nodiscard]] const dialect::spec& spec() const noexcept { return spec_; }
     [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept { return statements_[static_cast<std::size_t>(which)]; }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
+    // Run before it; may be empty.
+    [[nodiscard]] const std::string& new_table() const noexcept { return new_table_; }
     [[nodiscard]] const std::vector<std::string>& added_columns() const noexcept { return added_columns_; }
     [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
     [[nodiscard]] const compiled_batches& batches() const noexcept { return batches_; }
@@ -241,6 +244,7 @@ private:
     std::array<compiled_statement, statement_count> statements_;
     std::vector<std::string> schema_;
     std::vector<std::string> added_columns_;
+    std::string new_table_;
     compiled_fence fence_;
     compiled_batches batches_;
 };

@@ -95,7 +95,8 @@ fault schema_flow(flow_database auto& db)
         const fault unfit = db.check_expiry_column();
         return unfit == fault::none ? upgrade_flow(db) : unfit;
     }
-    fault failed = fault::none;
+    const std::string& new_table = db.sql()->new_table();
+    fault failed = new_table.empty() ? fault::none : db.run_text(new_table);
     for (const std::string& text : db.sql()->schema())
         if (failed == fault::none) failed = db.run_text(text);
     if (failed == fault::connection_lost) return failed;

@@ -138,11 +138,13 @@ inline fault connection::set_up()
 inline fault connection::look_for_file()
 {
     const std::string& question = catalog_->spec().file;
-    if (question.empty()) return fault::none;
+    if (question.empty() || config_->file_is_shared()) return fault::none;
     std::string path;
     if (const fault failed = execute_once(question, &path); failed != fault::none) return failed;
     const bool shared = !path.empty() && !path.ends_with(config_->connection_string());
-    return shared ? fault::none : fail(fault::unavailable, advice::no_file);
+    if (!shared) return fail(fault::unavailable, advice::no_file);
+    config_->note_shared_file();
+    return fault::none;
 }
 
 // Where two connections have the same session, or one has another than before, a pooler chooses. To ask changes nothing on a session.

@@ -88,6 +88,10 @@ public:
         if (options_.pooler == transaction_pooler::detect) pooler_.compare_exchange_strong(seen, transaction_pooler::detect);
     }
 
+    // Whether the connection string names a database that other connections see too, as far as is known.
+    [[nodiscard]] bool file_is_shared() const noexcept { return file_is_shared_; }
+    void note_shared_file() const noexcept { file_is_shared_ = true; }
+
     // Shared by all sessions, so that they don't all knock at a server that is starting.
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
 
@@ -159,6 +163,7 @@ private:
     mutable std::atomic<bool> locks_failed_ = false;
     mutable std::atomic<bool> batches_failed_ = false;
     mutable std::atomic<bool> commits_ = false;
+    mutable std::atomic<bool> file_is_shared_ = false;
     mutable connect_gate gate_{std::random_device{}()};
 };
 

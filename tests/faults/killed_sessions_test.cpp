@@ -72,8 +72,7 @@ public:
     int end(std::size_t at_most)
     {
         std::istringstream sessions{
-            own_.execute("select group_concat(id separator ' ') from information_schema.processlist where " + others +
-                         " and command <> 'Killed'")};
+            own_.execute("select group_concat(id separator ' ') from information_schema.processlist where " + others)};
         int ended = 0;
         for (std::string session; ended < static_cast<int>(at_most) && sessions >> session;) {
             try {
@@ -87,7 +86,8 @@ public:
     }
 
 private:
-    const std::string others = "user = 'leasehold' and id <> connection_id()";
+    // One that is killed as it begins to wait for its client's next statement stays in the list until the client sends it.
+    const std::string others = "user = 'leasehold' and id <> connection_id() and command <> 'Killed'";
     odbc_connection own_;
 };
 

@@ -250,6 +250,14 @@ BOOST_AUTO_TEST_CASE(write_that_can_not_be_read_back_is_not_known_to_have_happen
     check_lost(holder.force_release());
 }
 
+BOOST_AUTO_TEST_CASE(new_row_that_can_not_be_looked_at_is_not_said_to_be_missing)
+{
+    holder.db.believes = false;
+    before_the_look_after(holder, statement::insert, [this] { holder.db.failures[statement::observe] = fault::connection_lost; });
+    BOOST_TEST(!holder.attempt().granted());
+    check_failed(holder, fault::connection_lost);
+}
+
 BOOST_AUTO_TEST_CASE(row_that_went_between_a_take_over_and_the_look_at_it_is_made_again)
 {
     shared = row{"", 4, 5, 0};

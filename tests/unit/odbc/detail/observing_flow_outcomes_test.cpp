@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 namespace observing_flow_outcomes_test {
 
@@ -173,6 +175,33 @@ BOOST_AUTO_TEST_CASE(release_that_failed_leaves_what_is_known_of_the_term)
     holder.db.failures[statement::release] = fault::conflict;
     BOOST_TEST(!holder.release(1, true));
     BOOST_TEST(holder.failed == fault::conflict);
+    holder.now += 4s;
+    BOOST_TEST(holder.renew(1));
+}
+
+BOOST_AUTO_TEST_CASE(renewal_that_finds_no_such_term_extends_nothing)
+{
+    BOOST_TEST(holder.attempt().granted());
+    holder.now += 9s;
+    const std::optional<row> unseen = std::exchange(shared, std::nullopt);
+    BOOST_TEST(!holder.renew(1));
+    BOOST_TEST(holder.failed == fault::none);
+    shared = unseen;
+    holder.now += 1s;
+    holder.db.asked.clear();
+    BOOST_TEST(!holder.renew(1));
+    check_asked(holder, {});
+}
+
+BOOST_AUTO_TEST_CASE(release_that_finds_no_such_term_leaves_what_is_known_of_it)
+{
+    BOOST_TEST(holder.attempt().granted());
+    holder.now += 5s;
+    holder.db.ttl_us = 3'000'000;
+    const std::optional<row> unseen = std::exchange(shared, std::nullopt);
+    BOOST_TEST(!holder.release(1, true));
+    BOOST_TEST(holder.failed == fault::none);
+    shared = unseen;
     holder.now += 4s;
     BOOST_TEST(holder.renew(1));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an operator asks for, on a database that answers as written: the list of what is held, and the table. health_flow_test and
-// purge_flow_test have the rest.
+// What an operator asks for, on a database that answers as written: the list of what is held, and the table. inspect_flow_test,
+// health_flow_test and purge_flow_test have the rest.
 #include <support/printing.hpp>
 #include <unit/odbc/detail/operators_database.hpp>
 

@@ -63,10 +63,13 @@ outcome<std::optional<lease_record>> observed_record_flow(flow_database auto& db
     if (left <= duration::zero()) return std::optional<lease_record>{};
     std::optional<lease_record> record = record_shown(db, name);
     record->remaining = left;
-    const fault failed = db.hands_over() ? db.run(statement::said) : fault::none;
-    if (!db.hands_over() || may_lack_columns(db, failed)) return record;
-    if (failed == fault::none && db.found() && db.number(column::token) == record->token.value()) add_said(db, *record);
-    return unless(failed, [&] { return std::move(record); });
+    if (!db.hands_over()) return record;
+    const fault failed = db.run(statement::said);
+    if (may_lack_columns(db, failed)) return record;
+    return unless(failed, [&] {
+        if (db.found() && db.number(column::token) == record->token.value()) add_said(db, *record);
+        return std::move(record);
+    });
 }
 
 // What a foreign collation lets through besides is dropped here, and the order of bytes made.

@@ -3,7 +3,8 @@
 """Checks that what the Markdown pages name in `backticks` and in commands exists: files, identifiers, options and tests.
 names.py [FOLDER OF THE REPOSITORY [FOLDER OF A BUILD]]
 
-An identifier exists if a file outside of docs/ has the word, or is named so. Most names of tests are known only from a build.
+An identifier exists if a file outside of docs/ has the word, or is named so. In a block without a language, which draws how things call
+each other, a name is one of a header, and `scope::member` are two words of one header. Most names of tests are known only from a build.
 Of a group of tests that a build leaves out, as faults without ODBC, none is checked."""
 import os
 import pathlib
@@ -41,6 +42,7 @@ class tree:
         self.file_names = {f.name for f in self.files}
         self.words = {f.stem for f in self.files}
         self.options = set()
+        self.header_words = []
         for f in self.files:
             if f.suffix == ".md" or top / "docs" in f.parents or f == pathlib.Path(__file__).resolve():
                 continue
@@ -48,13 +50,17 @@ class tree:
                 text = f.read_text(encoding="utf-8")
             except UnicodeDecodeError:
                 continue
-            self.words.update(re.findall(r"\w+", text))
+            words = set(re.findall(r"\w+", text))
+            self.words |= words
+            if f.suffix == ".hpp" and top / "include" in f.parents:
+                self.header_words.append(words | {f.stem})
             self.options.update(re.findall(r"(?<![\w-])--?([a-zA-Z][\w-]*)", text))
         self.tests = set(tests_in(pathlib.Path(build))) if build else set()
         self.test_groups = {name.partition(".")[0] for name in self.tests if "." in name}
         # Those that only some builds have, in full.
         for f in top.glob("tests/**/CMakeLists.txt"):
             self.tests.update(re.findall(r"NAME ([\w.]+)(?=[\s)])", f.read_text(encoding="utf-8")))
+
     def has_path(self, path, page):
         places = [page.parent, self.top, self.top / "include", self.top / "include/leasehold"]
         return any((place / path).exists() for place in places)
@@ -74,6 +80,16 @@ def spans(text):
         else:
             for span in re.findall(r"`([^`]+)`", line):
                 yield number, False, span.split()
+
+
+def drawn_names(text):
+    """(line, name) of each name with an underscore or a scope in a block without a language."""
+    language = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if fence := re.match(r"\s*```(.*)", line):
+            language = fence[1].strip() if language is None else None
+        elif language == "":
+            yield from ((number, name) for name in re.findall(r"(?<![\w-])[A-Za-z]\w*(?:::[a-z]\w*)+|(?<![\w-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+", line))
 
 
 def missing_word(word, page, there):
@@ -135,6 +151,9 @@ def problems(there):
                         found.append((word, why))
             for word, why in dict(found).items():
                 yield f"{page.relative_to(top)}:{line}: {word}: {why}"
+        for line, name in drawn_names(text):
+            if not any(set(name.split("::")) <= words for words in there.header_words):
+                yield f"{page.relative_to(top)}:{line}: {name}: no header has that"
         # The tests that caught a mutant.
         for file, suite, case in re.findall(r"\bunit:(\S+\.cpp): (\w+)/(\w+)", text):
             source = top / "tests/unit" / file

@@ -41,12 +41,12 @@ public:
     }
 
     /// A token that is asked to stop whenever the leadership ends: when the lease is lost, no later than its deadline; by a
-    /// stop, by resign(), by a request to hand over and by release(); and when the function that leads returns or throws, before the lease is released.
+    /// stop, by resign(), by a request to hand over and by release(); and when the function that leads returns or throws, before
+    /// the lease is released.
     ///
-    /// Its callbacks run on the thread that ends the leadership: the thread that watches the leases (a loss), the thread
-    /// that looks for requests, the thread
-    /// that calls resign() or asks run()'s token to stop, or the thread of run(). Keep them short, and don't call resign()
-    /// while you hold a lock that they take.
+    /// Its callbacks run on the thread that ends the leadership: the thread that signals losses, the thread that looks for
+    /// requests, the thread that calls resign() or asks run()'s token to stop, or the thread of run(). Keep them short, and don't
+    /// call resign() while you hold a lock that they take.
     [[nodiscard]] std::stop_token stop_token() const noexcept { return step_down_.get_token(); }
 
     /// Time to the deadline of the lease; 0 if the term is over or released.

@@ -59,8 +59,8 @@ struct lease_parts<basic_lease<Store, Clock, OwnerId, RenewPolicy>> {
 /// lives: call held(), which reads a clock and does no I/O, or watch stop_token(). A lost guard does not block the lease,
 /// which can then be acquired again, also through the same object.
 /// Thread safety: distinct guards are independent, also those of one lease object. Of one guard, several threads may call
-/// held(), remaining(), token(), stop_token() and the functions about a hand-over at once, but not while the guard is moved, released or destroyed. Only one
-/// thread at a time may call the other functions.
+/// held(), remaining(), token(), stop_token() and the functions about a hand-over at once, but not while the guard is moved,
+/// released or destroyed. Only one thread at a time may call the other functions.
 /// Lifetime: the store must outlive it; the lease need not.
 template <class Lease>
 class [[nodiscard]] lease_guard {

@@ -78,7 +78,7 @@ public:
     lease_semaphore(lease_semaphore&&) noexcept = default;
     /// Gives up its former state, like the destructor, and takes over the other semaphore.
     lease_semaphore& operator=(lease_semaphore&&) noexcept = default;
-    /// Its permits go on.
+    /// Its permits stay held: their guards do not need the semaphore.
     ~lease_semaphore() = default;
 
     [[nodiscard]] const std::string& name() const noexcept { return pool_->name(); }  ///< the name that all permits begin with

@@ -26,7 +26,7 @@ namespace leasehold::inline v0 {
 /// The terms of several leases, all or none: what try_acquire_all() returns.
 ///
 /// The set is held while every one of its leases is: one deadline, which is the earliest, and one stop token, which is asked to
-/// stop when the first of them is lost. The remaining terms go on until the set is released or destroyed.
+/// stop when the first of them is lost. The remaining terms continue until the set is released or destroyed.
 /// Movable, not copyable; a moved-from, released or default-constructed guard is empty.
 /// Thread safety: like lease_guard.
 /// Lifetime: the stores must outlive it; the leases need not.

@@ -19,7 +19,7 @@
 
 namespace leasehold::inline v0 {
 
-/// Counts what a store and its leases do, and writes it as Prometheus reads it.
+/// Counts attempts, renewals, releases and looks of a store, and the terms of its leases; writes it as Prometheus reads it.
 ///
 ///     lh::metrics metrics;
 ///     lh::hooked_store observed{store, std::ref(metrics)};
@@ -46,7 +46,7 @@ public:
     void operator()(const store_call& call, const store_call_report& report) noexcept
     {
         const auto operation = static_cast<std::size_t>(call.operation);
-        if (operation >= detail::operations) return;
+        if (operation >= detail::counted_operations) return;
         const auto outcome = report.error ? detail::call_outcome::error : report.succeeded ? detail::call_outcome::yes : detail::call_outcome::no;
         detail::name_series& of = names_.of(call.name);
         of.calls[operation][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
@@ -83,7 +83,7 @@ public:
         write_calls(to);
         write_terms(to);
         to.begin("leasehold_store_call_duration_seconds", "histogram", "How long calls of the store took.");
-        for (std::size_t i = 0; i < detail::operations; ++i) {
+        for (std::size_t i = 0; i < detail::counted_operations; ++i) {
             detail::histogram all;
             names_.for_each([&](std::string_view, const detail::name_series& of) { all.add(of.call_seconds[i]); });
             to.histogram("leasehold_store_call_duration_seconds", {{"operation", detail::operation_names[i]}}, all);
@@ -105,7 +105,7 @@ private:
 
     void write_calls(const detail::prometheus_writer& to) const
     {
-        for (std::size_t i = 0; i < detail::operations; ++i) {
+        for (std::size_t i = 0; i < detail::counted_operations; ++i) {
             const detail::call_family& family = detail::call_families[i];
             to.begin(family.name, "counter", family.help);
             names_.for_each([&](std::string_view name, const detail::name_series& of) {

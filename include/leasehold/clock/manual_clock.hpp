@@ -137,7 +137,7 @@ private:
             return s.thread == std::this_thread::get_id() || sleeps_elsewhere(s.thread);
         }
 
-        // For example in a store's call, which hangs on this clock until a test lets it go on.
+        // For example in a store's call, which hangs on this clock until a test moves it.
         [[nodiscard]] bool sleeps_elsewhere(std::thread::id thread) const
         {
             return std::ranges::any_of(

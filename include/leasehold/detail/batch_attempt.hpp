@@ -58,8 +58,8 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return begun_.size(); }
 
-    // Grants at most `most`. `asked`: since when the caller has waited, if it has. Calls each(i, attempt_result) with the result for each lease that the store has answered, in the
-    // order in which they were added.
+    // Grants at most `most`. `asked`: since when the caller has waited, if it has. Calls each(i, attempt_result) for each lease that the
+    // store has answered, in the order in which they were added.
     template <class Each>
     void send(std::size_t most, std::optional<time_point> asked, std::error_code& ec, Each each) noexcept
     {

@@ -3,6 +3,7 @@
 #define LEASEHOLD_DETAIL_COUNTED_STORE_HPP
 
 #include <leasehold/clock/concept.hpp>
+#include <leasehold/detail/count_machine.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
@@ -28,26 +29,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// When the record of a count has to be written again: a pure function of what was sent and of the time.
-//
-// The record is kept three times as long as a permit, and written again when a third of that has passed. So a permit that is
-// granted or extended now ends before the record does, even if the statement is carried out a whole ttl late, which is later
-// than its holder would believe in.
-class count_machine {
-public:
-    // Whether nothing may be granted or extended by `ttl` before the record is written again.
-    [[nodiscard]] bool due(time_point now, duration ttl) const noexcept { return lasts_until_ < now + 2 * ttl; }
-
-    [[nodiscard]] static duration record_ttl(duration ttl) noexcept { return 3 * ttl; }
-
-    // The record was written, by a statement sent at `sent`.
-    void written(time_point sent, duration ttl) noexcept { lasts_until_ = std::max(lasts_until_, sent + record_ttl(ttl)); }
-
-private:
-    time_point lasts_until_ = time_point::min();
-};
-
-// The store of permits: sees to it that the store has a record of their count for as long as there are permits.
+// The store of permits: keeps a record of their count in the store for as long as there are permits.
 //
 // The record is a lease of the name that all permits begin with. Its owner is the count, in words. A process with the same count
 // is granted that lease too, at once, because the owner is the same; another count is another owner, and busy. So all processes
@@ -92,7 +74,7 @@ public:
         if (agree(longest(renewals), ec)) store_.renew_many(renewals, answers, within - (clock_.now() - begun), ec);
     }
 
-    // Everybody who waits for any of the permits is woken.
+    // Wakes those that wait for any of the permits.
     bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
     {
         const bool ended = store_.release(name, owner, token, min_hold_left, ec);
@@ -167,7 +149,7 @@ private:
         return most;
     }
 
-    // As in "5 permits" and "64 readers". Any other owner is that of a lease which happens to have the name.
+    // As in "5 permits" and "64 readers". Any other owner belongs to a lease that happens to have the name.
     static bool is_count(std::string_view owner) noexcept
     {
         const std::size_t digits = std::min(owner.find_first_not_of("0123456789"), owner.size());

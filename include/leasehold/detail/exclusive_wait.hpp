@@ -112,7 +112,7 @@ private:
 };
 
 // One wait of a writer, and what to do next: it waits for the gate, asks for all shares, and waits for each that it did not get.
-// Waiters that sleep on a thread and waiters that don't do what it decides.
+// A waiter with a thread and a waiter without one take the same steps.
 //
 // The destructor gives back what was taken, which does I/O; see end_takes_time().
 // Not thread-safe, except for what wakes. Lifetime: the pool, the gate and the waker must outlive it.

@@ -50,8 +50,8 @@ public:
     {
         if (error_) return;
         error_ = ec;
-        std::error_code without;  // memory for the details
-        catch_into(without, [&] {
+        std::error_code no_memory;  // then without the details
+        catch_into(no_memory, [&] {
             name_ = name;
             if constexpr (diagnosing_store<Store>) said_ = store.diagnostics();
         });

@@ -58,7 +58,7 @@ struct lease_access {
         return ec ? result{} : lease.attempts_.attempt(single, ec, asked);
     }
 
-    // One attempt of a waiter, whose lease has been asked for before.
+    // One attempt of a waiter, whose lease has attached the engine before.
     template <class Lease, class Ticket>
     static auto attempt(Lease& lease, Ticket& ticket, std::error_code& ec, std::optional<time_point> asked) noexcept
     {

@@ -369,7 +369,7 @@ private:
     std::atomic<std::size_t> recent_ = none;  // the permit that was released last
     std::atomic<std::uint64_t> random_;
     turnstile<Clock> turnstile_;
-    waiting::local_queue line_;  // of those that wait through this object
+    waiting::local_queue waiters_;  // those that wait through this object
 };
 
 // The names of `count` permits, once they are checked. Throws std::system_error.

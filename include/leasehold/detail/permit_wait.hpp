@@ -12,6 +12,7 @@
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -49,7 +50,7 @@ public:
         return tried;
     }
 
-    // Others are to have what it queues for. It queues again when it finds all permits taken.
+    // Lets others have the permit that it queues for. It queues again when it finds all permits taken.
     void leave_queue() noexcept { place_.reset(); }
 
     [[nodiscard]] bool has_costly_ticket() const noexcept { return costly_tickets && place_; }
@@ -73,8 +74,8 @@ private:
     std::optional<place_in_queue> place_;
 };
 
-// One wait for a permit: its places in the queues, and what to do next. Waiters that sleep on a thread and waiters that don't do what
-// it decides.
+// One wait for a permit: its places in the queues, and what to do next. A waiter with a thread and a waiter without one take the same
+// steps.
 //
 // The waiters that share a pool queue there; the first of them queues with the first of other pools in the process, and the first of
 // those asks the store. counted_store wakes that one. `Attempt` is called with a search, a waiter and an error code.
@@ -87,7 +88,7 @@ public:
           asking_{pool, to_wake, limit}
     {
         search_.waits_since(pool.clock().now());
-        in_object_.emplace(pool.line_, pool.own_key(), to_wake);
+        in_object_.emplace(pool.waiters_, pool.own_key(), to_wake);
     }
     permit_wait(const permit_wait&) = delete;
     permit_wait& operator=(const permit_wait&) = delete;
@@ -116,6 +117,7 @@ public:
     // The attempt that next() asked for. Does I/O.
     auto attempt(waiting::wait_action, std::error_code& ec)
     {
+        assert(machine_ && "next() asks for an attempt only when it is this waiter's turn");
         auto tried = attempt_(search_, asking_, ec);
         if (!ec && tried.guard.empty()) machine_->busy(pool_.clock().now(), acquire_result{.remaining = tried.busy_for});
         return tried;

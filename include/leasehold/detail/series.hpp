@@ -28,8 +28,9 @@
 // The numbers behind metrics, and the text that they are written as.
 namespace leasehold::inline v0::detail {
 
-inline constexpr std::size_t operations = 4;
-inline constexpr std::array<std::string_view, operations> operation_names{"try_acquire", "renew", "release", "inspect"};
+// The first four of store_operation, which every store has. Calls about a hand-over are not counted.
+inline constexpr std::size_t counted_operations = 4;
+inline constexpr std::array<std::string_view, counted_operations> operation_names{"try_acquire", "renew", "release", "inspect"};
 
 enum class call_outcome : std::uint8_t { yes, no, error };
 inline constexpr std::size_t outcome_count = 3;
@@ -39,7 +40,7 @@ struct call_family {
     std::string_view help;
     std::array<std::string_view, outcome_count> outcomes;
 };
-inline constexpr std::array<call_family, operations> call_families{{
+inline constexpr std::array<call_family, counted_operations> call_families{{
     {"leasehold_attempts_total", "Attempts to acquire a lease.", {"granted", "busy", "error"}},
     {"leasehold_renewals_total", "Renewals of a term.", {"renewed", "over", "error"}},
     {"leasehold_releases_total", "Releases of a term.", {"released", "over", "error"}},
@@ -90,9 +91,9 @@ private:
 
 // The numbers of one name. Terms of a name follow each other, so threads seldom meet here. Relaxed, as in a histogram.
 struct name_series {
-    std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, operations> calls{};
+    std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, counted_operations> calls{};
     std::array<std::atomic<std::uint64_t>, 2> lost{};  // over; in an outage
-    std::array<histogram, operations> call_seconds;  // written as a sum over all names: threads that count should not meet
+    std::array<histogram, counted_operations> call_seconds;  // written as a sum over all names: threads that count should not meet
     std::atomic<std::int64_t> held = 0;
     std::atomic<std::int64_t> token = 0;
     histogram wait_seconds;

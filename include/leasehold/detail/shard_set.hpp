@@ -30,7 +30,7 @@ namespace leasehold::inline v0::detail {
 // The name of the lease in each shard's database whose owner is the set of shards.
 inline constexpr std::string_view shard_set_name = "leasehold/shards";
 
-// Sees to it that two processes with different sets of shards do not hold leases at the same time.
+// Keeps two processes with different sets of shards from holding leases at the same time.
 //
 // Each database has a record of the set: a lease of a fixed name. Its owner is the text of the set, the same in all processes that
 // have the same set. So each of them is granted it again at once, which extends it; to a process with another set it is busy.

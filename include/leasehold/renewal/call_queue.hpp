@@ -3,6 +3,7 @@
 #define LEASEHOLD_RENEWAL_CALL_QUEUE_HPP
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,18 +42,18 @@ public:
     call_queue(const call_queue&) = delete;
     call_queue& operator=(const call_queue&) = delete;
 
-    // One by one: destroying a whole chain of shared_ptr would recurse once per link.
+    // Drop the jobs one by one: destroying a whole chain of shared_ptr would recurse once per link.
     ~call_queue()
     {
         while (!empty()) pop();
     }
 
-    [[nodiscard]] bool empty() const noexcept { return !lines_[0].first && !lines_[1].first; }
+    [[nodiscard]] bool empty() const noexcept { return !lists_[0].first && !lists_[1].first; }
 
     void push(std::shared_ptr<call_job> job) noexcept
     {
         if (std::exchange(job->queued_, true)) return;
-        line& joined = lines_[static_cast<std::size_t>(job->order_)];
+        list& joined = lists_[static_cast<std::size_t>(job->order_)];
         call_job* const pushed = job.get();
         (joined.first ? joined.last->next_ : joined.first) = std::move(job);
         joined.last = pushed;
@@ -60,7 +61,8 @@ public:
 
     std::shared_ptr<call_job> pop() noexcept
     {
-        line& next = lines_[0].first ? lines_[0] : lines_[1];
+        assert(!empty());
+        list& next = lists_[0].first ? lists_[0] : lists_[1];
         std::shared_ptr<call_job> job = std::move(next.first);
         next.first = std::move(job->next_);
         job->queued_ = false;
@@ -68,12 +70,12 @@ public:
     }
 
 private:
-    struct line {
+    struct list {
         std::shared_ptr<call_job> first;
         call_job* last = nullptr;
     };
 
-    std::array<line, 2> lines_;
+    std::array<list, 2> lists_;  // by call_order
 };
 
 }  // namespace leasehold::inline v0::renewal

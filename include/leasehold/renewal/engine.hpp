@@ -10,6 +10,7 @@
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
 
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -58,6 +59,7 @@ public:
         const std::lock_guard lock{shared_->mutex};
         shared_->queue.erase(term);
         shared_->jobs.erase(term);
+        assert(shared_->enrolled != 0);
         --shared_->enrolled;
     }
 

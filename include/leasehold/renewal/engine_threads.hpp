@@ -51,11 +51,11 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
 
     explicit engine_threads(Clock c) : clock{std::move(c)} {}
 
-    // May throw std::system_error; stop() then, too.
+    // May throw std::system_error; stop() must follow even then.
     void start()
     {
         run(watchdog, [](engine_threads& s) { s.watch(); });
-        run(signaller, [](engine_threads& s) { s.see_to(s.signaller, s.signals, [](watched_term& term) { term.signal(); }); });
+        run(signaller, [](engine_threads& s) { s.serve(s.signaller, s.signals, [](watched_term& term) { term.signal(); }); });
         const std::lock_guard lock{mutex};
         add_worker();
     }
@@ -78,7 +78,7 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
     {
         const std::lock_guard lock{mutex};
         if (listens || stopping) return;
-        run(listener, [](engine_threads& s) { s.see_to(s.listener, s.looks, [](watched_term& term) { term.look(); }); });
+        run(listener, [](engine_threads& s) { s.serve(s.listener, s.looks, [](watched_term& term) { term.look(); }); });
         listens = true;
     }
 
@@ -151,11 +151,11 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
     // Adds the terms that are due soon.
     void gather_early(coalescing& gathered)
     {
-        std::error_code without;
+        std::error_code no_memory;
         const std::size_t most = largest_batch(batch_tier::many, gathered.most);
         const std::size_t room = most - std::min(most, gathered.terms);
-        detail::catch_into(without, [&] { gathered.early.reserve(room); });
-        if (without || gathered.lead == duration::zero()) return;
+        detail::catch_into(no_memory, [&] { gathered.early.reserve(room); });
+        if (no_memory || gathered.lead == duration::zero()) return;
         {
             const std::lock_guard lock{mutex};
             const time_point now = clock.now();
@@ -193,8 +193,8 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
             if (room < batch_limit) {
                 room = batch_limit;
                 lock.unlock();
-                std::error_code without;  // without memory: in smaller batches, or one by one
-                detail::catch_into(without, [&] { together.reserve(largest_batch(batch_tier::many, room)); });
+                std::error_code no_memory;  // then in smaller batches, or one by one
+                detail::catch_into(no_memory, [&] { together.reserve(largest_batch(batch_tier::many, room)); });
                 lock.lock();
                 continue;
             }
@@ -225,15 +225,16 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
     {
         if (others.empty()) return first->renew();
         others.push_back(std::move(first));
-        std::error_code without;  // without memory, nothing has been sent
-        detail::catch_into(without, [&] { others.back()->renew_together(others); });
-        if (without)
+        std::error_code no_memory;  // then nothing has been sent
+        detail::catch_into(no_memory, [&] { others.back()->renew_together(others); });
+        if (no_memory)
             for (const auto& each : others) each->renew();
         others.clear();
     }
 
+    // Calls act(term) for each term that is queued, until the engine stops.
     template <class Act>
-    void see_to(sleeper& self, signal_queue& waiting, Act act)
+    void serve(sleeper& self, signal_queue& waiting, Act act)
     {
         std::unique_lock lock{mutex};
         for (;;) {

@@ -6,6 +6,7 @@
 #include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -37,6 +38,7 @@ public:
 
     std::shared_ptr<watched_term> pop() noexcept
     {
+        assert(!empty());
         std::ranges::pop_heap(jobs_, later);
         std::shared_ptr<watched_term> term = std::move(jobs_.back().term);
         jobs_.pop_back();
@@ -48,6 +50,7 @@ public:
     {
         if (!term.awaits_worker_) return;
         const auto found = std::ranges::find_if(jobs_, [&term](const job& each) { return each.term.get() == &term; });
+        assert(found != jobs_.end());
         found->term->awaits_worker_ = false;
         jobs_.erase(found);
         std::ranges::make_heap(jobs_, later);

@@ -22,7 +22,7 @@ private:
     std::atomic<std::size_t> count_{1};
 };
 
-/// What a lease and its guards refer to their term_keeper by. The last handle calls retire(), which ends what runs in the background
+/// How a lease and its guards refer to their term_keeper. The last handle calls retire(), which ends what runs in the background
 /// for the lease; the engine's threads may keep the keeper's memory a moment longer. The keeper counts its handles itself, since
 /// both numbers in a shared_ptr are about memory.
 ///

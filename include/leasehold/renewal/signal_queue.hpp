@@ -4,13 +4,14 @@
 
 #include <leasehold/renewal/watched_term.hpp>
 
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
 namespace leasehold::inline v0::renewal {
 
-/// Terms that a thread has to see to: first in, first out, each at most once. It links the terms themselves, so it never
+/// Terms that wait for the signaller or the listener: first in, first out, each at most once. It links the terms themselves, so it never
 /// allocates. Not thread-safe.
 class signal_queue {
 public:
@@ -29,6 +30,7 @@ public:
 
     std::shared_ptr<watched_term> pop() noexcept
     {
+        assert(!empty());
         std::shared_ptr<watched_term> term = std::move(first_);
         first_ = std::move(term->next_[link_]);
         term->waits_[link_] = false;

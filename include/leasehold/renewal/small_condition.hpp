@@ -17,7 +17,7 @@ public:
     small_condition(const small_condition&) = delete;
     small_condition& operator=(const small_condition&) = delete;
 
-    /// Until notify_all(), or for no reason. Unlocks the mutex meanwhile.
+    /// Waits for notify_all(); may also return without one. Unlocks the mutex meanwhile.
     void wait(std::unique_lock<std::mutex>& lock)
     {
         waiter self{first_};

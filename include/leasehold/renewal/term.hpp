@@ -72,12 +72,12 @@ struct term {
         std::stop_source stop{std::nostopstate};  // with a state since somebody has asked for its token
     };
 
-    /// Whether the holder has a token to be told by of a request.
+    /// Whether the holder has a token that signals requests.
     [[nodiscard]] bool signals_requests() const noexcept { return handover && handover->stop.stop_possible(); }
 
-    // A loss is for ever because each change but the end is a compare-exchange from the value before: no renewal comes after the
-    // `over` that a reader has stored. That is one location, so any order would do. A reader may see the end, or an extension, a
-    // moment late, but it reads its own clock after the deadline.
+    // A loss is for ever because each change but the end is a compare-exchange from the value before: no renewal replaces the `over`
+    // that a reader has stored. That is one location, so any order would do. A reader may see the end, or an extension, a moment
+    // late; but it compares the deadline with a clock that it reads afterwards.
     std::atomic<time_point> deadline{over};
     term_machine machine;
     fencing_token token;

@@ -136,7 +136,7 @@ private:
         return true;
     }
 
-    // The part of send() after the call. True: the term goes on.
+    // The part of send() after the call. True: the term continues.
     bool finish(const sent_renewal& out, bool extended, std::error_code ec) noexcept
     {
         term& answered = *out.of;

@@ -34,7 +34,7 @@ namespace leasehold::inline v0 {
 /// It does what the shard's own store does. In addition, an operation that grants or extends fails with errc::invalid_terms while
 /// another set of shards is in use, and with the error of a shard's store if the set can't be confirmed there; diagnostics() says
 /// which. The name "leasehold/shards" is errc::invalid_name, since it is the record of the set.
-/// Thread safety: like the shard's own store. Lifetime: sharded_store::shard_of() says it.
+/// Thread safety: like the shard's own store. Lifetime: see sharded_store::shard_of().
 template <lease_store Store, lease_clock Clock>
 class guarded_shard {
 public:

@@ -33,7 +33,7 @@ namespace leasehold::inline v0 {
 /// The options of a sharded_store.
 struct sharded_options {
     /// How long each database keeps the record of the set of shards for processes from which it no longer hears: 1 ms to 10 years.
-    /// At least four times the longest ttl is used in any case. Longer: the other shards go on for longer if a database is gone.
+    /// At least four times the longest ttl is used in any case. Longer: the other shards work for longer if a database is gone.
     /// Shorter: the set can be changed sooner.
     duration set_ttl = std::chrono::minutes{5};
 };
@@ -49,15 +49,15 @@ struct sharded_options {
 ///
 /// **Two processes with different sets can't hold leases at the same time.** Two such processes would look for one lease in two
 /// databases. So each database has a record of the set that is in use: a lease with the name "leasehold/shards", whose owner is the
-/// set. Before a process grants or extends anything, it writes the record in all databases of its set, and it writes it again from
-/// time to time, in good time; usually a grant or renewal takes no statement more. A process with another set gets
+/// set. Before a process grants or extends anything, it writes the record in all databases of its set, and it writes the record again
+/// before that runs out; usually a grant or renewal takes no statement more. A process with another set gets
 /// errc::invalid_terms, and a message that says which set is in use. **To change the set, stop all processes that use the old one,
 /// and wait for set_ttl, or four times the longest ttl (permits and shared leases: twelve times) if that is longer.** The record
 /// has to run out, since no process knows whether it was the last. A name's token stays behind in the old shard, so names that move
 /// start with new tokens.
 ///
-/// The price: all databases must be there when a process acquires its first lease; and if one is gone, the process can go on with
-/// the other shards only while the record in it lasts (docs/scale.md has the figures). Then it gets the error of that database.
+/// The price: all databases must be there when a process acquires its first lease; and if one is gone, the process can use the
+/// other shards only while the record in it lasts (docs/scale.md has the figures). Then it gets the error of that database.
 /// Applications that share a database but not the set use different tables there. Not covered: sets without a common database,
 /// which never meet; leases that are made on a shard's own store; processes with a version of the library before this check.
 ///

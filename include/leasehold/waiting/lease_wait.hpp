@@ -11,6 +11,7 @@
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -19,8 +20,8 @@
 
 namespace leasehold::inline v0::waiting {
 
-/// One wait for a lease: its places in the queues, and what to do next. Waiters that sleep on a thread and waiters that don't
-/// do what it decides.
+/// One wait for a lease: its places in the queues, and what to do next. A waiter with a thread and a waiter without one take the
+/// same steps.
 ///
 /// It waits first for the guards of the lease object, in the object's own queue; then, in the queue of the name, for everybody
 /// else's. Not thread-safe, except for what wakes. Lifetime: the keeper and the waker must outlive it.
@@ -38,7 +39,7 @@ public:
         : keeper_{keeper}, asked_{keeper.clock().now()}, deadline_{deadline}, waker_{to_wake}, limit_{costly_tickets ? limit : nullptr},
           machine_{deadline, pauses_of(keeper.store()), random_seed(keeper.owner(), asked_)}
     {
-        own_.emplace(keeper, to_wake);
+        own_place_.emplace(keeper, to_wake);
     }
     lease_wait(const lease_wait&) = delete;
     lease_wait& operator=(const lease_wait&) = delete;
@@ -50,13 +51,13 @@ public:
     /// What to do now. May throw what the store's enqueue() throws.
     [[nodiscard]] wait_step next(time_point now, bool cancelled)
     {
-        if (!in_line_) {
-            if (const auto look_at = own_->closed_until()) return sleep_until(*look_at, now, cancelled);
-            in_line_.emplace(queue_of(keeper_.store()), key_of(keeper_.store(), keeper_.name()), waker_);
+        if (!name_place_) {
+            if (const auto look_at = own_place_->closed_until()) return sleep_until(*look_at, now, cancelled);
+            name_place_.emplace(queue_of(keeper_.store()), key_of(keeper_.store(), keeper_.name()), waker_);
         }
-        if (!asks_) {
-            if (!in_line_->first()) return sleep_until(time_point::max(), now, cancelled);
-            asks_ = true;
+        if (!is_first_) {
+            if (!name_place_->first()) return sleep_until(time_point::max(), now, cancelled);
+            is_first_ = true;
         }
         // The first waiter of this process queues at the store.
         if (!ticket_ && !cancelled && (!limit_ || limit_->take())) ticket_.emplace(*this);
@@ -66,18 +67,22 @@ public:
     /// It was woken from the sleep that next() asked for.
     void woken(time_point now) noexcept
     {
-        if (asks_) machine_.woken(now);
+        if (is_first_) machine_.woken(now);
     }
 
     /// The store granted nothing.
-    void busy(time_point now, const acquire_result& answer) noexcept { machine_.busy(now, answer); }
+    void busy(time_point now, const acquire_result& answer) noexcept
+    {
+        assert(is_first_);
+        machine_.busy(now, answer);
+    }
 
     /// A guard of the lease object holds, or an attempt through it is under way: back to the object's own queue.
     void closed() noexcept
     {
         ticket_.reset();
-        in_line_.reset();
-        asks_ = false;
+        name_place_.reset();
+        is_first_ = false;
     }
 
     /// The ticket for an attempt; null if there is none.
@@ -88,8 +93,8 @@ public:
     /// Leaves the queues of this process at once; the ticket, whose end may take a while, stays.
     void leave_queues() noexcept
     {
-        in_line_.reset();
-        own_.reset();
+        name_place_.reset();
+        own_place_.reset();
     }
 
 private:
@@ -114,10 +119,10 @@ private:
     waker& waker_;
     ticket_limit* const limit_;
     wait_machine machine_;
-    bool asks_ = false;
+    bool is_first_ = false;
     // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
-    std::optional<typename Keeper::own_place> own_;
-    std::optional<local_queue::place> in_line_;
+    std::optional<typename Keeper::own_place> own_place_;
+    std::optional<local_queue::place> name_place_;
     std::optional<held_ticket> ticket_;
 };
 

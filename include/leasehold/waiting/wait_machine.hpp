@@ -53,6 +53,7 @@ public:
     void busy(time_point now, const acquire_result& answer) noexcept
     {
         assert(!answer.granted());
+        // The answer to a last attempt counts, whatever it is: there is no other.
         looked_ = looked_ || answer.status != acquire_status::queued || (tried_ && now >= deadline_);
         tried_ = true;
         if (answer.retry_after > duration::zero()) {
@@ -73,7 +74,7 @@ private:
     time_point attempt_at_ = time_point::max();
     detail::backoff pauses_;
     bool tried_ = false;
-    bool looked_ = false;  // somebody has, who holds the lease
+    bool looked_ = false;  // an answer was about the row, not only about the queue
 };
 
 }  // namespace leasehold::inline v0::waiting

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_COUNT_MACHINE_HPP
+#define LEASEHOLD_DETAIL_COUNT_MACHINE_HPP
+
+#include <leasehold/duration.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <algorithm>
+#include <cassert>
+
+namespace leasehold::inline v0::detail {
+
+// When the record of a count has to be written again: a pure function of what was sent and of the time.
+//
+// The record is kept three times as long as a permit, and written again when a third of that has passed. So a permit that is
+// granted or extended now ends before the record does, even if the statement is carried out a whole ttl late, which is later
+// than its holder would believe in.
+class count_machine {
+public:
+    // Whether nothing may be granted or extended by `ttl` before the record is written again.
+    [[nodiscard]] bool due(time_point now, duration ttl) const noexcept { return lasts_until_ < now + 2 * ttl; }
+
+    [[nodiscard]] static duration record_ttl(duration ttl) noexcept { return 3 * ttl; }
+
+    // The record was written, by a statement sent at `sent`.
+    void written(time_point sent, duration ttl) noexcept
+    {
+        lasts_until_ = std::max(lasts_until_, sent + record_ttl(ttl));
+        assert(!due(sent, ttl));
+    }
+
+private:
+    time_point lasts_until_ = time_point::min();  // at least, by this process's clock
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -54,9 +54,9 @@ int main()
     const bool busy = !of_another_pod.try_acquire();
     std::cout << of_another_pod.owner() << (busy ? " is told that it is busy\n" : " holds it, too soon\n");
 
-    lh::basic_lease started_anew{store, "ledger", terms, lh::steady_clock{}, pod_owner_id{"ledger-0", "5f0c"}};
-    const auto guard = started_anew.try_acquire();
-    std::cout << started_anew.owner() << " had token " << before << " before the crash and has " << guard.token()
+    lh::basic_lease restarted{store, "ledger", terms, lh::steady_clock{}, pod_owner_id{"ledger-0", "5f0c"}};
+    const auto guard = restarted.try_acquire();
+    std::cout << restarted.owner() << " had token " << before << " before the crash and has " << guard.token()
               << " after it\n";
 
     try {

@@ -32,7 +32,7 @@ namespace leasehold::contract {
 /// | f.start_peer(orders, clock_off_by) | a peer_process | starts another process on the same data, its wall clock wrong by that much; see peer.hpp |
 /// | f.wrong_clocks() | std::vector<duration> | by how much the wall clocks of peers can be wrong at the same time; none unless given |
 /// | f.delete_row(name) | void | takes away all the store knows of a name |
-/// | f.begin_outage() | an object | whoever would get a lease gets an error, until that object is destroyed |
+/// | f.begin_outage() | an object | an attempt that would get a lease gets an error, until that object is destroyed |
 /// | f.open_transaction() | object with bool still_open() | an application's own connection to the same database, in a transaction that has written something |
 template <class F>
 concept store_fixture = std::default_initializable<F> && requires(F& f, duration d)

@@ -31,7 +31,7 @@ namespace lh = leasehold;
 struct expected_failure {
     lh::errc code = lh::errc::store_failure;
     std::vector<std::string> sqlstates{};  ///< beginnings, any of which will do; empty: any
-    std::vector<std::string> words{};      ///< of our own that help whoever reads the message
+    std::vector<std::string> words{};      ///< of our own, which help the reader of the message
     std::vector<std::string> secrets{};    ///< that must appear nowhere, beside the servers' password
     bool can_read = false;                 ///< asking what is held works nevertheless
     bool can_end = false;                  ///< so does a forced release, which looks at no token

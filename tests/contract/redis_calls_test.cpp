@@ -83,7 +83,7 @@ BOOST_FIXTURE_TEST_CASE(release_that_comes_late_ends_nothing_of_the_same_owner, 
     BOOST_TEST(store.renew("name", "a", next.token, 1h, ec));
 }
 
-BOOST_FIXTURE_TEST_CASE(connections_that_were_ended_are_made_anew_unnoticed, own_redis)
+BOOST_FIXTURE_TEST_CASE(ended_connections_are_replaced_unnoticed, own_redis)
 {
     // As many as the pool has, all at the same time.
     lh::contract::at_once(options.pool_size, [&](std::size_t i) {

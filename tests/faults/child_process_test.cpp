@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_process_does_not_outlive_the_one_that_started_it)
     BOOST_TEST(::kill(started, 0) == 0);
     ::kill(starter, SIGKILL);
     ::waitpid(starter, nullptr, 0);
-    // Nobody's child now: whoever takes it over may be slow to reap it.
+    // Nobody's child now: the process that takes it over may be slow to reap it.
     const auto runs = [&] {
         std::string stat;
         std::getline(std::ifstream{"/proc/" + std::to_string(started) + "/stat"}, stat);

@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(for_all_shares_of_64_readers_take_at_most_six_stat
     BOOST_TEST(writer.held());
 }
 
-// Not a test by itself: one of the processes of the next one. Whoever holds a name has a file of that name, which nobody else has.
+// Not a test by itself: one of the processes of the next one. The holder of a name has a file of that name, which nobody else has.
 BOOST_AUTO_TEST_CASE(as_a_process_that_races)
 {
     const char* connection_string = std::getenv(connection_variable);

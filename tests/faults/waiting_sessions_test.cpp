@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_process_has_no_more_than_so_many_locks, Server, 
         BOOST_REQUIRE(guards.emplace_back(lease.try_acquire()).held());
     }
     BOOST_TEST(eventually([&] { return s.locks() == static_cast<int>(most_locks); }));
-    // Held without a lock: whoever waits gets it, and polls.
+    // Held without a lock: the waiter gets the lock, and polls.
     lh::basic_lease waiter{s.stores[1], leases.back().name(), terms};
     std::jthread waiting{[&] { const auto next = waiter.acquire(); }};
     BOOST_REQUIRE(eventually([&] { return s.locks() > static_cast<int>(most_locks); }));

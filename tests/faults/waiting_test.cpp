@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_that_hangs_with_the_lock_does_not_hold_fo
     BOOST_TEST((now() - expiry < 150ms));
     BOOST_TEST(s.in_line() == 0);
     BOOST_TEST(guard.release() == lh::release_outcome::released);
-    // Whoever comes now can't have the lock either, and is not kept waiting for it for long.
+    // A process that comes now can't have the lock either, and does not wait for it for long.
     lh::basic_lease another{s.stores[1], "n", terms};
     BOOST_TEST(static_cast<bool>(another.try_acquire()));
     BOOST_TEST(static_cast<bool>(another.try_acquire_for(2s)));

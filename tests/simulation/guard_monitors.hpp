@@ -54,7 +54,7 @@ public:
             const no_freeze here;
             if (watches_for_loss) lost_ = g.stop_token();
             watches_ = watches_for_loss;
-            // Whoever got it may have slept until its term was over, while another of the threads that share the lease got it.
+            // The thread that got it may have slept until its term was over, while another of the threads that share the lease got it.
             for (const belief* other : all_.all_)
                 if (other->name_ == name && &other->of_ == &of && other->owner_ == owner && !of.dead && other->guard_.held() && g.held())
                     all_.world_.fail("one guard of a lease object holds", "two guards of one lease object hold");

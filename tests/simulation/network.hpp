@@ -55,7 +55,7 @@ public:
         std::erase_if(listeners_, [&w](const listener& l) { return l.wakes == &w; });
     }
 
-    // The server has been killed: whoever waits for an answer learns of it, or not.
+    // The server has been killed: a process that waits for an answer learns of it, or not.
     void break_all()
     {
         for (std::size_t i = 0; i < calls_.size(); ++i)

@@ -60,7 +60,7 @@ public:
         push({any_time ? never : std::max(when, now_), any_time ? when - chooser::whenever : 0, 0, nullptr, number, act, with, 0, concerns, inside});
     }
 
-    // Whoever reads the clock over and over without ever waiting runs for ever: time stands still meanwhile.
+    // A thread that reads the clock over and over without ever waiting runs for ever: time stands still meanwhile.
     void count_reading()
     {
         if (++readings_ < 1'000'000) return;
@@ -99,7 +99,7 @@ public:
         push({now_ + after, 0, 0, &sleeper, sleeper.wait_number, nullptr, nullptr, 0, nullptr, true});
     }
 
-    // From the outside, whoever runs.
+    // From the outside, whichever thread runs.
     void freeze(process& p, std::int64_t how_long)
     {
         if (p.dead || p.frozen_until > now_) return;

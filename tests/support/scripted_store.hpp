@@ -23,7 +23,7 @@
 
 namespace leasehold_test {
 
-/// Holds back whoever passes it, until it is opened. With a clock, they sleep on it, so that advance() does not wait for them.
+/// Holds back the threads that pass it, until it is opened. With a clock, they sleep on it, so that advance() does not wait for them.
 class gate
 {
 public:

@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(a_store_can_be_named_in_a_file, nameless)
     BOOST_TEST(run({"list", "--store-file", path("none")}).status.code == 64);
 }
 
-// Whoever can write it chooses the driver: code that runs as root, if root has a crontab.
+// A user who can write it chooses the driver: code that runs as root, if root has a crontab.
 BOOST_FIXTURE_TEST_CASE(a_host_s_store_that_others_can_write_is_refused, nameless)
 {
     for (const perms others : {perms::group_write, perms::others_write}) {

@@ -4,6 +4,9 @@
 
 #include <leasehold/leasehold.hpp>
 
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+#include <support/says.hpp>
 #include <support/scripted_batching_store.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -66,5 +69,16 @@ auto take(Semaphore& from, std::size_t count)
 }
 
 }  // namespace leasehold_test
+
+/// The heads of the tests of permits, readers and writers.
+namespace leasehold_test::counted_rights {
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+template <class Store>
+using scene = counted_rights_scene<Store>;
+
+}  // namespace leasehold_test::counted_rights
 
 #endif

@@ -2,10 +2,6 @@
 // Permits where the store fails in part, or answers what it seldom does.
 #include <leasehold/leasehold.hpp>
 
-#include <support/eventually.hpp>
-#include <support/printing.hpp>
-#include <support/says.hpp>
-#include <support/scripted_batching_store.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -49,21 +45,8 @@ struct leasehold::renewal::runtime_traits<lease_semaphore_failures_test::clock_o
 
 BOOST_AUTO_TEST_SUITE(lease_semaphore_failures_test)
 
-using namespace std::chrono_literals;
-using leasehold_test::both_stores;
-using leasehold_test::eventually;
-using leasehold_test::fate;
-using leasehold_test::operation;
-using leasehold_test::says;
-using leasehold_test::scripted_batching_store;
-using leasehold_test::take;
-
-namespace {
-
-template <class Store>
-using scene = leasehold_test::counted_rights_scene<Store>;
-
-}  // namespace
+using namespace leasehold_test;
+using namespace leasehold_test::counted_rights;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_is_busy_for_a_moment_is_no_other_count, Store, both_stores)
 {

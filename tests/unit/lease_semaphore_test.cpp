@@ -2,10 +2,6 @@
 // Permits: on a store that takes one attempt in a call, and on one that takes many.
 #include <leasehold/leasehold.hpp>
 
-#include <support/eventually.hpp>
-#include <support/printing.hpp>
-#include <support/says.hpp>
-#include <support/scripted_batching_store.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -23,21 +19,10 @@
 
 BOOST_AUTO_TEST_SUITE(lease_semaphore_test)
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using leasehold_test::both_stores;
-using leasehold_test::eventually;
-using leasehold_test::fate;
-using leasehold_test::operation;
-using leasehold_test::says;
-using leasehold_test::scripted_batching_store;
-using leasehold_test::scripted_store;
-using leasehold_test::take;
+using namespace leasehold_test;
+using namespace leasehold_test::counted_rights;
 
 namespace {
-
-template <class Store>
-using scene = leasehold_test::counted_rights_scene<Store>;
 
 template <class Guards>
 std::set<std::size_t> indexes(const Guards& guards)

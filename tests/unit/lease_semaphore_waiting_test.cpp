@@ -2,9 +2,6 @@
 // Who waits for a permit, and threads and processes that want one at the same time.
 #include <leasehold/leasehold.hpp>
 
-#include <support/eventually.hpp>
-#include <support/printing.hpp>
-#include <support/scripted_batching_store.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -21,20 +18,8 @@
 
 BOOST_AUTO_TEST_SUITE(lease_semaphore_waiting_test)
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using leasehold_test::both_stores;
-using leasehold_test::eventually;
-using leasehold_test::operation;
-using leasehold_test::scripted_batching_store;
-using leasehold_test::scripted_store;
-
-namespace {
-
-template <class Store>
-using scene = leasehold_test::counted_rights_scene<Store>;
-
-}  // namespace
+using namespace leasehold_test;
+using namespace leasehold_test::counted_rights;
 
 BOOST_AUTO_TEST_CASE(one_count_wins_the_race_of_the_first_ones)
 {

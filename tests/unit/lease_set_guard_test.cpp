@@ -2,9 +2,6 @@
 // The one guard of several leases: its deadline, its renewals, its loss and its release.
 #include <leasehold/leasehold.hpp>
 
-#include <support/eventually.hpp>
-#include <support/printing.hpp>
-#include <support/scripted_batching_store.hpp>
 #include <unit/lease_set_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -19,20 +16,8 @@
 
 BOOST_AUTO_TEST_SUITE(lease_set_guard_test)
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using leasehold_test::both_stores;
-using leasehold_test::eventually;
-using leasehold_test::fate;
-using leasehold_test::operation;
-using leasehold_test::scripted_store;
-
-namespace {
-
-template <class Store>
-using scene = leasehold_test::lease_set_scene<Store>;
-
-}  // namespace
+using namespace leasehold_test;
+using namespace leasehold_test::lease_sets;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_one_is_the_loss_of_all, Store, both_stores)
 {

@@ -4,6 +4,9 @@
 
 #include <leasehold/leasehold.hpp>
 
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+#include <support/says.hpp>
 #include <support/scripted_batching_store.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -54,6 +57,17 @@ struct lease_set_scene {
 inline std::vector<std::string> names(std::initializer_list<const char*> of) { return {of.begin(), of.end()}; }
 
 }  // namespace leasehold_test
+
+/// The heads of the tests of sets.
+namespace leasehold_test::lease_sets {
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+template <class Store>
+using scene = lease_set_scene<Store>;
+
+}  // namespace leasehold_test::lease_sets
 
 #define BOOST_TEST_NAMES(is, ...) \
     BOOST_TEST((is) == leasehold_test::names({__VA_ARGS__}), boost::test_tools::per_element())

@@ -2,10 +2,6 @@
 // Several leases at once: on a store that takes one attempt in a call, and on one that takes many.
 #include <leasehold/leasehold.hpp>
 
-#include <support/eventually.hpp>
-#include <support/printing.hpp>
-#include <support/says.hpp>
-#include <support/scripted_batching_store.hpp>
 #include <unit/lease_set_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -23,22 +19,8 @@
 
 BOOST_AUTO_TEST_SUITE(lease_set_test)
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using leasehold_test::both_stores;
-using leasehold_test::eventually;
-using leasehold_test::fate;
-using leasehold_test::operation;
-using leasehold_test::says;
-using leasehold_test::scripted_batching_store;
-using leasehold_test::scripted_store;
-
-namespace {
-
-template <class Store>
-using scene = leasehold_test::lease_set_scene<Store>;
-
-}  // namespace
+using namespace leasehold_test;
+using namespace leasehold_test::lease_sets;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(all_are_held_by_one_guard, Store, both_stores)
 {

@@ -2,9 +2,6 @@
 // Readers and writers: on a store that takes one attempt in a call, and on one that takes many.
 #include <leasehold/leasehold.hpp>
 
-#include <support/printing.hpp>
-#include <support/says.hpp>
-#include <support/scripted_batching_store.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -20,21 +17,8 @@
 
 BOOST_AUTO_TEST_SUITE(shared_lease_test)
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using leasehold_test::both_stores;
-using leasehold_test::fate;
-using leasehold_test::operation;
-using leasehold_test::says;
-using leasehold_test::scripted_batching_store;
-using leasehold_test::scripted_store;
-
-namespace {
-
-template <class Store>
-using scene = leasehold_test::counted_rights_scene<Store>;
-
-}  // namespace
+using namespace leasehold_test;
+using namespace leasehold_test::counted_rights;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(many_read_or_one_writes, Store, both_stores)
 {

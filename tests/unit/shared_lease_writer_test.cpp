@@ -2,9 +2,6 @@
 // Writers of a shared lease: how one waits for the readers, gives up, and loses what it has.
 #include <leasehold/leasehold.hpp>
 
-#include <support/eventually.hpp>
-#include <support/printing.hpp>
-#include <support/scripted_batching_store.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -20,17 +17,10 @@
 
 BOOST_AUTO_TEST_SUITE(shared_lease_writer_test)
 
-namespace lh = leasehold;
-using namespace std::chrono_literals;
-using leasehold_test::both_stores;
-using leasehold_test::eventually;
-using leasehold_test::fate;
-using leasehold_test::operation;
+using namespace leasehold_test;
+using namespace leasehold_test::counted_rights;
 
 namespace {
-
-template <class Store>
-using scene = leasehold_test::counted_rights_scene<Store>;
 
 // Runs `work` on a thread; finish() lets the clock go on until it is done.
 class in_background {

@@ -60,7 +60,7 @@ public:
 
 private:
     static constexpr std::ptrdiff_t warm_up = 20;
-    /// Long enough for whoever has just released to be back in line.
+    /// Long enough for the last holder to be back in the queue.
     static constexpr auto turn_lasts = 10ms;
 
     static std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }

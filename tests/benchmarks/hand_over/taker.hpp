@@ -33,7 +33,7 @@ struct way {
     std::chrono::nanoseconds ttl = std::chrono::seconds{30};
 };
 
-/// Long enough for whoever has just released to be back in line.
+/// Long enough for the last holder to be back in the queue.
 inline constexpr auto turn_lasts = std::chrono::milliseconds{15};
 
 /// Held while the takers of a run start.

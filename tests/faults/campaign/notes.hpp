@@ -21,7 +21,7 @@ inline void note_refusal(const scene& on, const std::string& process, instant fr
     on.notes.write({event::refusal, process, 0, from, until, why});
 }
 
-// Every incarnation that there was of it in that time: the records name processes, an outage hits whoever is behind the gate.
+// Every incarnation that there was of it in that time: the records name processes, an outage hits all that are behind the gate.
 inline std::string any_of(std::size_t contender) { return "c" + std::to_string(contender) + ".*"; }
 
 template <class Note>

@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(a_late_word_of_the_loss_gives_no_more_time_than_the_dead
     BOOST_TEST(alone(when(12s)) == keeper_action::kill);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_end_of_its_own_accord_is_reported_whoever_it_leaves, running_command)
+BOOST_FIXTURE_TEST_CASE(an_end_of_its_own_accord_is_reported_though_others_stay, running_command)
 {
     leader_ended();
     BOOST_TEST(with_others(when(1s)) == keeper_action::report);
@@ -125,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(who_hangs_in_the_kernel_is_not_waited_for_for_ever, runn
     BOOST_TEST(with_others(when(8s)) == keeper_action::report);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_next_command_begins_anew, running_command)
+BOOST_FIXTURE_TEST_CASE(the_next_command_has_a_deadline_of_its_own, running_command)
 {
     end(when(5s));
     leader_ended();

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(is_the_text_it_was_given_at_every_call_and_in_every_copy)
     BOOST_TEST(copy.id() == "node-1");
 }
 
-BOOST_AUTO_TEST_CASE(leaves_bad_text_to_whoever_uses_it)
+BOOST_AUTO_TEST_CASE(bad_text_is_left_to_the_lease_that_uses_it)
 {
     BOOST_TEST(lh::fixed_owner_id{""}.id() == "");
     BOOST_TEST(lh::fixed_owner_id{std::string(1000, 'x')}.id().size() == 1000U);

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(term_is_in_it_once_and_moves_both_ways)
     BOOST_TEST(heap.empty());
 }
 
-BOOST_AUTO_TEST_CASE(erased_term_is_let_go_and_can_come_back)
+BOOST_AUTO_TEST_CASE(erased_term_is_dropped_and_can_come_back)
 {
     terms some{2};
     lh::renewal::deadline_heap heap;
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(erased_term_is_let_go_and_can_come_back)
     BOOST_TEST((heap.take_first() == some.all[0]));
 }
 
-BOOST_AUTO_TEST_CASE(taken_term_is_let_go)
+BOOST_AUTO_TEST_CASE(taken_term_is_dropped)
 {
     terms some{1};
     lh::renewal::deadline_heap heap;

@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(watchdog_on_real_time_is_woken_for_an_earlier_instant)
     engine.withdraw(*p);
 }
 
-BOOST_AUTO_TEST_CASE(withdrawn_term_is_not_asked_and_let_go)
+BOOST_AUTO_TEST_CASE(withdrawn_term_is_not_asked_and_is_dropped)
 {
     running r;
     const auto p = r.enrolled(10s);

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(every_wait_is_looked_at_while_that_is_worth_it)
     }
 }
 
-BOOST_AUTO_TEST_CASE(looking_in_vain_becomes_rare_but_never_ends)
+BOOST_AUTO_TEST_CASE(looks_that_find_nothing_become_rare_but_never_end)
 {
     adaptive_spin patience;
     looked_at(patience, 200);

@@ -41,13 +41,6 @@ inline void check_busy(const grant_answer& answer, std::int64_t token, leasehold
     BOOST_TEST(!answer.fresh);
 }
 
-// Numbers of an earlier row that are still there count for nothing.
-inline reply no_row_after(reply earlier)
-{
-    earlier.found = false;
-    return earlier;
-}
-
 }  // namespace leasehold_test::grant_flows
 
 #endif

@@ -16,11 +16,7 @@
 BOOST_AUTO_TEST_SUITE(handover_flow_test)
 
 using namespace leasehold_test;
-using od::column;
-using od::fault;
-using od::statement;
-using statements = std::vector<statement>;
-using texts = std::vector<std::string>;
+using namespace leasehold_test::flows;
 
 namespace {
 
@@ -32,11 +28,6 @@ const texts every_column{"data", "data_token", "request"};
 
 reply shows_data(const std::string& data) { return shows_texts({{column::data, data}}); }
 reply shows_request(const std::string& reason) { return shows_texts({{column::request, reason}}); }
-reply not_found(reply row)
-{
-    row.found = false;
-    return row;
-}
 
 struct answered {
     fault failed = fault::none;
@@ -97,7 +88,7 @@ BOOST_AUTO_TEST_CASE(publication_that_is_not_counted_is_read)
         };
         BOOST_TEST(published(shows_data("here")));
         BOOST_TEST(!published(shows_data("there")));
-        BOOST_TEST(!published(not_found(shows_data("here"))));
+        BOOST_TEST(!published(no_row_after(shows_data("here"))));
         reply broken = shows_data("here");
         broken.failed = fault::connection_lost;
         BOOST_TEST(!published(broken));
@@ -131,7 +122,7 @@ BOOST_AUTO_TEST_CASE(request_is_counted_or_read)
         };
         BOOST_TEST(asked(shows_request("")));
         BOOST_TEST(!asked(shows_data("here")));
-        BOOST_TEST(!asked(not_found(shows_request("please"))));
+        BOOST_TEST(!asked(no_row_after(shows_request("please"))));
         reply broken = shows_request("please");
         broken.failed = fault::connection_lost;
         BOOST_TEST(!asked(broken));
@@ -154,7 +145,7 @@ BOOST_AUTO_TEST_CASE(holder_hears_the_reason_of_a_request_to_its_term)
     BOOST_TEST((db.asked == statements{statement::requested}));
     BOOST_TEST((db.tokens == std::vector<std::int64_t>{7}));
 
-    operators_database nobody{not_found(shows_request("please"))};
+    operators_database nobody{no_row_after(shows_request("please"))};
     BOOST_TEST((requested(nobody).reason == std::nullopt));
 
     reply broken = shows_request("please");

@@ -12,11 +12,8 @@
 BOOST_AUTO_TEST_SUITE(health_flow_test)
 
 using namespace leasehold_test;
-using namespace std::chrono_literals;
+using namespace leasehold_test::flows;
 using leasehold::duration;
-using od::fault;
-using od::statement;
-using statements = std::vector<statement>;
 
 namespace {
 

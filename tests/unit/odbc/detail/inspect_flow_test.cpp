@@ -20,11 +20,7 @@
 BOOST_AUTO_TEST_SUITE(inspect_flow_test)
 
 using namespace leasehold_test;
-using namespace std::chrono_literals;
-using od::column;
-using od::fault;
-using od::statement;
-using statements = std::vector<statement>;
+using namespace leasehold_test::flows;
 
 namespace {
 
@@ -39,11 +35,6 @@ const reply term = row(7, {{column::owner, "worker"}});
 const reply term_with_words = row(7, {{column::owner, "worker"}, {column::data, "here"}, {column::request, "please"}});
 const reply words = row(7, {{column::data, "here"}, {column::request, "please"}});  // as `said` shows them
 
-reply not_found(reply r)
-{
-    r.found = false;
-    return r;
-}
 reply failed_with(fault kind, reply r)
 {
     r.failed = kind;
@@ -107,7 +98,7 @@ BOOST_AUTO_TEST_CASE(record_of_a_held_name_is_one_statement)
 
 BOOST_AUTO_TEST_CASE(name_without_a_row_has_no_record_whatever_was_read_before)
 {
-    operators_database db{not_found(term)};
+    operators_database db{no_row_after(term)};
     check_none(inspect(db));
 }
 
@@ -161,7 +152,7 @@ BOOST_AUTO_TEST_CASE(words_of_another_term_are_not_those_of_the_observed_one)
         db.has_columns = true;
         check_record(observed(db, 3s), 3s);
     }
-    operators_database gone{term, not_found(words)};
+    operators_database gone{term, no_row_after(words)};
     gone.has_columns = true;
     check_record(observed(gone, 3s), 3s);
 }

@@ -35,23 +35,23 @@ BOOST_AUTO_TEST_CASE(row_is_over_when_it_has_been_the_same_for_its_whole_ttl)
     BOOST_TEST(seen.left_of("n", row, start + 1h) == 0s);
 }
 
-BOOST_AUTO_TEST_CASE(any_change_begins_anew)
+BOOST_AUTO_TEST_CASE(any_change_restarts_the_observation)
 {
     observations seen;
     observed_row row{.token = 1, .version = 5, .ttl = 10s};
-    const auto check_anew = [&](lh::time_point at) {
+    const auto check_restarted = [&](lh::time_point at) {
         BOOST_TEST(seen.left_of("n", row, at) == row.ttl);
         BOOST_TEST(seen.left_of("n", row, at + 9s) == row.ttl - 9s);
     };
-    check_anew(start);
+    check_restarted(start);
     row.version = 6;
-    check_anew(start + 9s);
+    check_restarted(start + 9s);
     row.token = 2;
-    check_anew(start + 18s);
+    check_restarted(start + 18s);
     row.ttl = 20s;
-    check_anew(start + 27s);
+    check_restarted(start + 27s);
     row.version = 5;  // also one that was seen before
-    check_anew(start + 36s);
+    check_restarted(start + 36s);
 }
 
 BOOST_AUTO_TEST_CASE(long_pause_between_two_looks_counts)

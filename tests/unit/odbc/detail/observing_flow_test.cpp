@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(challenger_takes_what_it_has_seen_unchanged_for_the_holders
     BOOST_TEST(other.renew(2));
 }
 
-BOOST_AUTO_TEST_CASE(each_renewal_begins_the_observation_anew)
+BOOST_AUTO_TEST_CASE(each_renewal_restarts_the_observation)
 {
     BOOST_TEST(holder.attempt().granted());
     for (int i = 0; i < 20; ++i) {
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(who_closes_a_name_knows_since_when)
     BOOST_TEST(holder.attempt().token == lh::fencing_token{2});
 }
 
-BOOST_AUTO_TEST_CASE(row_that_was_made_anew_is_not_the_one_observed)
+BOOST_AUTO_TEST_CASE(row_that_was_made_again_is_not_the_one_observed)
 {
     shared = row{"holder", 1, 500, 10'000'000};
     BOOST_TEST(busy(other.attempt(), 10s));

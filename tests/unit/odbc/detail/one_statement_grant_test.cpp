@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_met_another_in_the_same_instant
     }
 }
 
-BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_waited_in_vain_for_its_own_owner_is_tried_once_more)
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_found_its_own_row_locked_is_tried_once_more)
 {
     grant_answer answer;
     scripted_database db{fails(fault::lock_timeout), shows_row(3, us, live, 900), shows_grant(true, 4, 0, false)};

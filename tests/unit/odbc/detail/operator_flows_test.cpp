@@ -19,12 +19,7 @@
 BOOST_AUTO_TEST_SUITE(operator_flows_test)
 
 using namespace leasehold_test;
-using namespace std::chrono_literals;
-using od::column;
-using od::fault;
-using od::statement;
-using statements = std::vector<statement>;
-using texts = std::vector<std::string>;
+using namespace leasehold_test::flows;
 
 namespace {
 

@@ -14,10 +14,8 @@
 BOOST_AUTO_TEST_SUITE(purge_flow_test)
 
 using namespace leasehold_test;
-using od::fault;
+using namespace leasehold_test::flows;
 using od::purge_step;
-using od::statement;
-using statements = std::vector<statement>;
 
 namespace {
 
@@ -45,9 +43,7 @@ BOOST_AUTO_TEST_CASE(step_that_finds_nothing_unused_is_one_look)
     BOOST_TEST(came_to(step, od::purge_flow(nothing)) == fault::none);
     BOOST_TEST(step.last == "");
 
-    reply left = shows_step(all, 42, "m");  // of an earlier row
-    left.found = false;
-    scripted_database stale{left};
+    scripted_database stale{no_row_after(shows_step(all, 42, "m"))};
     BOOST_TEST(came_to(step, od::purge_flow(stale)) == fault::none);
     BOOST_TEST(step.last == "");
     BOOST_TEST((stale.asked == statements{statement::look}));

@@ -59,6 +59,12 @@ struct reply {
 
 inline reply fails(od::fault kind) { return {.failed = kind}; }
 inline reply no_row() { return {}; }
+/// No row, and what an earlier one showed is still there: it counts for nothing.
+inline reply no_row_after(reply earlier)
+{
+    earlier.found = false;
+    return earlier;
+}
 inline reply changes(std::int64_t rows) { return {.rows = rows}; }
 inline reply shows(std::initializer_list<std::pair<od::column, std::int64_t>> numbers)
 {
@@ -153,6 +159,18 @@ private:
     std::array<std::int64_t, od::number_columns + od::text_columns> numbers_{};
     std::int64_t token_ = 0;
 };
+
+/// The heads of the tests of flows.
+namespace flows {
+
+using namespace std::chrono_literals;
+using od::column;
+using od::fault;
+using od::statement;
+using statements = std::vector<statement>;
+using texts = std::vector<std::string>;
+
+}  // namespace flows
 
 }  // namespace leasehold_test
 

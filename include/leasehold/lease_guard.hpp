@@ -181,7 +181,7 @@ public:
     /// term is over. A request takes nothing away: to follow it, end the work and release.
     ///
     /// The first call for a term asks the store, and is false if the store fails or memory runs out; from then on each renewal is
-    /// followed by a look, so that a call does no I/O and tells the truth as of the last renewal. Does not throw. For stores that
+    /// followed by a look, so that a call does no I/O and says what was true at the last renewal. Does not throw. For stores that
     /// are a handover_store.
     [[nodiscard]] bool handover_requested() const noexcept
     {

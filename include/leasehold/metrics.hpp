@@ -19,7 +19,8 @@
 
 namespace leasehold::inline v0 {
 
-/// Counts attempts, renewals, releases and looks of a store, and the terms of its leases; writes it as Prometheus reads it.
+/// Counts the attempts, renewals, releases and looks that a store is asked for, and the terms of its leases; writes the numbers in
+/// Prometheus' text format.
 ///
 ///     lh::metrics metrics;
 ///     lh::hooked_store observed{store, std::ref(metrics)};

@@ -107,9 +107,9 @@ private:
         if (!leaving_.empty() && std::addressof(store_of(leaving_.front())) != guard.store()) send();
         const std::size_t most = renewal::batch_size_of(*guard.store());
         if (most < 2) return false;
-        std::error_code without;  // memory
-        catch_into(without, [&] { reserve(most); });
-        if (without) return false;
+        std::error_code no_memory;
+        catch_into(no_memory, [&] { reserve(most); });
+        if (no_memory) return false;
         leaving one{std::move(guard.handle_), std::move(guard.term_)};
         if (const std::optional<term_release> what = one.handle->end_here(one.term)) {
             leaving_.push_back(std::move(one));

@@ -227,7 +227,7 @@ using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, 
 ///
 /// A name that becomes free before the first busy answer is not missed: the store looks, or wakes. `retry_after` is no longer than
 /// the holder's time, if that is known. A release that keeps the name closed should wake waiters too: the name may open before
-/// the time that they were told. One thread at a time uses a ticket. It need be neither movable nor copyable; its destructor
+/// the time that their last answer said. One thread at a time uses a ticket. It need be neither movable nor copyable; its destructor
 /// takes at most 30 ms; `w` outlives it. At most one ticket for a name exists in a process at a time, unless two decorators
 /// wrap one store; and for a short time two may where an asynchronous wait ends, or where a writer of a shared lease comes while a
 /// reader waits.

@@ -302,7 +302,7 @@ private:
         entry_map entries;
         std::vector<queue_ticket*> tickets;
 
-        // Wakes all tickets: the end of the term that they were told is no longer true. As a rule there is only one, that of
+        // Wakes all tickets: the term does not end when their last answer said. As a rule there is only one, that of
         // the first waiter of this store. Call it under the mutex, so that no ticket is destroyed meanwhile.
         bool released(std::string_view name) noexcept
         {

@@ -145,7 +145,8 @@ public:
         return guard;
     }
 
-    // Does what a lease_wait decides, on this thread. Calls `on_busy` with each busy answer of the store.
+    // Does what a lease_wait decides, on this thread: waiting::wait_on_thread() for one lease, which also calls `on_busy` with each busy
+    // answer of the store.
     template <class OnBusy>
     attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
     {

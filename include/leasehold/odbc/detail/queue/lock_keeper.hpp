@@ -3,7 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_KEEPER_HPP
 
 #include <leasehold/detail/thread_without_signals.hpp>
-#include <leasehold/odbc/detail/queue/queue_machine.hpp>
+#include <leasehold/odbc/detail/pauses.hpp>
 #include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>
@@ -49,7 +49,7 @@ public:
             }
             if (stopping_ || kept_.size() >= config_->options().max_session_locks) return;
             if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
-            const time_point due = std::chrono::steady_clock::now() + lock_after;
+            const time_point due = std::chrono::steady_clock::now() + first_lock_pause;
             kept_.emplace(name, kept{.token = token, .due = due});
             count_ = kept_.size();
             if (due < wakes_at_) changed_.notify_all();
@@ -100,7 +100,7 @@ private:
     struct kept {
         std::int64_t token;
         time_point due;                                      // when to take the lock; max: it has it
-        std::chrono::milliseconds pause = lock_after;        // before the next try: a waiter may have it for a moment
+        backoff pauses{first_lock_pause, longest_lock_pause};  // between tries: a waiter may have it for a moment
         std::uint64_t connection = 0;                        // which of the session's has it
         std::int64_t next = 0;                               // not wanted: a later term, which is to have the lock after that
         bool being_tried = false;
@@ -182,8 +182,7 @@ private:
             wanted.due = time_point::max();
             wanted.connection = session_.lock().connection_number();
         } else {
-            wanted.due = std::chrono::steady_clock::now() + wanted.pause;
-            wanted.pause = std::min(wanted.pause * 2, longest_lock_pause);
+            wanted.due = std::chrono::steady_clock::now() + std::chrono::duration_cast<time_point::duration>(wanted.pauses.next());
         }
     }
 
@@ -196,7 +195,7 @@ private:
             lock.lock();
         }
         if (const std::int64_t next = which->second.next; next != 0) {
-            which->second = {.token = next, .due = std::chrono::steady_clock::now() + lock_after};
+            which->second = {.token = next, .due = std::chrono::steady_clock::now() + first_lock_pause};
             return;
         }
         kept_.erase(which);

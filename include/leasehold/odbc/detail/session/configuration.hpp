@@ -6,7 +6,7 @@
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/detail/flow/observations.hpp>
-#include <leasehold/odbc/detail/session/retries.hpp>
+#include <leasehold/odbc/detail/session/connect_gate.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 

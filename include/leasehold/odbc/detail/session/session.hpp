@@ -10,9 +10,10 @@
 #include <leasehold/odbc/detail/flow/handover_flow.hpp>
 #include <leasehold/odbc/detail/flow/observing_flow.hpp>
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
+#include <leasehold/odbc/detail/pauses.hpp>
 #include <leasehold/odbc/detail/queue/session_lock.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
-#include <leasehold/odbc/detail/session/retries.hpp>
+#include <leasehold/odbc/detail/session/connect_gate.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -43,7 +45,8 @@ public:
 
     explicit session(std::shared_ptr<const configuration> config)
         : call_timeout_{config->options().call_timeout}, lock_timeout_{config->lock_timeout()}, gate_{config->gate()},
-          seen_{config->seen()}, db_{std::move(config)}, pause_{reinterpret_cast<std::uintptr_t>(this) >> 4U}
+          seen_{config->seen()}, db_{std::move(config)},
+          pauses_{first_conflict_pause, longest_conflict_pause, reinterpret_cast<std::uintptr_t>(this) >> 4U}
     {
     }
 
@@ -116,7 +119,8 @@ private:
         const time_point begun = std::chrono::steady_clock::now();
         int reconnects = 0;
         bool repeated = false;
-        for (int tries = 0;; ++tries) {
+        pauses_.reset();
+        for (;;) {
             fault failed = db_.connected() ? fault::none : connect();
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
@@ -134,13 +138,23 @@ private:
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;
                 const bool once = what_ == operation::connect || (what_ == operation::purge && failed == fault::lock_timeout);
-                if (!once && pause_.before_next(tries, deadline_)) continue;
+                if (!once && pause_before_next_try()) continue;
             } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
             }
             answer_.details = explanation();
             return;
         }
+    }
+
+    // False where the next try would begin after the deadline, so that the call ends with what made it fail. Does not wait then,
+    // unless this thread sleeps for longer than it asked for.
+    bool pause_before_next_try()
+    {
+        const duration pause = pauses_.next();
+        if (deadline_ - std::chrono::steady_clock::now() <= pause) return false;
+        std::this_thread::sleep_for(pause);
+        return std::chrono::steady_clock::now() < deadline_;
     }
 
     // A conflict may come of statements none of which failed, or none but in a way that could be waited out; so may what is overtaken.
@@ -360,7 +374,7 @@ private:
     observations& seen_;   // likewise
     connection db_;
     session_lock lock_{db_};
-    retry_pause pause_;
+    backoff pauses_;  // between tries after a conflict
     operation what_ = operation::connect;
     std::int64_t token_ = 0;
     std::int64_t version_ = 0;

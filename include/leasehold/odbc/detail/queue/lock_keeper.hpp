@@ -58,16 +58,23 @@ public:
         }
     }
 
-    // That very term is over.
-    void give_back(std::string_view name, std::int64_t token) noexcept
+    // The terms up to that token are over.
+    void give_back(std::string_view name, std::int64_t last) noexcept
     {
-        give_back_if(name, [token](std::int64_t its) { return its == token; });
-    }
-
-    // Every term before that one is.
-    void give_back_older(std::string_view name, std::int64_t token) noexcept
-    {
-        give_back_if(name, [token](std::int64_t its) { return its < token; });
+        if (count_ == 0) return;
+        const std::lock_guard lock{mutex_};
+        const auto found = kept_.find(name);
+        if (found == kept_.end()) return;
+        kept& its = found->second;
+        if (its.next <= last) its.next = 0;
+        if (its.token > last) return;
+        if (!its.has_lock() && !its.being_tried) {
+            kept_.erase(found);
+            count_ = kept_.size();
+            return;
+        }
+        its.wanted = false;
+        changed_.notify_all();
     }
 
     // All of them.
@@ -109,24 +116,6 @@ private:
         [[nodiscard]] bool has_lock() const noexcept { return due == time_point::max(); }
     };
     using kept_locks = std::map<std::string, kept, std::less<>>;
-
-    template <class Which>
-    void give_back_if(std::string_view name, Which which) noexcept
-    {
-        if (count_ == 0) return;
-        const std::lock_guard lock{mutex_};
-        const auto found = kept_.find(name);
-        if (found == kept_.end()) return;
-        if (!found->second.wanted && which(found->second.next)) found->second.next = 0;
-        if (!which(found->second.token)) return;
-        if (!found->second.has_lock() && !found->second.being_tried) {
-            kept_.erase(found);
-            count_ = kept_.size();
-            return;
-        }
-        found->second.wanted = false;
-        changed_.notify_all();
-    }
 
     void forget_all() noexcept
     {

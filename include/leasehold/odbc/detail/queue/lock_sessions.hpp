@@ -42,16 +42,17 @@ public:
         return std::exchange(position->second, std::move(what));
     }
 
-    // The lock of that term, to be given back by the caller.
-    std::optional<entry> take(std::string_view name, std::int64_t token)
+    // The terms up to that token are over. The lock of one of them, to be given back by the caller.
+    std::optional<entry> take(std::string_view name, std::int64_t last)
     {
-        return take_if(name, [token](std::int64_t its) { return its == token; });
-    }
-
-    // The lock of a term older than that one, which somebody else has now.
-    std::optional<entry> take_older(std::string_view name, std::int64_t token)
-    {
-        return take_if(name, [token](std::int64_t its) { return its < token; });
+        if (count_ == 0) return std::nullopt;
+        const std::lock_guard lock{mutex_};
+        const auto found = entries_.find(name);
+        if (found == entries_.end() || found->second.token > last) return std::nullopt;
+        entry taken = std::move(found->second);
+        entries_.erase(found);
+        count_ = entries_.size();
+        return taken;
     }
 
     // All, at the end.
@@ -65,23 +66,10 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
-    template <class Which>
-    std::optional<entry> take_if(std::string_view name, Which which)
-    {
-        if (count_ == 0) return std::nullopt;
-        const std::lock_guard lock{mutex_};
-        const auto found = entries_.find(name);
-        if (found == entries_.end() || !which(found->second.token)) return std::nullopt;
-        entry taken = std::move(found->second);
-        entries_.erase(found);
-        count_ = entries_.size();
-        return taken;
-    }
-
     mutable std::mutex mutex_;
     std::map<std::string, entry, std::less<>> entries_;
-    // Changed under the mutex. Read without it: a term's put() has happened before its release, so take() sees that there is one.
-    // take_older() may miss one that another thread is just putting there; that costs its waiters a moment.
+    // Changed under the mutex. Read without it: a term's put() has happened before its release, so that take() sees that there is one. A
+    // take() because of a later term may miss one that another thread is just putting there; that costs its waiters a moment.
     std::atomic<std::size_t> count_{0};
 };
 

@@ -19,8 +19,8 @@
 namespace leasehold::inline v0::odbc::detail {
 
 // How long to look again and again for what another thread is about to do, before going to sleep for it: to be woken takes 20
-// to 60 us where the processor has gone to sleep as well, which is as long as the statement itself. Where looking has been in
-// vain it is tried ever more seldom. Not thread-safe.
+// to 60 us where the processor has gone to sleep as well, which is as long as the statement itself. The more often looking has
+// failed, the less often it is tried. Not thread-safe.
 class adaptive_spin {
 public:
     static constexpr std::chrono::microseconds for_an_answer{500};

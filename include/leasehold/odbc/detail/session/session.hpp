@@ -44,9 +44,7 @@ public:
     using time_point = connection::time_point;
 
     explicit session(std::shared_ptr<const configuration> config)
-        : call_timeout_{config->options().call_timeout}, lock_timeout_{config->lock_timeout()}, gate_{config->gate()},
-          seen_{config->seen()}, db_{std::move(config)},
-          pauses_{first_conflict_pause, longest_conflict_pause, reinterpret_cast<std::uintptr_t>(this) >> 4U}
+        : db_{std::move(config)}, pauses_{first_conflict_pause, longest_conflict_pause, reinterpret_cast<std::uintptr_t>(this) >> 4U}
     {
     }
 
@@ -84,7 +82,7 @@ public:
     // Ends a term that an attempt was granted and nobody was told of. Best effort.
     void undo(std::string_view name, std::string_view owner, std::int64_t token) noexcept
     {
-        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + call_timeout_);
+        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + call_timeout());
         perform();
     }
 
@@ -94,7 +92,7 @@ public:
     [[nodiscard]] const connection& database() const noexcept { return db_; }
     // Of the last request, if it was acquire_many; else null.
     [[nodiscard]] const std::shared_ptr<attempts>& attempted() const noexcept { return attempted_; }
-    [[nodiscard]] duration call_timeout() const noexcept { return call_timeout_; }
+    [[nodiscard]] duration call_timeout() const noexcept { return db_.config()->options().call_timeout; }
     [[nodiscard]] operation what() const noexcept { return what_; }
     // Of the last request; not written while it is carried out.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
@@ -172,7 +170,7 @@ private:
     {
         const bool attempt = what_ == operation::acquire || what_ == operation::acquire_many;
         if (!attempt || answer_.failed != fault::conflict || !runs_in_process()) return false;
-        if (std::chrono::steady_clock::now() - begun < lock_timeout_) return false;
+        if (std::chrono::steady_clock::now() - begun < db_.config()->lock_timeout()) return false;
         const report why = db_.last_report();
         if (what_ == operation::acquire ? busy_after_a_look() : attempted_busy_as_read(db_, *attempted_)) {
             answer_.failed = fault::none;
@@ -199,7 +197,7 @@ private:
     }
 
     // The request as those see it who expire by observation.
-    auto by() { return observer{seen_, name(), version(), &observations::now}; }
+    auto by() { return observer{db_.config()->seen(), name(), version(), &observations::now}; }
 
     // Keeps what a flow came to.
     template <class T>
@@ -325,20 +323,21 @@ private:
     fault connect()
     {
         lock_.begin_connection();
-        if (auto why_not = gate_.wait_for_turn(deadline_)) {
+        connect_gate& gate = db_.config()->gate();
+        if (auto why_not = gate.wait_for_turn(deadline_)) {
             db_.set_last_report(std::move(*why_not));
             return db_.last_report().kind;
         }
         const fault failed = db_.connect();
         if (failed == fault::none)
-            gate_.succeeded();
+            gate.succeeded();
         else
-            gate_.failed(db_.last_report());
+            gate.failed(db_.last_report());
         return failed;
     }
 
     // How long somebody has the name, as it was observed; 0: nobody has it.
-    outcome<duration> left() { return observing_inspect_flow(db_, seen_, name(), &observations::now); }
+    outcome<duration> left() { return observing_inspect_flow(db_, db_.config()->seen(), name(), &observations::now); }
 
     outcome<std::optional<lease_record>> inspect()
     {
@@ -363,15 +362,11 @@ private:
                 if (const outcome<duration> observed = left(); *observed <= duration::zero()) return observed.failed();
             return keep(answer_.yes, request_flow(db_));
         }
-        if (db_.observes() && seen_.has_run_out(name(), token_, observations::now())) return fault::none;
+        if (db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now())) return fault::none;
         if (what_ == operation::publish) return keep(answer_.yes, publish_flow(db_, token_, db_.in().data.view()));
         return keep(answer_.reason, requested_flow(db_, token_));
     }
 
-    duration call_timeout_;  // for undo()
-    duration lock_timeout_;
-    connect_gate& gate_;  // of the configuration, which the connection keeps alive
-    observations& seen_;   // likewise
     connection db_;
     session_lock lock_{db_};
     backoff pauses_;  // between tries after a conflict

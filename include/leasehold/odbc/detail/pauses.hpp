@@ -6,8 +6,8 @@
 
 #include <chrono>
 
-// How long the store pauses before it tries again. Each kind of pause has a shortest and a longest one, between which a backoff
-// doubles it. (How long the waiters in a queue leave the lease to each other is in queue_machine.hpp: those are delays.)
+// How long the store pauses before it tries again: from the first pause to the longest, each twice the one before; see backoff. The
+// delays by which waiters in a queue let others go first are something else, and in queue_machine.hpp.
 namespace leasehold::inline v0::odbc::detail {
 
 using leasehold::detail::backoff;

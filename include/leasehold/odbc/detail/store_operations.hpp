@@ -146,7 +146,7 @@ public:
         const auto many = std::make_shared<attempts>(what.size(), most);
         for (const term_request& each : what) many->add(each.name, each.owner);
         const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, why).attempted;
-        if (!came_back) return;  // given up: what is granted yet is ended
+        if (!came_back) return;  // given up: what it is still granted will be ended
         for (item_number i = 0; i < what.size(); ++i) {
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;
@@ -189,8 +189,8 @@ public:
         give_locks_back(request.name, row.token.value() - 1);
         const bool ours = seen.yes && row.remaining > duration::zero();
         if (row.remaining <= duration::zero()) {
-            if (const auto pause = ticket.leave_to_next(row.token)) {
-                row.retry_after = *pause;
+            if (const auto delay = ticket.leave_to_next(row.token)) {
+                row.retry_after = *delay;
                 return row;
             }
         }
@@ -234,7 +234,7 @@ public:
     }
 
 private:
-    // The server has no room for locks, or they don't work: those it has are not to be in anybody's way.
+    // The server has no room for more locks, or locks don't work: those that there are must not be in anybody's way.
     void give_all_locks_back()
     {
         keeper_->give_up();

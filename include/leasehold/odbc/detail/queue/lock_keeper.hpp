@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -27,8 +28,10 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// The session locks of terms that were granted to single attempts, who have no session of their own for it: taken a little later
-// and given back by one session for all of them, on a thread of its own, so that nobody waits for it. Thread-safe.
+// Keeps the session locks of terms that were granted to single attempts, which have no session of their own for it. One session takes
+// them all, a little later, and gives them back, on a thread of its own, so that nobody waits for it. Thread-safe.
+//
+// held_locks are the others: a waiter's session has its lock before it has the term.
 class lock_keeper : public std::enable_shared_from_this<lock_keeper> {
 public:
     using time_point = session::time_point;
@@ -162,6 +165,7 @@ private:
     void take(std::unique_lock<std::mutex>& lock, kept_locks::iterator which)
     {
         kept& wanted = which->second;
+        assert(!wanted.has_lock() && !wanted.being_tried && wanted.next == 0);
         wanted.being_tried = true;
         lock.unlock();
         const bool has_it = perform(operation::try_lock, which->first, 0) && session_.result().yes;
@@ -177,6 +181,7 @@ private:
 
     void unlock(std::unique_lock<std::mutex>& lock, kept_locks::iterator which)
     {
+        assert(!which->second.wanted && !which->second.being_tried);
         if (which->second.has_lock()) {
             const std::uint64_t connection = which->second.connection;
             lock.unlock();

@@ -111,10 +111,7 @@ public:
     void put_back(session_pointer session)
     {
         const std::lock_guard lock{mutex_};
-        if (!closed_ && idle_.size() < max_idle_waiting_sessions) {
-            idle_.push_back(std::move(session));
-            return;
-        }
+        if (!closed_ && idle_.size() < max_idle_waiting_sessions) return idle_.push_back(std::move(session));
         --open_;
         session->leave();
     }
@@ -122,7 +119,7 @@ public:
     // One that has a lock, on that connection: gives it back on the session's own thread, so that nobody waits for it.
     void unlock_and_put_back(session_pointer session, const session_lock_key& key, std::uint64_t connection)
     {
-        session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + session->call_timeout());
+        session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + config_->options().call_timeout);
         session->inner().lock().set(key, connection);
         session_pointer started = session;
         started->start([self = shared_from_this(), session = std::move(session)] {

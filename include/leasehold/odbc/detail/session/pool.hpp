@@ -20,9 +20,10 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at one stroke, and
+// Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at the same time, and
 // must not keep new ones from being made. While there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
+
 // The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
 class pool : public std::enable_shared_from_this<pool> {
 public:
@@ -74,17 +75,11 @@ public:
             });
         end_call(session);
         session->last_return = ++uses_;
-        if (session->dedicated()) {
-            changed_.notify_one();
-            return;
-        }
-        if (closed_) {  // it was unattended
-            --open_;
-            session->leave();
-            return;
-        }
-        idle_.push_back(std::move(session));
         changed_.notify_one();
+        if (session->dedicated()) return;
+        if (!closed_) return idle_.push_back(std::move(session));
+        --open_;  // nobody waited for this call
+        session->leave();
     }
 
     // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
@@ -93,7 +88,7 @@ public:
     {
         {
             const std::lock_guard lock{mutex_};
-            detached_.push_back({session, std::chrono::steady_clock::now() + session->call_timeout()});
+            detached_.push_back({session, std::chrono::steady_clock::now() + config_->options().call_timeout});
         }
         session->start([self = shared_from_this(), session] { self->give_back(session); });
     }
@@ -159,7 +154,7 @@ public:
         changed_.notify_one();
     }
 
-    // Ends idle sessions; waits for them, and for those that are unattended, until the deadline, and for none that was given up.
+    // Ends idle sessions. Waits until the deadline for them, and for detached calls, but for no session that was given up.
     void close(time_point deadline)
     {
         std::vector<session_pointer> ending;
@@ -244,8 +239,8 @@ private:
         }
     }
 
-    // What made one session hang may have befallen all that nobody has heard from since: a router that forgot their
-    // connections, say. A new connection is cheap, another call that hangs is not.
+    // What made one session hang, a router that forgot its connections perhaps, may have hit all that have not answered since. A new
+    // connection is cheap, another call that hangs is not.
     void drop_idle_since(std::uint64_t use)
     {
         open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return < use && each->leave(); });

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_SESSION_REMEMBERED_TERMS_HPP
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -59,6 +60,7 @@ public:
     {
         late_terms* const late = find_late(name, owner);
         if (late == nullptr) return;
+        assert(late->expected > 0 && late->terms.capacity() > late->terms.size());
         --late->expected;
         if (token != 0) late->terms.push_back({token, fresh});
     }

@@ -82,7 +82,7 @@ public:
     // Ends a term that an attempt was granted and nobody was told of. Best effort.
     void undo(std::string_view name, std::string_view owner, std::int64_t token) noexcept
     {
-        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + call_timeout());
+        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + db_.config()->options().call_timeout);
         perform();
     }
 
@@ -92,7 +92,6 @@ public:
     [[nodiscard]] const connection& database() const noexcept { return db_; }
     // Of the last request, if it was acquire_many; else null.
     [[nodiscard]] const std::shared_ptr<attempts>& attempted() const noexcept { return attempted_; }
-    [[nodiscard]] duration call_timeout() const noexcept { return db_.config()->options().call_timeout; }
     [[nodiscard]] operation what() const noexcept { return what_; }
     // Of the last request; not written while it is carried out.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
@@ -127,7 +126,7 @@ private:
             if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
             if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {
-                // The place in line is lost; whether it is worth another is for the waiter to say.
+                // The place in the queue is lost; the waiter decides whether to queue again.
                 if (!lock_.cancelled() || failed == fault::connection_lost) db_.disconnect();
             } else if (failed == fault::connection_lost || failed == fault::read_only) {
                 db_.disconnect();
@@ -145,8 +144,7 @@ private:
         }
     }
 
-    // False where the next try would begin after the deadline, so that the call ends with what made it fail. Does not wait then,
-    // unless this thread sleeps for longer than it asked for.
+    // False where the next try would begin after the deadline, so that the call ends with what made it fail.
     bool pause_before_next_try()
     {
         const duration pause = pauses_.next();
@@ -155,7 +153,7 @@ private:
         return std::chrono::steady_clock::now() < deadline_;
     }
 
-    // A conflict may come of statements none of which failed, or none but in a way that could be waited out; so may what is overtaken.
+    // What the driver said last. It says nothing where no statement failed: a conflict that a flow found, or a release that was overtaken.
     [[nodiscard]] store_diagnostics explanation() const
     {
         if (db_.last_report().kind != fault::none) return db_.last_report().details;

@@ -107,7 +107,7 @@ public:
         return made;
     }
 
-    // One without a lock, between two calls.
+    // For a session that has no lock and is in no call.
     void put_back(session_pointer session)
     {
         const std::lock_guard lock{mutex_};
@@ -116,7 +116,7 @@ public:
         session->leave();
     }
 
-    // One that has a lock, on that connection: gives it back on the session's own thread, so that nobody waits for it.
+    // For a session that has a lock, on that connection. The session's own thread gives it back, so that nobody waits for it.
     void unlock_and_put_back(session_pointer session, const session_lock_key& key, std::uint64_t connection)
     {
         session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + config_->options().call_timeout);
@@ -130,7 +130,7 @@ public:
         });
     }
 
-    // One whose locks are to end with its connection. Doesn't wait for that.
+    // Ends a session, and its locks with its connection. Doesn't wait for that.
     void drop(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};

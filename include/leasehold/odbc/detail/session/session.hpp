@@ -178,7 +178,7 @@ private:
         return false;
     }
 
-    // One's own term is nobody else's.
+    // Busy only if the term is another owner's.
     bool busy_after_a_look()
     {
         const fault failed = db_.observes() ? observe(db_) : db_.run(statement::read);

@@ -131,7 +131,7 @@ public:
                          [&](bool repeated) { return end(call, token.value(), min_hold_left.count(), repeated, released); }),
                ec);
         locks_.term_is_over(call.name, token.value());
-        if (released && !ec && min_hold_left.count() <= 0) hints_.put(name, token.value());
+        if (released && !ec && min_hold_left.count() <= 0) terms_.put_hint(name, token.value());
         return released && !ec;
     }
 
@@ -211,7 +211,7 @@ private:
     leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head, std::error_code& ec)
     {
         const instant begun = world_.time.now();
-        const std::int64_t hint = hints_.take(name);
+        const std::int64_t hint = terms_.take_hint(name);
         flows::grant_answer answer;
         const fault failed = try_until_deadline(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
         report(failed, ec);
@@ -373,7 +373,7 @@ private:
     world& world_;
     network& net_;
     process& of_;
-    flows::token_hints hints_;
+    flows::remembered_terms terms_;
     store_locks locks_;
     call_record last_;
 };

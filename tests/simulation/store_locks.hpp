@@ -5,9 +5,9 @@
 #include "lock_queue.hpp"
 
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/odbc/detail/pauses.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -34,7 +34,7 @@ public:
         auto next = std::make_shared<term>();
         next->token = token;
         term_of(name) = next;
-        locks_.after(of_, in_ns(leasehold::odbc::detail::lock_after), [this, name, next] { take(name, next); });
+        locks_.after(of_, in_ns(leasehold::odbc::detail::first_lock_pause), [this, name, next] { take(name, next); });
     }
 
     // To a waiter, whose session has the lock.
@@ -61,7 +61,7 @@ private:
     struct term {
         std::int64_t token = 0;
         std::optional<int> session;  // that has the lock
-        std::chrono::milliseconds pause = leasehold::odbc::detail::lock_after;
+        leasehold::detail::backoff pauses{leasehold::odbc::detail::first_lock_pause, leasehold::odbc::detail::longest_lock_pause};
         bool over = false;
     };
 
@@ -86,8 +86,7 @@ private:
                 of->session = *session;
                 return;
             }
-            locks_.after(of_, in_ns(of->pause), [this, name, of] { take(name, of); });
-            of->pause = std::min(of->pause * 2, leasehold::odbc::detail::longest_lock_pause);
+            locks_.after(of_, in_ns(of->pauses.next()), [this, name, of] { take(name, of); });
         });
     }
 

@@ -9,10 +9,15 @@
 
 namespace leasehold::inline v0::detail {
 
-// Pauses between attempts. They double from the shortest to the longest. Each is shortened by up to a half at random, so
-// that callers that began at the same time do not all come back at the same time.
+// Pauses between attempts. They double from the shortest to the longest. With a seed, each is shortened by up to a half at
+// random, so that callers that began at the same time do not all come back at the same time.
 class backoff {
 public:
+    // Nobody else comes back at the same time: nothing is shortened.
+    constexpr backoff(duration shortest, duration longest) noexcept
+        : shortest_{shortest}, longest_{longest}, pause_{std::min(shortest, longest)}
+    {
+    }
     // `seed` makes the pauses random: use a different one for each caller.
     constexpr backoff(duration shortest, duration longest, std::uint64_t seed) noexcept
         : shortest_{shortest}, longest_{longest}, pause_{std::min(shortest, longest)}, random_{seed | 1U}
@@ -36,7 +41,7 @@ private:
     duration shortest_;
     duration longest_;
     duration pause_;
-    std::uint64_t random_;
+    std::uint64_t random_ = 0;  // which stays 0
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -150,7 +150,7 @@ LEASEHOLD_DECL bool store_base::renew(std::string_view name, std::string_view ow
     reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return false;
     const bool renewed = operations_->call({detail::operation::renew, name, owner, token.value(), ttl}, on.why).yes && !on.why;
-    if (!renewed && !on.why) operations_->give_lock_back(name, token.value());
+    if (!renewed && !on.why) operations_->give_locks_back(name, token.value());
     return renewed;
 }
 
@@ -166,7 +166,7 @@ LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewal
     reporting on{*this, ec};
     operations_->call_for_many(detail::operation::renew_many, renewals, detail::all_items(renewals.size()), &term_renewal::ttl, answers,
                                operations_->deadline(within), on.why, [&](detail::item_number i) {
-                                   if (answers[i] == batch_answer::no) operations_->give_lock_back(renewals[i].name, renewals[i].token.value());
+                                   if (answers[i] == batch_answer::no) operations_->give_locks_back(renewals[i].name, renewals[i].token.value());
                                });
 }
 
@@ -215,7 +215,7 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
     }
     operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, on.why,
                                [&](detail::item_number i) {
-                                   operations_->give_lock_back(releases[i].name, releases[i].token.value());
+                                   operations_->give_locks_back(releases[i].name, releases[i].token.value());
                                    operations_->after_release(request_of(i), answers[i] == batch_answer::yes, until);
                                });
 }

@@ -25,6 +25,15 @@ BOOST_AUTO_TEST_CASE(pauses_double_up_to_the_longest_and_are_cut_by_a_half_at_mo
     }
 }
 
+BOOST_AUTO_TEST_CASE(pauses_without_a_seed_are_not_cut)
+{
+    backoff pauses{1ms, 5ms};
+    for (const lh::duration pause : {1ms, 2ms, 4ms, 5ms, 5ms}) BOOST_TEST(pauses.next() == pause);
+    pauses.reset();
+    BOOST_TEST(pauses.next() == 1ms);
+    BOOST_TEST((backoff{5ms, 1ms}.next() == 1ms));
+}
+
 BOOST_AUTO_TEST_CASE(pause_that_can_be_doubled_no_more_is_followed_by_the_longest)
 {
     backoff pauses{100ns, 201ns, 1};  // too short for a random part

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/session/retries.hpp>
+#include <leasehold/odbc/detail/session/connect_gate.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,25 +15,25 @@ using namespace std::chrono_literals;
 namespace {
 
 const reconnect_schedule::time_point start{1h};
-constexpr std::uint64_t no_cut = 0;
-constexpr std::uint64_t greatest_cut = 1023;
+
+reconnect_schedule uncut() { return reconnect_schedule{{first_reconnect_pause, longest_reconnect_pause}}; }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(connections_are_tried_at_once_as_long_as_none_failed)
 {
-    reconnect_schedule schedule;
+    reconnect_schedule schedule = uncut();
     BOOST_TEST(schedule.free());
-    schedule.trying(start, no_cut);
+    schedule.trying(start);
     BOOST_TEST(schedule.free());
 }
 
 BOOST_AUTO_TEST_CASE(pauses_double_up_to_the_longest)
 {
-    reconnect_schedule schedule;
+    reconnect_schedule schedule = uncut();
     auto expected = first_reconnect_pause;
     for (int i = 0; i < 10; ++i) {
-        schedule.failed(start, no_cut);
+        schedule.failed(start);
         BOOST_TEST(!schedule.free());
         BOOST_TEST((schedule.next() == start + expected));
         expected = std::min(expected * 2, longest_reconnect_pause);
@@ -43,27 +43,32 @@ BOOST_AUTO_TEST_CASE(pauses_double_up_to_the_longest)
 
 BOOST_AUTO_TEST_CASE(a_pause_is_cut_by_up_to_a_half)
 {
-    reconnect_schedule schedule;
-    schedule.failed(start, greatest_cut);
-    BOOST_TEST((schedule.next() < start + std::chrono::microseconds{first_reconnect_pause} * 51 / 100));
-    BOOST_TEST((schedule.next() >= start + first_reconnect_pause / 2));
+    auto earliest = reconnect_schedule::time_point::max();
+    for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+        reconnect_schedule schedule{{first_reconnect_pause, longest_reconnect_pause, seed}};
+        schedule.failed(start);
+        BOOST_TEST((schedule.next() <= start + first_reconnect_pause));
+        BOOST_TEST((schedule.next() >= start + first_reconnect_pause / 2));
+        earliest = std::min(earliest, schedule.next());
+    }
+    BOOST_TEST((earliest < start + std::chrono::microseconds{first_reconnect_pause} * 51 / 100));
 }
 
 BOOST_AUTO_TEST_CASE(while_one_tries_the_others_wait_for_a_pause)
 {
-    reconnect_schedule schedule;
-    schedule.failed(start, no_cut);
-    schedule.trying(start + 20ms, no_cut);
+    reconnect_schedule schedule = uncut();
+    schedule.failed(start);
+    schedule.trying(start + 20ms);
     BOOST_TEST((schedule.next() == start + 20ms + first_reconnect_pause));
 }
 
 BOOST_AUTO_TEST_CASE(a_connection_that_succeeds_ends_the_pauses)
 {
-    reconnect_schedule schedule;
-    for (int i = 0; i < 10; ++i) schedule.failed(start, no_cut);
+    reconnect_schedule schedule = uncut();
+    for (int i = 0; i < 10; ++i) schedule.failed(start);
     schedule.succeeded();
     BOOST_TEST(schedule.free());
-    schedule.failed(start, no_cut);
+    schedule.failed(start);
     BOOST_TEST((schedule.next() == start + first_reconnect_pause));
 }
 

@@ -12,7 +12,6 @@
 #include <leasehold/odbc/detail/session/call.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
-#include <leasehold/odbc/detail/session/remembered_terms.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
@@ -120,24 +119,22 @@ public:
 
     // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
     // nobody knows of what came out of it, and so it is ended too.
-    void after_release(const request& asked, bool released, time_point until)
+    void after_release(request term, bool released, time_point until)
     {
-        request late = asked;
-        while ((late.token = pool_->given_back(late.name, late.owner, late.token)) != 0) {
+        while ((term.token = pool_->given_back(term, released)) != 0) {
             failure ignored;
-            call(late, until, ignored);
+            released = call(term, until, ignored).yes && !ignored;
         }
-        if (released && asked.time <= duration::zero()) hints_.put(asked.name, asked.token);
     }
 
     // A single attempt.
     acquire_result attempt(const acquire_request& request, failure& why)
     {
-        const answer said = call({operation::acquire, request.name, request.owner, hints_.take(request.name), request.ttl}, request.until, why);
+        const answer said = call({operation::acquire, request.name, request.owner, pool_->take_hint(request.name), request.ttl}, request.until, why);
         if (why) return {};
         if (!said.grant.result.granted()) {
-            hints_.put(request.name, busy_last_time);
-            give_older_locks_back(request.name, said.grant.result.token.value());
+            pool_->put_hint(request.name, busy_last_time);
+            give_locks_back(request.name, said.grant.result.token.value() - 1);
         }
         return said.grant.result;
     }
@@ -149,15 +146,15 @@ public:
         const auto many = std::make_shared<attempts>(what.size(), most);
         for (const term_request& each : what) many->add(each.name, each.owner);
         const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, why).attempted;
-        if (!came_back) return;  // given up: what is granted yet is ended
+        if (!came_back) return;  // given up: what it is still granted will be ended
         for (item_number i = 0; i < what.size(); ++i) {
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;
-            static_cast<void>(hints_.take(what[i].name));
+            static_cast<void>(pool_->take_hint(what[i].name));
             if (answers[i]->granted())
                 record_grant(what[i].name, answers[i]->token.value(), false);
             else
-                give_older_locks_back(what[i].name, answers[i]->token.value());
+                give_locks_back(what[i].name, answers[i]->token.value() - 1);
         }
     }
 
@@ -177,7 +174,7 @@ public:
         } else if (why || !has_lock) {
             ticket.drop();
         } else {
-            give_older_locks_back(request.name, result.token.value());
+            give_locks_back(request.name, result.token.value() - 1);
             result.retry_after = ticket.busy_at_head(result.remaining);
         }
         return why ? acquire_result{} : result;
@@ -189,11 +186,11 @@ public:
         const answer seen = call({operation::look, request.name, request.owner, 0, {}}, request.until, why);
         if (why) return {};
         acquire_result row = seen.grant.result;
-        give_older_locks_back(request.name, row.token.value());
+        give_locks_back(request.name, row.token.value() - 1);
         const bool ours = seen.yes && row.remaining > duration::zero();
         if (row.remaining <= duration::zero()) {
-            if (const auto pause = ticket.leave_to_next(row.token)) {
-                row.retry_after = *pause;
+            if (const auto delay = ticket.leave_to_next(row.token)) {
+                row.retry_after = *delay;
                 return row;
             }
         }
@@ -202,11 +199,11 @@ public:
         return row;
     }
 
-    // That term is over.
-    void give_lock_back(std::string_view name, std::int64_t token)
+    // The terms up to that token are over.
+    void give_locks_back(std::string_view name, std::int64_t last)
     {
-        if (auto held = held_.take(name, token)) return_session(name, std::move(*held));
-        keeper_->give_back(name, token);
+        if (auto held = held_.take(name, last)) return_session(name, std::move(*held));
+        keeper_->give_back(name, last);
     }
 
     // From another session, since nothing makes the driver return. Best effort: a session that stays in the queue, for which nobody
@@ -237,14 +234,7 @@ public:
     }
 
 private:
-    // All terms before that one are.
-    void give_older_locks_back(std::string_view name, std::int64_t token)
-    {
-        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
-        keeper_->give_back_older(name, token);
-    }
-
-    // The server has no room for locks, or they don't work: those it has are not to be in anybody's way.
+    // The server has no room for more locks, or locks don't work: those that there are must not be in anybody's way.
     void give_all_locks_back()
     {
         keeper_->give_up();
@@ -255,11 +245,9 @@ private:
     // Earlier terms of the name are over. A term that no waiter got has no session of its own with the lock.
     void record_grant(std::string_view name, std::int64_t token, bool to_waiter)
     {
-        if (auto held = held_.take_older(name, token)) return_session(name, std::move(*held));
-        if (to_waiter)
-            keeper_->give_back_older(name, token);
-        else
-            keeper_->keep(name, token);
+        if (to_waiter) return give_locks_back(name, token - 1);
+        if (auto held = held_.take(name, token - 1)) return_session(name, std::move(*held));
+        keeper_->keep(name, token);
     }
 
     // The term has the ticket's session, with the lock, from now on.
@@ -351,7 +339,6 @@ private:
     const std::shared_ptr<pool> pool_;
     const std::shared_ptr<lock_sessions> lock_sessions_;
     const std::shared_ptr<lock_keeper> keeper_;
-    token_hints hints_;
     held_locks held_;
 };
 

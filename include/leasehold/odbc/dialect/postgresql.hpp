@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <string>
-#include <string_view>
 
 namespace leasehold::inline v0::dialect {
 

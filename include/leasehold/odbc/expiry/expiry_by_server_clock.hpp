@@ -4,8 +4,6 @@
 
 #include <leasehold/odbc/expiry/concept.hpp>
 
-#include <utility>
-
 namespace leasehold::inline v0 {
 
 /// The database's clock judges, in the statement. A dead holder's lease can be taken the moment its ttl is over, also by a

@@ -86,11 +86,11 @@ BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_ye
     queue_machine m = at_head();
     const auto answer = m.busy_at_head(10s, start);
     BOOST_TEST(answer.unlocks);
-    BOOST_TEST((answer.retry_after == yield_pause));
-    BOOST_TEST((m.next(start + yield_pause - 1ns) == queue_action::attempt));
-    BOOST_TEST((m.next(start + yield_pause) == queue_action::queue_up));
+    BOOST_TEST((answer.retry_after == yield_delay));
+    BOOST_TEST((m.next(start + yield_delay - 1ns) == queue_action::attempt));
+    BOOST_TEST((m.next(start + yield_delay) == queue_action::queue_up));
     m.queued();
-    BOOST_TEST((m.look_after(start + yield_pause) == longest_trust - yield_pause + overtake_delay), "it knows when the term ends");
+    BOOST_TEST((m.look_after(start + yield_delay) == longest_trust - yield_delay + overtake_delay), "it knows when the term ends");
 }
 
 BOOST_AUTO_TEST_CASE(what_it_knows_of_the_terms_end_counts_until_then)
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_lock_ever_longer_and_not_for_ever)
     for (int i = 0; i < max_yields; ++i) {
         const auto answer = m.busy_at_head(1h, at);
         BOOST_TEST(answer.unlocks);
-        BOOST_TEST((answer.retry_after == yield_pause * (1 << i)));
+        BOOST_TEST((answer.retry_after == yield_delay * (1 << i)));
         at += answer.retry_after;
         m.queued();
         m.wait_ended(true, at);
@@ -122,10 +122,10 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_lock_ever_longer_and_not_for_ever)
 BOOST_AUTO_TEST_CASE(a_term_that_ends_before_the_pause_is_over_is_waited_for_with_the_lock)
 {
     queue_machine m = at_head();
-    const auto answer = m.busy_at_head(yield_pause, start);
+    const auto answer = m.busy_at_head(yield_delay, start);
     BOOST_TEST(!answer.unlocks);
     BOOST_TEST((answer.retry_after == shortest_look));
-    BOOST_TEST(m.busy_at_head(yield_pause + 1ns, start).unlocks);
+    BOOST_TEST(m.busy_at_head(yield_delay + 1ns, start).unlocks);
 }
 
 BOOST_AUTO_TEST_CASE(with_the_lock_it_looks_soon_at_first_and_then_more_rarely_but_never_after_the_term)

@@ -35,7 +35,7 @@ public:
     ~connection() { disconnect(); }
 
     [[nodiscard]] const std::shared_ptr<const configuration>& config() const noexcept { return config_; }
-    // And with the statements that are right, as far as is known by now.
+    // And its prepared statements are the right ones, as far as is known by now.
     [[nodiscard]] bool connected() const { return connected_ && config_->is_current(catalog_.get()); }
     // Null before the first connection.
     [[nodiscard]] const statement_catalog* sql() const noexcept { return catalog_.get(); }

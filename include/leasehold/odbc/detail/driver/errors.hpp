@@ -275,11 +275,8 @@ inline std::string driver_advice(std::string_view message)
 // Most diagnostic records read after one failure.
 inline constexpr SQLSMALLINT max_diagnostic_records = 4;
 
-// A failure: what to do about it, and what to tell.
-struct report {
-    fault kind = fault::none;
-    store_diagnostics details{};
-};
+// What the driver, or the store, says of a failure.
+using report = failure;
 
 inline report own_report(fault kind, const char* advice) { return {kind, {{}, 0, advice, {}}}; }
 

@@ -77,7 +77,7 @@ fault attempt_each(attempts& of, std::span<const item_number> items, auto& singl
     return fault::none;
 }
 
-// The rows as they are; none is older than this.
+// Reads the rows. What was read of them before is forgotten, also where there is no row any longer.
 fault read_attempted(attempting_database auto& db, attempts& of, std::span<const item_number> items)
 {
     for (const item_number i : items) of.set_row(i, {});

@@ -53,7 +53,7 @@ constexpr auto unless(fault failed, Value value) -> outcome<decltype(value())>
     return value();
 }
 
-// What a call of the store came to, if it failed.
+// What to do about a failure, and what to tell. Of a statement, or of a whole call.
 struct failure {
     fault kind = fault::none;
     store_diagnostics details{};

@@ -95,9 +95,9 @@ outcome<grant_answer> take_after(flow_database auto& db, std::int64_t token, boo
     return granted(token + 1, fresh);
 }
 
-// A duplicate key: of several that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
-// a unique index which is not the conflict target. The next try sees that row. Of one owner's, those who insert and the one who
-// takes over from the first wait for each other: so where nobody else has it after that, it is worth another try.
+// A duplicate key: of several attempts that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
+// a unique index which is not the conflict target. The next try sees that row. Attempts of one owner may wait for each other, those
+// that insert and the one that takes over from the first: so if the row is the owner's after the lock time-out, it is tried again.
 fault run_grant(flow_database auto& db)
 {
     fault failed = db.run(statement::grant);

@@ -35,7 +35,7 @@ fault add_columns(flow_database auto& db)
     return first.kind;
 }
 
-// For create_schema(), where the table is there. Who may not alter it goes on with version 1.
+// For create_schema(), where the table is there. A user who may not alter it uses version 1.
 fault upgrade_flow(flow_database auto& db)
 {
     if (!db.hands_over()) return fault::none;

@@ -57,7 +57,8 @@ outcome<std::optional<lease_record>> inspect_flow(flow_database auto& db, std::s
     return unless(failed, [&] { return db.found() ? std::optional{record_shown(db, name)} : std::nullopt; });
 }
 
-// Of a row that was observed, whose term goes on for `left`. What was said in it comes with another look: another term may have begun.
+// The record of a row that was observed, whose term lasts for `left`. Its data and request are read afterwards, and left out if another
+// term has begun by then.
 outcome<std::optional<lease_record>> observed_record_flow(flow_database auto& db, std::string_view name, duration left)
 {
     if (left <= duration::zero()) return std::optional<lease_record>{};

@@ -3,13 +3,14 @@
 #define LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_KEEPER_HPP
 
 #include <leasehold/detail/thread_without_signals.hpp>
-#include <leasehold/odbc/detail/queue/queue_machine.hpp>
+#include <leasehold/odbc/detail/pauses.hpp>
 #include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -27,8 +28,10 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// The session locks of terms that were granted to single attempts, who have no session of their own for it: taken a little later
-// and given back by one session for all of them, on a thread of its own, so that nobody waits for it. Thread-safe.
+// Keeps the session locks of terms that were granted to single attempts, which have no session of their own for it. One session takes
+// them all, a little later, and gives them back, on a thread of its own, so that nobody waits for it. Thread-safe.
+//
+// held_locks are the others: a waiter's session has its lock before it has the term.
 class lock_keeper : public std::enable_shared_from_this<lock_keeper> {
 public:
     using time_point = session::time_point;
@@ -49,7 +52,7 @@ public:
             }
             if (stopping_ || kept_.size() >= config_->options().max_session_locks) return;
             if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
-            const time_point due = std::chrono::steady_clock::now() + lock_after;
+            const time_point due = std::chrono::steady_clock::now() + first_lock_pause;
             kept_.emplace(name, kept{.token = token, .due = due});
             count_ = kept_.size();
             if (due < wakes_at_) changed_.notify_all();
@@ -58,16 +61,23 @@ public:
         }
     }
 
-    // That very term is over.
-    void give_back(std::string_view name, std::int64_t token) noexcept
+    // The terms up to that token are over.
+    void give_back(std::string_view name, std::int64_t last) noexcept
     {
-        give_back_if(name, [token](std::int64_t its) { return its == token; });
-    }
-
-    // Every term before that one is.
-    void give_back_older(std::string_view name, std::int64_t token) noexcept
-    {
-        give_back_if(name, [token](std::int64_t its) { return its < token; });
+        if (count_ == 0) return;
+        const std::lock_guard lock{mutex_};
+        const auto found = kept_.find(name);
+        if (found == kept_.end()) return;
+        kept& its = found->second;
+        if (its.next <= last) its.next = 0;
+        if (its.token > last) return;
+        if (!its.has_lock() && !its.being_tried) {
+            kept_.erase(found);
+            count_ = kept_.size();
+            return;
+        }
+        its.wanted = false;
+        changed_.notify_all();
     }
 
     // All of them.
@@ -100,7 +110,7 @@ private:
     struct kept {
         std::int64_t token;
         time_point due;                                      // when to take the lock; max: it has it
-        std::chrono::milliseconds pause = lock_after;        // before the next try: a waiter may have it for a moment
+        backoff pauses{first_lock_pause, longest_lock_pause};  // between tries: a waiter may have it for a moment
         std::uint64_t connection = 0;                        // which of the session's has it
         std::int64_t next = 0;                               // not wanted: a later term, which is to have the lock after that
         bool being_tried = false;
@@ -109,24 +119,6 @@ private:
         [[nodiscard]] bool has_lock() const noexcept { return due == time_point::max(); }
     };
     using kept_locks = std::map<std::string, kept, std::less<>>;
-
-    template <class Which>
-    void give_back_if(std::string_view name, Which which) noexcept
-    {
-        if (count_ == 0) return;
-        const std::lock_guard lock{mutex_};
-        const auto found = kept_.find(name);
-        if (found == kept_.end()) return;
-        if (!found->second.wanted && which(found->second.next)) found->second.next = 0;
-        if (!which(found->second.token)) return;
-        if (!found->second.has_lock() && !found->second.being_tried) {
-            kept_.erase(found);
-            count_ = kept_.size();
-            return;
-        }
-        found->second.wanted = false;
-        changed_.notify_all();
-    }
 
     void forget_all() noexcept
     {
@@ -173,6 +165,7 @@ private:
     void take(std::unique_lock<std::mutex>& lock, kept_locks::iterator which)
     {
         kept& wanted = which->second;
+        assert(!wanted.has_lock() && !wanted.being_tried && wanted.next == 0);
         wanted.being_tried = true;
         lock.unlock();
         const bool has_it = perform(operation::try_lock, which->first, 0) && session_.result().yes;
@@ -182,13 +175,13 @@ private:
             wanted.due = time_point::max();
             wanted.connection = session_.lock().connection_number();
         } else {
-            wanted.due = std::chrono::steady_clock::now() + wanted.pause;
-            wanted.pause = std::min(wanted.pause * 2, longest_lock_pause);
+            wanted.due = std::chrono::steady_clock::now() + std::chrono::duration_cast<time_point::duration>(wanted.pauses.next());
         }
     }
 
     void unlock(std::unique_lock<std::mutex>& lock, kept_locks::iterator which)
     {
+        assert(!which->second.wanted && !which->second.being_tried);
         if (which->second.has_lock()) {
             const std::uint64_t connection = which->second.connection;
             lock.unlock();
@@ -196,7 +189,7 @@ private:
             lock.lock();
         }
         if (const std::int64_t next = which->second.next; next != 0) {
-            which->second = {.token = next, .due = std::chrono::steady_clock::now() + lock_after};
+            which->second = {.token = next, .due = std::chrono::steady_clock::now() + first_lock_pause};
             return;
         }
         kept_.erase(which);

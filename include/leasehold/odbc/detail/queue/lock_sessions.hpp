@@ -42,16 +42,17 @@ public:
         return std::exchange(position->second, std::move(what));
     }
 
-    // The lock of that term, to be given back by the caller.
-    std::optional<entry> take(std::string_view name, std::int64_t token)
+    // The terms up to that token are over. The lock of one of them, to be given back by the caller.
+    std::optional<entry> take(std::string_view name, std::int64_t last)
     {
-        return take_if(name, [token](std::int64_t its) { return its == token; });
-    }
-
-    // The lock of a term older than that one, which somebody else has now.
-    std::optional<entry> take_older(std::string_view name, std::int64_t token)
-    {
-        return take_if(name, [token](std::int64_t its) { return its < token; });
+        if (count_ == 0) return std::nullopt;
+        const std::lock_guard lock{mutex_};
+        const auto found = entries_.find(name);
+        if (found == entries_.end() || found->second.token > last) return std::nullopt;
+        entry taken = std::move(found->second);
+        entries_.erase(found);
+        count_ = entries_.size();
+        return taken;
     }
 
     // All, at the end.
@@ -65,23 +66,10 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
-    template <class Which>
-    std::optional<entry> take_if(std::string_view name, Which which)
-    {
-        if (count_ == 0) return std::nullopt;
-        const std::lock_guard lock{mutex_};
-        const auto found = entries_.find(name);
-        if (found == entries_.end() || !which(found->second.token)) return std::nullopt;
-        entry taken = std::move(found->second);
-        entries_.erase(found);
-        count_ = entries_.size();
-        return taken;
-    }
-
     mutable std::mutex mutex_;
     std::map<std::string, entry, std::less<>> entries_;
-    // Changed under the mutex. Read without it: a term's put() has happened before its release, so take() sees that there is one.
-    // take_older() may miss one that another thread is just putting there; that costs its waiters a moment.
+    // Changed under the mutex. Read without it: a term's put() has happened before its release, so that take() sees that there is one. A
+    // take() because of a later term may miss one that another thread is just putting there; that costs its waiters a moment.
     std::atomic<std::size_t> count_{0};
 };
 
@@ -119,22 +107,19 @@ public:
         return made;
     }
 
-    // One without a lock, between two calls.
+    // For a session that has no lock and is in no call.
     void put_back(session_pointer session)
     {
         const std::lock_guard lock{mutex_};
-        if (!closed_ && idle_.size() < max_idle_waiting_sessions) {
-            idle_.push_back(std::move(session));
-            return;
-        }
+        if (!closed_ && idle_.size() < max_idle_waiting_sessions) return idle_.push_back(std::move(session));
         --open_;
         session->leave();
     }
 
-    // One that has a lock, on that connection: gives it back on the session's own thread, so that nobody waits for it.
+    // For a session that has a lock, on that connection. The session's own thread gives it back, so that nobody waits for it.
     void unlock_and_put_back(session_pointer session, const session_lock_key& key, std::uint64_t connection)
     {
-        session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + session->call_timeout());
+        session->inner().prepare({operation::unlock, {}, {}, 0, {}}, std::chrono::steady_clock::now() + config_->options().call_timeout);
         session->inner().lock().set(key, connection);
         session_pointer started = session;
         started->start([self = shared_from_this(), session = std::move(session)] {
@@ -145,7 +130,7 @@ public:
         });
     }
 
-    // One whose locks are to end with its connection. Doesn't wait for that.
+    // Ends a session, and its locks with its connection. Doesn't wait for that.
     void drop(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};

@@ -4,6 +4,7 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/pauses.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -14,27 +15,17 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// When the lock of a term is taken that a single attempt was granted. A shorter term is over before anybody could wait for it in a
-// queue, and gets no lock.
-inline constexpr std::chrono::milliseconds lock_after{5};
-// The longest pause between two tries where somebody else has the lock.
-inline constexpr std::chrono::milliseconds longest_lock_pause{1000};
 // How much later than the first in the queue the others try a term that is over: so that it is the first who gets it, and yet
 // somebody does where the lock is stuck, with a frozen process or behind a pooler.
 inline constexpr std::chrono::milliseconds overtake_delay{25};
 // When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting.
 inline constexpr std::chrono::milliseconds first_look{250};
 // How long a waiter leaves the lock to a holder that has none yet, for the first time, and how often, each time for twice as long:
-// the holder's store may have to connect first.
-inline constexpr std::chrono::milliseconds yield_pause{50};
+// the holder's store may have to connect first. No backoff: it ends, and a delay that the term would not outlast is not begun.
+inline constexpr std::chrono::milliseconds yield_delay{50};
 inline constexpr int max_yields = 4;
 // How long a waiter relies on being woken: a holder may have its term without the lock, or a lock be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
-// Before a session that was lost in the queue is replaced.
-inline constexpr std::chrono::milliseconds requeue_pause{1000};
-// Between two looks of the waiter at the head, whom nobody wakes. Soon at first: a single attempt that came in between may not stay.
-inline constexpr std::chrono::milliseconds shortest_look{1};
-inline constexpr std::chrono::milliseconds longest_look{500};
 
 enum class queue_position : std::uint8_t {
     outside,  // it has no session
@@ -81,7 +72,7 @@ public:
         assert(position_ == queue_position::waiting);
         if (!has_lock) return step_out(now + requeue_pause);
         position_ = queue_position::at_head;
-        look_ = shortest_look;
+        looks_.reset();
     }
 
     // The session was lost at the head, or it isn't known any more what it has.
@@ -119,14 +110,14 @@ public:
     [[nodiscard]] head_answer busy_at_head(duration remaining, time_point now) noexcept
     {
         assert(position_ == queue_position::at_head);
-        const duration pause = yield_pause * (1 << std::min(yields_, max_yields));
-        if (remaining > pause && yields_ < max_yields) {
+        const duration delay = yield_delay * (1 << yields_);
+        if (remaining > delay && yields_ < max_yields) {
             ++yields_;
-            step_out(now + std::chrono::duration_cast<time_point::duration>(pause));
+            step_out(now + std::chrono::duration_cast<time_point::duration>(delay));
             term_ends_ = now + std::chrono::duration_cast<time_point::duration>(std::min<duration>(remaining, longest_trust));
-            return {pause, true};
+            return {delay, true};
         }
-        const duration look = std::exchange(look_, std::min<duration>(look_ * 2, longest_look));
+        const duration look = looks_.next();
         return {remaining > duration::zero() ? std::min(remaining, look) : look, false};
     }
 
@@ -156,8 +147,8 @@ private:
     time_point term_ends_ = time_point::min();  // as far as it is known
     std::optional<time_point> free_since_;
     fencing_token free_after_{};
-    duration look_ = shortest_look;
-    int yields_ = 0;
+    backoff looks_{shortest_look, longest_look};
+    int yields_ = 0;  // max_yields at most
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

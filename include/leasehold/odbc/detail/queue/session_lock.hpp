@@ -13,8 +13,8 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// The session lock of a name, as one session takes it, waits for it and gives it back. Used by the thread that is in the session's
-// call, but for what says otherwise.
+// The session lock of a name, as one session takes it, waits for it and gives it back. For the thread that is in the session's call,
+// unless a comment says otherwise.
 class session_lock {
 public:
     explicit session_lock(connection& on) noexcept : db_{on} {}
@@ -48,14 +48,14 @@ public:
         backend_ = 0;
     }
 
-    // By that statement. False: somebody else has it, or there are no such locks.
+    // `which`: lock or try_lock. False: somebody else has it, or there are no such locks.
     outcome<bool> take(statement which)
     {
         if (!db_.locks()) return false;
         return unless(db_.run(which), [this] { return db_.number(column::locked) == 1; });
     }
 
-    // Without a limit: who no longer waits cancels it.
+    // Without a limit: a waiter that leaves cancels it.
     outcome<bool> wait()
     {
         if (!db_.locks()) return false;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -19,8 +20,8 @@
 namespace leasehold::inline v0::odbc::detail {
 
 // How long to look again and again for what another thread is about to do, before going to sleep for it: to be woken takes 20
-// to 60 us where the processor has gone to sleep as well, which is as long as the statement itself. Where looking has been in
-// vain it is tried ever more seldom. Not thread-safe.
+// to 60 us where the processor has gone to sleep as well, which is as long as the statement itself. The more often looking has
+// failed, the less often it is tried. Not thread-safe.
 class adaptive_spin {
 public:
     static constexpr std::chrono::microseconds for_an_answer{500};
@@ -65,7 +66,7 @@ public:
     {
     }
 
-    // The one that works; to be touched only between take and give-back, or by the abandoned_return_handler.
+    // The one that works. For its caller between take() and give_back(), and for the abandoned_return_handler.
     [[nodiscard]] session& inner() noexcept { return inner_; }
 
     // Carries out what inner() was prepared for. False: not done by the deadline; then call give_up(). Throws
@@ -77,8 +78,7 @@ public:
             return true;
         }
         std::unique_lock lock{mutex_};
-        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
-        state_ = state::queued;
+        queue_call();
         lock.unlock();  // so that the thread doesn't wake up only to wait for the mutex; the same below
         to_thread_.notify_one();
         if (comes_soon(for_answer_, [this] { return state_ == state::done; })) {
@@ -96,9 +96,8 @@ public:
     void start(std::function<void()> done)
     {
         const std::lock_guard lock{mutex_};
-        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
         done_ = std::move(done);
-        state_ = state::queued;
+        queue_call();
         to_thread_.notify_one();
     }
 
@@ -112,9 +111,6 @@ public:
         if (thread_.joinable()) thread_.detach();
         return true;
     }
-
-    // For calls that nobody waits for.
-    [[nodiscard]] duration call_timeout() const noexcept { return inner_.call_timeout(); }
 
     // Leaves the session to its thread. False: it has just come back after all.
     bool give_up()
@@ -190,6 +186,14 @@ private:
         }
         spin.hit();
         return true;
+    }
+
+    // Under the mutex.
+    void queue_call()
+    {
+        assert(has_nothing_to_do());
+        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
+        state_ = state::queued;
     }
 
     [[nodiscard]] bool has_nothing_to_do() const noexcept { return state_ == state::done || state_ == state::idle; }

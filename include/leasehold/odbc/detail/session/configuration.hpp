@@ -6,7 +6,7 @@
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/detail/flow/observations.hpp>
-#include <leasehold/odbc/detail/session/retries.hpp>
+#include <leasehold/odbc/detail/session/connect_gate.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] bool file_is_shared() const noexcept { return file_is_shared_; }
     void note_shared_file() const noexcept { file_is_shared_ = true; }
 
-    // Shared by all sessions, so that they don't all knock at a server that is starting.
+    // Shared by all sessions, so that they don't all try to connect to a server that is starting.
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
 
     // The connection string for a database that is known, with what its dialect wants.
@@ -123,13 +123,13 @@ public:
         const std::lock_guard lock{mutex_};
         return catalog_ && catalog_->batches().available() && !batches_failed_ ? catalog_->batches().most : 1;
     }
-    // A database that the statements for many terms are too much for.
+    // The statements for many terms are too much for the database.
     void give_up_batches() const noexcept { batches_failed_ = true; }
     [[nodiscard]] bool gave_up_batches() const noexcept { return batches_failed_; }
     // Whether what one connection wrote has been seen by another.
     void note_commits() const noexcept { commits_ = true; }
     [[nodiscard]] bool is_known_to_commit() const noexcept { return commits_; }
-    // They don't: a node or a product that hasn't got them, or a missing right.
+    // Session locks don't work: the node or the product has none, or the user may not take them.
     void give_up_session_locks() const noexcept { locks_failed_ = true; }
     [[nodiscard]] bool gave_up_session_locks() const noexcept { return locks_failed_; }
 

@@ -20,9 +20,10 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at one stroke, and
+// Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at the same time, and
 // must not keep new ones from being made. While there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
+
 // The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
 class pool : public std::enable_shared_from_this<pool> {
 public:
@@ -68,23 +69,17 @@ public:
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
-        if (late_.size() != 0)
+        if (terms_.late() != 0)
             each_answered(session->inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool) {
-                if (token != 0) late_.told(name, owner, token);
+                if (token != 0) terms_.told(name, owner, token);
             });
         end_call(session);
         session->last_return = ++uses_;
-        if (session->dedicated()) {
-            changed_.notify_one();
-            return;
-        }
-        if (closed_) {  // it was unattended
-            --open_;
-            session->leave();
-            return;
-        }
-        idle_.push_back(std::move(session));
         changed_.notify_one();
+        if (session->dedicated()) return;
+        if (!closed_) return idle_.push_back(std::move(session));
+        --open_;  // nobody waited for this call
+        session->leave();
     }
 
     // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
@@ -93,7 +88,7 @@ public:
     {
         {
             const std::lock_guard lock{mutex_};
-            detached_.push_back({session, std::chrono::steady_clock::now() + session->call_timeout()});
+            detached_.push_back({session, std::chrono::steady_clock::now() + config_->options().call_timeout});
         }
         session->start([self = shared_from_this(), session] { self->give_back(session); });
     }
@@ -121,19 +116,33 @@ public:
         std::unique_lock lock{mutex_};
         if (entry() == abandoned_.end()) return;
         each_answered(back.inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool fresh) {
-            late_.arrived(name, owner, token, fresh);
+            terms_.arrived(name, owner, token, fresh);
             end_late_terms(lock, back.inner(), std::string{name}, std::string{owner});
         });
         abandoned_.erase(entry());
         changed_.notify_all();
     }
 
-    // The owner of that term believes in it no longer. The token of a late term that is to be ended now, if any, and so on.
-    std::int64_t given_back(std::string_view name, std::string_view owner, std::int64_t token)
+    // See remembered_terms.
+    void put_hint(std::string_view name, std::int64_t hint)
     {
         const std::lock_guard lock{mutex_};
-        late_.given_back(name, owner, token);
-        return late_.next_to_end(name, owner);
+        terms_.put_hint(name, hint);
+    }
+    std::int64_t take_hint(std::string_view name)
+    {
+        const std::lock_guard lock{mutex_};
+        return terms_.take_hint(name);
+    }
+
+    // After the release of a term: its owner believes in it no longer. `released`: the row shows that. Returns the token of a late term
+    // that is to be released next, or 0.
+    std::int64_t given_back(const request& term, bool released)
+    {
+        const std::lock_guard lock{mutex_};
+        terms_.given_back(term.name, term.owner, term.token);
+        if (released && term.time <= duration::zero()) terms_.put_hint(term.name, term.token);
+        return terms_.next_to_end(term.name, term.owner);
     }
 
     // No session that could be made: undoes take().
@@ -145,7 +154,7 @@ public:
         changed_.notify_one();
     }
 
-    // Ends idle sessions; waits for them, and for those that are unattended, until the deadline, and for none that was given up.
+    // Ends idle sessions. Waits until the deadline for them, and for detached calls, but for no session that was given up.
     void close(time_point deadline)
     {
         std::vector<session_pointer> ending;
@@ -179,9 +188,9 @@ private:
     bool give_up_locked(const session_pointer& session)
     {
         abandoned_.reserve(abandoned_.size() + 1);
-        each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { late_.expect(name, owner); });
+        each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { terms_.expect(name, owner); });
         if (!session->give_up()) {
-            each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { late_.arrived(name, owner, 0, false); });
+            each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { terms_.arrived(name, owner, 0, false); });
             return false;
         }
         std::erase(active_, session);
@@ -223,15 +232,15 @@ private:
 
     void end_late_terms(std::unique_lock<std::mutex>& lock, session& by, std::string_view name, std::string_view owner)
     {
-        while (const std::int64_t token = late_.next_to_end(name, owner)) {
+        while (const std::int64_t token = terms_.next_to_end(name, owner)) {
             lock.unlock();
             by.undo(name, owner, token);
             lock.lock();
         }
     }
 
-    // What made one session hang may have befallen all that nobody has heard from since: a router that forgot their
-    // connections, say. A new connection is cheap, another call that hangs is not.
+    // What made one session hang, a router that forgot its connections perhaps, may have hit all that have not answered since. A new
+    // connection is cheap, another call that hangs is not.
     void drop_idle_since(std::uint64_t use)
     {
         open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return < use && each->leave(); });
@@ -273,7 +282,7 @@ private:
     std::vector<session_pointer> idle_;
     std::vector<session_pointer> active_;
     std::vector<session_pointer> abandoned_;
-    late_terms late_;
+    remembered_terms terms_;
     std::vector<detached_call> detached_;
     std::size_t open_ = 0;
     bool closed_ = false;

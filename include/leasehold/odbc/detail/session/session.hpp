@@ -10,9 +10,10 @@
 #include <leasehold/odbc/detail/flow/handover_flow.hpp>
 #include <leasehold/odbc/detail/flow/observing_flow.hpp>
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
+#include <leasehold/odbc/detail/pauses.hpp>
 #include <leasehold/odbc/detail/queue/session_lock.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
-#include <leasehold/odbc/detail/session/retries.hpp>
+#include <leasehold/odbc/detail/session/connect_gate.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -42,8 +44,7 @@ public:
     using time_point = connection::time_point;
 
     explicit session(std::shared_ptr<const configuration> config)
-        : call_timeout_{config->options().call_timeout}, lock_timeout_{config->lock_timeout()}, gate_{config->gate()},
-          seen_{config->seen()}, db_{std::move(config)}, pause_{reinterpret_cast<std::uintptr_t>(this) >> 4U}
+        : db_{std::move(config)}, pauses_{first_conflict_pause, longest_conflict_pause, reinterpret_cast<std::uintptr_t>(this) >> 4U}
     {
     }
 
@@ -81,7 +82,7 @@ public:
     // Ends a term that an attempt was granted and nobody was told of. Best effort.
     void undo(std::string_view name, std::string_view owner, std::int64_t token) noexcept
     {
-        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + call_timeout_);
+        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + db_.config()->options().call_timeout);
         perform();
     }
 
@@ -91,7 +92,6 @@ public:
     [[nodiscard]] const connection& database() const noexcept { return db_; }
     // Of the last request, if it was acquire_many; else null.
     [[nodiscard]] const std::shared_ptr<attempts>& attempted() const noexcept { return attempted_; }
-    [[nodiscard]] duration call_timeout() const noexcept { return call_timeout_; }
     [[nodiscard]] operation what() const noexcept { return what_; }
     // Of the last request; not written while it is carried out.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
@@ -116,7 +116,8 @@ private:
         const time_point begun = std::chrono::steady_clock::now();
         int reconnects = 0;
         bool repeated = false;
-        for (int tries = 0;; ++tries) {
+        pauses_.reset();
+        for (;;) {
             fault failed = db_.connected() ? fault::none : connect();
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
@@ -125,7 +126,7 @@ private:
             if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
             if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {
-                // The place in line is lost; whether it is worth another is for the waiter to say.
+                // The place in the queue is lost; the waiter decides whether to queue again.
                 if (!lock_.cancelled() || failed == fault::connection_lost) db_.disconnect();
             } else if (failed == fault::connection_lost || failed == fault::read_only) {
                 db_.disconnect();
@@ -134,7 +135,7 @@ private:
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;
                 const bool once = what_ == operation::connect || (what_ == operation::purge && failed == fault::lock_timeout);
-                if (!once && pause_.before_next(tries, deadline_)) continue;
+                if (!once && pause_before_next_try()) continue;
             } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
             }
@@ -143,7 +144,16 @@ private:
         }
     }
 
-    // A conflict may come of statements none of which failed, or none but in a way that could be waited out; so may what is overtaken.
+    // False where the next try would begin after the deadline, so that the call ends with what made it fail.
+    bool pause_before_next_try()
+    {
+        const duration pause = pauses_.next();
+        if (deadline_ - std::chrono::steady_clock::now() <= pause) return false;
+        std::this_thread::sleep_for(pause);
+        return std::chrono::steady_clock::now() < deadline_;
+    }
+
+    // What the driver said last. It says nothing where no statement failed: a conflict that a flow found, or a release that was overtaken.
     [[nodiscard]] store_diagnostics explanation() const
     {
         if (db_.last_report().kind != fault::none) return db_.last_report().details;
@@ -158,7 +168,7 @@ private:
     {
         const bool attempt = what_ == operation::acquire || what_ == operation::acquire_many;
         if (!attempt || answer_.failed != fault::conflict || !runs_in_process()) return false;
-        if (std::chrono::steady_clock::now() - begun < lock_timeout_) return false;
+        if (std::chrono::steady_clock::now() - begun < db_.config()->lock_timeout()) return false;
         const report why = db_.last_report();
         if (what_ == operation::acquire ? busy_after_a_look() : attempted_busy_as_read(db_, *attempted_)) {
             answer_.failed = fault::none;
@@ -168,7 +178,7 @@ private:
         return false;
     }
 
-    // One's own term is nobody else's.
+    // Busy only if the term is another owner's.
     bool busy_after_a_look()
     {
         const fault failed = db_.observes() ? observe(db_) : db_.run(statement::read);
@@ -185,7 +195,7 @@ private:
     }
 
     // The request as those see it who expire by observation.
-    auto by() { return observer{seen_, name(), version(), &observations::now}; }
+    auto by() { return observer{db_.config()->seen(), name(), version(), &observations::now}; }
 
     // Keeps what a flow came to.
     template <class T>
@@ -311,20 +321,21 @@ private:
     fault connect()
     {
         lock_.begin_connection();
-        if (auto why_not = gate_.wait_for_turn(deadline_)) {
+        connect_gate& gate = db_.config()->gate();
+        if (auto why_not = gate.wait_for_turn(deadline_)) {
             db_.set_last_report(std::move(*why_not));
             return db_.last_report().kind;
         }
         const fault failed = db_.connect();
         if (failed == fault::none)
-            gate_.succeeded();
+            gate.succeeded();
         else
-            gate_.failed(db_.last_report());
+            gate.failed(db_.last_report());
         return failed;
     }
 
     // How long somebody has the name, as it was observed; 0: nobody has it.
-    outcome<duration> left() { return observing_inspect_flow(db_, seen_, name(), &observations::now); }
+    outcome<duration> left() { return observing_inspect_flow(db_, db_.config()->seen(), name(), &observations::now); }
 
     outcome<std::optional<lease_record>> inspect()
     {
@@ -349,18 +360,14 @@ private:
                 if (const outcome<duration> observed = left(); *observed <= duration::zero()) return observed.failed();
             return keep(answer_.yes, request_flow(db_));
         }
-        if (db_.observes() && seen_.has_run_out(name(), token_, observations::now())) return fault::none;
+        if (db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now())) return fault::none;
         if (what_ == operation::publish) return keep(answer_.yes, publish_flow(db_, token_, db_.in().data.view()));
         return keep(answer_.reason, requested_flow(db_, token_));
     }
 
-    duration call_timeout_;  // for undo()
-    duration lock_timeout_;
-    connect_gate& gate_;  // of the configuration, which the connection keeps alive
-    observations& seen_;   // likewise
     connection db_;
     session_lock lock_{db_};
-    retry_pause pause_;
+    backoff pauses_;  // between tries after a conflict
     operation what_ = operation::connect;
     std::int64_t token_ = 0;
     std::int64_t version_ = 0;

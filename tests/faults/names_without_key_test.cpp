@@ -200,6 +200,8 @@ BOOST_FIXTURE_TEST_CASE(table_that_comes_later_is_looked_at, sqlite_file)
     BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
     BOOST_TEST((ec == lh::errc::schema_missing), ec.message());
     s.make({"not null"});
+    BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
+    check_told(store, ec);
     check_unfit(s);
     BOOST_TEST(store.try_acquire("m", "we", 30s, ec).granted());
     BOOST_TEST(!ec, store.diagnostics().advice);

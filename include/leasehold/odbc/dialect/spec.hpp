@@ -160,7 +160,7 @@ struct handover_sql {
     std::string published{};  ///< the data of that row, if it was published in that term
     std::string request{};    ///< :data is the reason of a request, if :name is live and has an owner
     /// The same for a reason of the form "priority 7", by which candidates ask: not in place of a reason of another form, which nobody
-    /// would give again.
+    /// would give again. Empty: as `request`.
     std::string request_of_candidate{};
     std::string requested{};  ///< the reason of the request to the row that has :owner, :token and is live, if there is one
     std::string said{};       ///< token, data, reason of the live row of :name that has an owner; NULL: none

@@ -95,7 +95,7 @@ public:
                 {statement::floor, p.floor, columns::token}, {statement::look, p.look, columns::look},
                 {statement::add_floor, p.add_floor}, {statement::raise_floor, p.raise_floor}, {statement::remove, p.remove},
                 {statement::probe_said, h.probe}, {statement::publish, h.publish}, {statement::request, h.request},
-                {statement::request_of_candidate, h.request_of_candidate},
+                {statement::request_of_candidate, h.request_of_candidate.empty() ? h.request : h.request_of_candidate},
                 {statement::published, h.published, columns::published}, {statement::requested, h.requested, columns::requested},
                 {statement::said, h.said, columns::said}, {statement::inspect_all, h.inspect, columns::inspect_all},
                 {statement::list_all, h.list, columns::list_all}};

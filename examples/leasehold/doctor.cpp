@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@ constexpr int samples = 11;
 
 lh::time_point now() { return lh::steady_clock{}.now(); }
 
-/// Lines as the findings come; or, as JSON, one object when all are there.
+/// Lines as the findings come; or, as JSON, one object when all are there, or one of them is a failure.
 class report {
 public:
     report(const chosen_store& of, bool json) : json_{json}
@@ -50,6 +51,14 @@ public:
         if (!json_) std::cout << fitted(word, 6) << printable(what.text) << '\n' << std::flush;
         text_ +=
             (text_.ends_with('[') ? "" : ", ") + ("{\"is\": \"" + word) + "\", \"text\": " + json_string(what.text) + "}";
+    }
+
+    /// What ends the examination. It is said on standard error in any case, so only JSON has it here too.
+    void tell_failure(const std::exception& why)
+    {
+        if (!json_) return;
+        tell({finding::kind::warning, words_of(why)});
+        finish();
     }
 
     /// The tool's status.
@@ -161,12 +170,8 @@ trial try_lease(opened_store& store, checkup& into)
     return tried;
 }
 
-}  // namespace
-
-int doctor(bool json, const asked_store& asked)
+int examine(const chosen_store& chosen, report& says)
 {
-    const chosen_store chosen = choose_store(asked);
-    report says{chosen, json};
     opened_store store{chosen};
     // Through the store first: its calls end in time, whatever the driver does.
     static_cast<void>(store->list());
@@ -190,6 +195,20 @@ int doctor(bool json, const asked_store& asked)
     for (const finding& each : judge(found)) says.tell(each);
     const int status = says.finish();
     return relied_on ? status : exit_code::store;
+}
+
+}  // namespace
+
+int doctor(bool json, const asked_store& asked)
+{
+    const chosen_store chosen = choose_store(asked);
+    report says{chosen, json};
+    try {
+        return examine(chosen, says);
+    } catch (const std::exception& why) {
+        says.tell_failure(why);
+        throw;
+    }
 }
 
 }  // namespace tool

@@ -2,6 +2,9 @@
 #ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_FAILURE_HPP
 #define LEASEHOLD_EXAMPLES_LEASEHOLD_FAILURE_HPP
 
+#include <leasehold/error.hpp>
+
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -17,6 +20,16 @@ public:
 private:
     int status_;
 };
+
+/// What the tool says of a failure. The words of a store that has no table name the tool's own remedy.
+[[nodiscard]] inline std::string words_of(const std::exception& error)
+{
+    const auto* const of_store = dynamic_cast<const leasehold::store_error*>(&error);
+    if (!of_store || of_store->code() != leasehold::errc::schema_missing) return error.what();
+    return "the table for the leases, or a column of it, doesn't exist: create it with 'leasehold init', or name another with --table"
+           " [SQLSTATE " +
+           std::string{of_store->sqlstate()} + ": " + std::string{of_store->server_message()} + "]";
+}
 
 }  // namespace tool
 

@@ -11,7 +11,6 @@
 
 #include <exception>
 #include <iostream>
-#include <string>
 #include <system_error>
 #include <vector>
 
@@ -19,19 +18,6 @@
 #include <unistd.h>
 
 namespace {
-
-int report(const leasehold::store_error& error)
-{
-    if (error.code() == leasehold::errc::schema_missing)
-        tool::complain(
-            "the table for the leases, or a column of it, doesn't exist: create it with 'leasehold init', or name "
-            "another with --table"
-            " [SQLSTATE " +
-            std::string{error.sqlstate()} + ": " + std::string{error.server_message()} + "]");
-    else
-        tool::complain(error.what());
-    return tool::exit_code::store;
-}
 
 int report(const std::system_error& error)
 {
@@ -64,7 +50,8 @@ int main(int argc, char** argv)
         tool::complain(error.what());
         return error.status();
     } catch (const leasehold::store_error& error) {
-        return report(error);
+        tool::complain(tool::words_of(error));
+        return tool::exit_code::store;
     } catch (const std::system_error& error) {
         return report(error);
     } catch (const std::exception& error) {

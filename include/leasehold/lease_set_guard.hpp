@@ -128,8 +128,8 @@ public:
     /// Extends all terms now, each by its own ttl; in few calls if the store is a batching_store. False means that one of them
     /// is lost. Does I/O.
     ///
-    /// Throws store_error when a store fails (the terms may continue until their deadlines; the others were extended), and
-    /// std::system_error with errc::not_held when the guard is empty.
+    /// Stops at the first loss or failure: the terms after it are not extended. Throws store_error when a store fails (the terms may
+    /// continue until their deadlines), and std::system_error with errc::not_held when the guard is empty.
     bool renew()
     {
         require_terms();

@@ -8,6 +8,7 @@
 #include <leasehold/renewal/batch.hpp>
 #include <leasehold/store/concept.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -40,7 +41,7 @@ public:
     void add(Guard& guard) noexcept
     {
         if (guard.empty()) return;
-        if (failed_) {
+        if (is_given_up(guard.store())) {
             leave(leaving{std::move(guard.handle_), std::move(guard.term_)}, release_outcome::unknown);
             return;
         }
@@ -64,7 +65,7 @@ public:
                 const bool unknown = answers_[i] == batch_answer::unknown;
                 const bool ours = answers_[i] == batch_answer::yes;
                 const std::error_code error = unknown ? (ec ? ec : make_error_code(errc::store_failure)) : std::error_code{};
-                if (unknown && !failed_) failed(leaving_[i].handle, error);
+                if (unknown) failed(leaving_[i].handle, error);
                 const auto said = unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
                 if (leaving_[i].has_ended(said, error) == release_outcome::released) ++released_;
             }
@@ -135,10 +136,24 @@ private:
         one.has_ended(outcome);
     }
 
+    // The first failure is the one that is reported; each ends the calls of its store.
     void failed(const handle_type& on, std::error_code ec) noexcept
     {
-        failed_ = on;
-        error_ = ec;
+        const store_type* const store = std::addressof(on->store());
+        if (!failed_) {
+            failed_ = on;
+            error_ = ec;
+        } else if (!is_given_up(store)) {
+            std::error_code without;  // memory: then no store is called again
+            catch_into(without, [&] { also_failed_.push_back(store); });
+            all_given_up_ = all_given_up_ || without;
+        }
+    }
+
+    [[nodiscard]] bool is_given_up(const store_type* store) const noexcept
+    {
+        return failed_ && (all_given_up_ || std::addressof(failed_->store()) == store ||
+                           std::find(also_failed_.begin(), also_failed_.end(), store) != also_failed_.end());
     }
 
     std::vector<leaving> leaving_;
@@ -147,6 +162,8 @@ private:
     std::size_t released_ = 0;
     handle_type failed_;
     std::error_code error_;
+    std::vector<const store_type*> also_failed_;
+    bool all_given_up_ = false;
 };
 
 template <range_of_guards Guards>
@@ -163,8 +180,8 @@ auto release_range(Guards& guards) noexcept
 /// Releases all guards of a range, with few calls if the store is a batching_store; does nothing to empty guards.
 ///
 /// Returns how many were released; the other terms were lost. All guards are empty afterwards, and none of their terms is
-/// held any more, whatever the store says. After a call that fails, the store is not called again: it frees the remaining
-/// leases when their time runs out. So at most about one call timeout is wasted.
+/// held any more, whatever the store says. After a call that fails, that store is not called again: it frees its remaining
+/// leases when their time runs out. So at most about one call timeout is wasted on each store.
 /// Throws store_error for the first failure.
 template <detail::range_of_guards Guards>
 std::size_t release_all(Guards&& guards)

@@ -55,6 +55,17 @@ void check_says(Store& store, const std::string& name)
     BOOST_TEST(lease.inspect()->data == "x");
     BOOST_TEST(guard.handover_requested());
     BOOST_TEST(guard.handover_reason() == "y");
+    const auto shows_after = [&lease](const char* reason) {
+        BOOST_TEST(lease.request_handover(reason));
+        return lease.inspect()->handover_request.value_or("none");
+    };
+    BOOST_TEST(shows_after("priority 7") == "y");
+    BOOST_TEST(shows_after("z") == "z");
+    BOOST_TEST((guard.release() == leasehold::release_outcome::released));
+    auto next = lease.try_acquire();
+    BOOST_TEST(shows_after("priority 7") == "priority 7");
+    BOOST_TEST(shows_after("priority 6") == "priority 6");
+    BOOST_TEST(shows_after("z") == "z");
 }
 
 /// Version 1 goes on working; the columns come on the first use, or by create_schema(), of however many at once.

@@ -128,7 +128,38 @@ BOOST_FIXTURE_TEST_CASE(doctor_says_it_in_json_too, tool_fixture)
     BOOST_TEST(result.out.find('\n') == result.out.size() - 1);
     const auto failed = run({"doctor", "--json", "--store", sqlite_connection_string(path("empty.db"))});
     BOOST_TEST(failed.status.code == 69);
-    BOOST_TEST(failed.out == "");
+    BOOST_TEST(failed.out.find("\"findings\": [{\"is\": \"mend\", \"text\": \"the table for the leases") != std::string::npos, failed.out);
+    BOOST_TEST(failed.out.ends_with("}], \"well\": false}\n"), failed.out);
+    BOOST_TEST(failed.err.find("leasehold: the table for the leases") == 0U, failed.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(doctor_says_in_json_that_the_database_can_not_be_reached, tool_fixture)
+{
+    const std::string nowhere = "Driver=SQLite3;Database=" + path("no/such/folder/x.db");
+    const auto failed = run({"doctor", "--json", "--store", nowhere});
+    BOOST_TEST(failed.status.code == 69);
+    BOOST_TEST(failed.out.starts_with("{\"store\": \"Driver=SQLite3;Database="), failed.out);
+    BOOST_TEST(failed.out.find("\"findings\": [{\"is\": \"mend\", \"text\": \"") != std::string::npos, failed.out);
+    BOOST_TEST(failed.out.ends_with("}], \"well\": false}\n"), failed.out);
+    BOOST_TEST(failed.out.find('\n') == failed.out.size() - 1);
+    const auto in_words = run({"doctor", "--store", nowhere});
+    BOOST_TEST(in_words.status.code == 69);
+    BOOST_TEST(in_words.out.find("mend") == std::string::npos, in_words.out);
+    BOOST_TEST(in_words.err == failed.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(doctor_says_that_a_name_can_have_two_rows, tool_fixture)
+{
+    const std::string store = sqlite_connection_string(path("keyless.db"));
+    odbc_connection own{store};
+    own.execute("create table leasehold (name text not null, owner text not null, token integer not null, expires_at integer not null)");
+    const auto told = run({"doctor", "--store", store});
+    BOOST_TEST(told.status.code == 69);
+    BOOST_TEST(told.err.find("two holders") != std::string::npos, told.err);
+    const auto in_json = run({"doctor", "--json", "--store", store});
+    BOOST_TEST(in_json.status.code == 69);
+    BOOST_TEST(in_json.out.find("{\"is\": \"mend\", \"text\": ") != std::string::npos, in_json.out);
+    BOOST_TEST(in_json.out.find("two holders") != std::string::npos, in_json.out);
 }
 
 BOOST_FIXTURE_TEST_CASE(wrong_command_lines_are_64_and_say_what_is_right, tool_fixture)

@@ -57,6 +57,24 @@ BOOST_AUTO_TEST_CASE(next_term_begins_without_data_and_without_a_request)
     BOOST_TEST(!next.handover_requested());
 }
 
+// Candidates ask again by themselves.
+BOOST_AUTO_TEST_CASE(request_of_a_candidate_leaves_one_that_is_nobody_s_priority_in_place)
+{
+    auto guard = lease.try_acquire();
+    const auto shows_after = [this](const char* reason) {
+        BOOST_TEST(other.request_handover(reason));
+        return record()->handover_request.value_or("none");
+    };
+    BOOST_TEST(shows_after("priority 7") == "priority 7");
+    BOOST_TEST(shows_after("priority 6") == "priority 6");
+    BOOST_TEST(shows_after("please") == "please");
+    BOOST_TEST(shows_after("priority 7") == "please");
+    BOOST_TEST(shows_after("priority x") == "priority x");
+    guard.release();
+    guard = lease.try_acquire();
+    BOOST_TEST(shows_after("priority 7") == "priority 7");
+}
+
 BOOST_AUTO_TEST_CASE(own_new_term_begins_without_data_too)
 {
     auto guard = lease.try_acquire();

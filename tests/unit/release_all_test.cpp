@@ -139,6 +139,43 @@ BOOST_AUTO_TEST_CASE(after_a_failure_the_store_is_asked_no_more)
     BOOST_TEST(one_by_one.all_empty());
 }
 
+BOOST_AUTO_TEST_CASE(failure_of_one_store_keeps_no_leases_of_another)
+{
+    const auto check = [](auto& held, auto& other, operation releases) {
+        held.acquire(other, 2);
+        held.acquire(held.store, 2);
+        held.store.always(releases, fate::fails);
+        std::error_code ec;
+        BOOST_TEST(lh::release_all(held.guards, ec) == 2U);
+        BOOST_TEST((ec == lh::errc::store_unavailable));
+        BOOST_TEST(held.store.sent(releases) == 1);
+        BOOST_TEST(other.leases.list().empty());
+        BOOST_TEST(held.all_empty());
+    };
+    batching together{3};
+    scripted_batching_store other_together{together.clock};
+    check(together, other_together, operation::release_many);
+    plain one_by_one{3};
+    scripted_store other{one_by_one.clock};
+    check(one_by_one, other, operation::release);
+}
+
+// Two that fail: neither is asked again.
+BOOST_AUTO_TEST_CASE(each_store_that_fails_is_asked_once)
+{
+    plain held{1};
+    scripted_store second{held.clock}, third{held.clock};
+    for (int round = 0; round < 2; ++round)
+        for (scripted_store* each : {&held.store, &second, &third}) held.acquire(*each, 1);
+    held.store.always(operation::release, fate::fails);
+    second.always(operation::release, fate::fails);
+    std::error_code ec;
+    BOOST_TEST(lh::release_all(held.guards, ec) == 2U);
+    BOOST_TEST(held.store.sent(operation::release) == 1);
+    BOOST_TEST(second.sent(operation::release) == 1);
+    BOOST_TEST(third.leases.list().empty());
+}
+
 BOOST_AUTO_TEST_CASE(failure_is_thrown_where_there_is_no_error_code)
 {
     batching held{3};

@@ -13,7 +13,7 @@ namespace leasehold::inline v0 {
 
 /// What basic_odbc_store::health() found.
 struct store_health {
-    std::error_code error{};          ///< why the table can't be read; none: it can
+    std::error_code error{};          ///< why the table can't be read, or can't keep leases; none: it can
     store_diagnostics diagnostics{};  ///< of that error
     bool reachable = false;           ///< the database answered, if only to say that there is no table
     duration took{};                  ///< the whole question, with the wait for a connection

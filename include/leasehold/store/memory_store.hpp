@@ -6,6 +6,7 @@
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/handover_priority.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -120,7 +121,10 @@ public:
         const std::lock_guard lock{s.mutex};
         const auto found = s.entries.find(wanted);
         if (found == s.entries.end() || found->second.ends <= clock_.now() || found->second.owner.empty()) return false;
-        found->second.said().request.emplace(reason);
+        std::optional<std::string>& request = found->second.said().request;
+        // A candidate of an election asks again by itself.
+        const bool gives_way = request && detail::priority_in(reason) && !detail::priority_in(*request);
+        if (!gives_way) request.emplace(reason);
         return true;
     }
 

@@ -82,6 +82,7 @@ struct mariadb {
         d.handover = handover_with({"alter table {table} add {data} varbinary(1024), add {data_token} bigint,"
                                     " add {request} varbinary(1024), add {request_token} bigint"},
                                    d.inspect, d.list);
+        d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;
     }
@@ -185,6 +186,18 @@ private:
                    "{each  union all select cast(:nth_name as char(190)), cast(:nth_owner as char(190))}) as w"
                    " where w.n <> '' and not exists (select 1 from {table} where {name} = '' and {token} > :token)";
         return a;
+    }
+
+    // Schema and table are compared with constants, so that the server looks at no other table.
+    static name_key_sql name_key()
+    {
+        const std::string of_table = "table_schema = if('{schema}' = '', database(), '{schema}') and table_name = '{bare table}'";
+        name_key_sql k;
+        k.present = "select case when table_type <> 'BASE TABLE' or exists (select 1 from information_schema.statistics where " + of_table +
+                    " and non_unique = 0 group by index_name having count(*) = 1 and concat('`', max(column_name), '`') = '{name}')"
+                    " then 1 else 0 end from information_schema.tables where " + of_table;
+        k.add = "alter table {table} add unique key ({name})";
+        return k;
     }
 
     static session_lock_sql locks()

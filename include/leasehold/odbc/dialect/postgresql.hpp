@@ -76,6 +76,7 @@ struct postgresql {
                                     " add column if not exists {data} text, add column if not exists {data_token} bigint,"
                                     " add column if not exists {request} text, add column if not exists {request_token} bigint; end $$"},
                                    d.inspect, d.list);
+        d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;
     }
@@ -226,6 +227,19 @@ private:
         f.by_itself = held_term + " select 1 from \"held term\" where {live} and exists (" + f.possible + ")";
         f.numbers_parameters = true;
         return f;
+    }
+
+    // A partial index, one of expressions or one that a failed CREATE INDEX CONCURRENTLY has left behind keeps no second row out.
+    // Before PostgreSQL 11 there is no indnkeyatts.
+    static name_key_sql name_key()
+    {
+        name_key_sql k;
+        k.present = "select case when c.relkind not in ('r', 'p') or exists (select 1 from pg_index i join pg_attribute a"
+                    " on a.attrelid = i.indrelid and a.attnum = i.indkey[0] where i.indrelid = c.oid and i.indisunique and i.indisvalid"
+                    " and i.indpred is null and coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts) = 1"
+                    " and '\"' || a.attname || '\"' = '{name}') then 1 else 0 end from pg_class c where c.oid = to_regclass('{table}')";
+        k.add = "create unique index on {table} ({name})";
+        return k;
     }
 
     static session_lock_sql locks(const server_info& at)

@@ -93,6 +93,18 @@ struct fence_sql {
     bool numbers_parameters = false;
 };
 
+/// How it is found out that a name can't have two rows, and so two holders: a table that was there before may have no key.
+///
+/// In both, {schema} and {bare table} stand for the parts of the table's name as they are, without quotes; {schema} is empty, and
+/// goes with the point behind it, where the name is not qualified.
+struct name_key_sql {
+    /// 1: the table has a unique index over all its rows on {name} alone, or is none whose indexes can be known, as a view; 0: it has
+    /// no such index; no row: there is no such table. Run until it is 1, once per store as a rule. Empty: nothing is asked.
+    std::string present{};
+    /// Creates that index; the user is told to run it.
+    std::string add{};
+};
+
 /// The statements that remove the rows of names nobody uses any longer.
 ///
 /// The row with the empty name has the floor: the token of the first term of a name without a row. It is raised above the
@@ -147,6 +159,9 @@ struct handover_sql {
     std::string publish{};    ///< :data is the data of the row, if it has :owner, :token and is live
     std::string published{};  ///< the data of that row, if it was published in that term
     std::string request{};    ///< :data is the reason of a request, if :name is live and has an owner
+    /// The same for a reason of the form "priority 7", by which candidates ask: not in place of a reason of another form, which nobody
+    /// would give again. Empty: as `request`.
+    std::string request_of_candidate{};
     std::string requested{};  ///< the reason of the request to the row that has :owner, :token and is live, if there is one
     std::string said{};       ///< token, data, reason of the live row of :name that has an owner; NULL: none
     std::string inspect{};    ///< as spec::inspect, then data and reason
@@ -170,6 +185,7 @@ inline handover_sql handover_with(std::vector<std::string> add_columns, const st
     h.publish = "update {table} set {data} = :data, {data_token} = {token} where {this live term}";
     h.published = "select {data} from {table} where {this live term} and {data_token} = {token}";
     h.request = "update {table} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
+    h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %')";
     h.requested = "select {request} from {table} where {this live term} and {request_token} = {token}";
     h.said = with_columns("select {token} from {table} where {name} = :name and {live}");
     h.inspect = with_columns(inspect);
@@ -279,6 +295,7 @@ struct spec {
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
     fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
     handover_sql handover;   ///< for data and requests of a term; empty: there are none
+    name_key_sql name_key;   ///< for a table that has no key
     purge_sql purge;         ///< for removing names nobody uses; without it there is no such thing
 };
 

@@ -83,11 +83,25 @@ struct sqlite {
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         d.fence.by_itself = d.fence.lock;
         d.handover = handover_with(columns_one_by_one("text", "integer"), d.inspect, d.list);
+        d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;
     }
 
 private:
+    // An expression of an index has no name, and is counted.
+    static name_key_sql name_key()
+    {
+        const std::string in_schema = ", nullif('{schema}', ''))";
+        name_key_sql k;
+        k.present = "select exists (select 1 from pragma_index_list('{bare table}'" + in_schema + " as i where i.`unique` and not i.partial"
+                    " and (select count(*) = 1 and max('`' || name || '`') = '{name}' collate nocase"
+                    " from pragma_index_info(i.name" + in_schema + "))"
+                    " where exists (select 1 from pragma_table_info('{bare table}'" + in_schema + ")";
+        k.add = "create unique index {schema}.{bare table}_name on `{bare table}` ({name})";
+        return k;
+    }
+
     static batch_sql batches()
     {
         const std::string terms = " where {name} in (:each_name) and {token} || ' ' || length(cast({name} as blob)) || ' ' ||"

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,10 +42,10 @@ answered publish(operators_database& db, const std::string& data = "here")
     return o;
 }
 
-answered request(operators_database& db)
+answered request(operators_database& db, std::string_view reason = "a new version")
 {
     answered o{.yes = true};
-    o.failed = came_to(o.yes, od::request_flow(db));
+    o.failed = came_to(o.yes, od::request_flow(db, reason));
     return o;
 }
 
@@ -104,6 +105,17 @@ BOOST_AUTO_TEST_CASE(publication_that_fails_is_none)
     BOOST_TEST(o.failed == fault::connection_lost);
     BOOST_TEST(!o.yes);
     BOOST_TEST((db.asked == statements{statement::publish}));
+}
+
+// "priority x" is somebody's words.
+BOOST_AUTO_TEST_CASE(request_of_a_candidate_has_a_statement_of_its_own)
+{
+    operators_database candidates{changes(0), shows_request("a new version")};
+    BOOST_TEST(request(candidates, "priority 7").yes);
+    BOOST_TEST((candidates.asked == statements{statement::request_of_candidate, statement::said}));
+    operators_database words{changes(1)};
+    BOOST_TEST(request(words, "priority x").yes);
+    BOOST_TEST((words.asked == statements{statement::request}));
 }
 
 BOOST_AUTO_TEST_CASE(request_is_counted_or_read)

@@ -68,6 +68,12 @@ BOOST_AUTO_TEST_CASE(first_failure_is_the_answer)
     BOOST_TEST((no_table.asked == statements{statement::probe}));
     BOOST_TEST(found.schema_version == 0);
 
+    scripted_database without_key{no_row(), no_row(), no_row()};
+    without_key.key_is = fault::failure;
+    BOOST_TEST(od::health_flow(without_key, host_clock{}, found) == fault::failure);
+    BOOST_TEST((without_key.asked == statements{statement::probe}));
+    BOOST_TEST(found.schema_version == 0);
+
     scripted_database lost{no_row(), fails(fault::connection_lost)};
     lost.has_columns = lost.has_clock = true;
     BOOST_TEST(od::health_flow(lost, host_clock{}, found) == fault::connection_lost);

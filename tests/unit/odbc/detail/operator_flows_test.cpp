@@ -147,6 +147,12 @@ BOOST_AUTO_TEST_CASE(table_that_is_there_is_checked_and_upgraded_and_not_made)
     unfit.column_is = fault::failure;
     BOOST_TEST(make(unfit) == fault::failure);
     BOOST_TEST((unfit.asked == statements{statement::probe}));
+
+    operators_database without_key{reply{}, reply{}};
+    without_key.has_columns = true;
+    without_key.key_is = fault::failure;
+    BOOST_TEST(make(without_key) == fault::failure);
+    BOOST_TEST((without_key.asked == statements{statement::probe}));
 }
 
 BOOST_AUTO_TEST_CASE(what_can_not_be_looked_at_is_not_made)

@@ -108,6 +108,7 @@ public:
     bool has_floor = false;
     bool has_columns = false;  ///< the dialect knows those for data and requests
     bool has_clock = false;
+    od::fault key_is = od::fault::none;  ///< what check_name_key() finds
     bool believes = true;  ///< counts of rows are to be believed
     std::int64_t ttl_us = 1000;
 
@@ -134,6 +135,7 @@ public:
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool purges() const { return has_floor; }
     [[nodiscard]] bool hands_over() const { return has_columns; }
+    od::fault check_name_key() const { return key_is; }
     [[nodiscard]] bool tells_time() const { return has_clock; }
     [[nodiscard]] bool reads_back() const { return !believes; }
 

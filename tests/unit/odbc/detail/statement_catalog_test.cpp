@@ -181,6 +181,27 @@ BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
     BOOST_TEST(compiled.schema().empty());
 }
 
+BOOST_AUTO_TEST_CASE(candidates_ask_as_others_do_where_a_dialect_has_no_statement_for_them)
+{
+    auto d = plain();
+    d.handover.request = "update {table}";
+    BOOST_TEST((statement_catalog{d, {}}[statement::request_of_candidate].sql == "update `leasehold`"));
+    d.handover.request_of_candidate = "update {table} if";
+    BOOST_TEST((statement_catalog{d, {}}[statement::request_of_candidate].sql == "update `leasehold` if"));
+}
+
+BOOST_AUTO_TEST_CASE(key_is_looked_for_by_the_parts_of_the_table_s_name)
+{
+    auto d = plain();
+    d.name_key = {.present = "select '{schema}', '{bare table}', '{name}'", .add = "create {schema}.{bare table}_name on {table}"};
+    const statement_catalog qualified{d, {.table = "jobs.leases"}};
+    BOOST_TEST(qualified.spec().name_key.present == "select 'jobs', 'leases', '`name`'");
+    BOOST_TEST(qualified.spec().name_key.add == "create jobs.leases_name on `jobs`.`leases`");
+    const statement_catalog plain_name{d, {.table = "leases"}};
+    BOOST_TEST(plain_name.spec().name_key.present == "select '', 'leases', '`name`'");
+    BOOST_TEST(plain_name.spec().name_key.add == "create leases_name on `leases`");
+}
+
 // A marker that nothing replaces would be sent to the database.
 BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
 {
@@ -203,6 +224,9 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
         for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases, batch_kind::reads}) BOOST_TEST(has(kind) == any);
         for (const batch_kind kind : {batch_kind::takes, batch_kind::inserts}) BOOST_TEST(has(kind) == (any && !grants));
         BOOST_TEST(has(batch_kind::grants) == grants);
+        const lh::dialect::name_key_sql& key = compiled.spec().name_key;
+        BOOST_TEST((key.present + key.add).find('{') == std::string::npos, key.present << key.add);
+        BOOST_TEST(key.present.empty() == compiled.spec().reads_back);
         BOOST_TEST(!compiled[statement::renew].sql.empty());
         BOOST_TEST(!compiled.schema().empty());
     }

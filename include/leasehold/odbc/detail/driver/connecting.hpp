@@ -147,6 +147,21 @@ inline fault connection::look_for_file()
     return fault::none;
 }
 
+// Two rows of one name can have two holders. A product that has no such catalogue, or doesn't show it to this user, is let pass.
+inline fault connection::check_name_key()
+{
+    const dialect::name_key_sql& sql = catalog_->spec().name_key;
+    std::string answer = "1";
+    const fault failed = sql.present.empty() ? fault::none : execute_once(sql.present, &answer);
+    if (failed == fault::failure || failed == fault::schema_missing)
+        forget_report();
+    else if (failed != fault::none)
+        return failed;
+    if (answer == "0") return fail(fault::failure, (std::string{advice::no_key} + advice::until_there_is_a_key + sql.add).c_str());
+    if (!answer.empty()) config_->note_name_is_key();
+    return fault::none;
+}
+
 // Where two connections have the same session, or one has another than before, a pooler chooses. To ask changes nothing on a session.
 // Neither connection keeps one while it waits for one, so stores that look at the same time don't wait for each other.
 inline fault connection::look_for_pooler()

@@ -91,6 +91,8 @@ public:
     fault run_each(statement which, Each each);
     // Whether the column of the expiry can hold one, in a table that is there.
     fault check_expiry_column();
+    // Whether a name can have one row only. Asks the database each time.
+    fault check_name_key();
     // Runs a statement once.
     fault run_text(const std::string& sql);
 

@@ -97,6 +97,9 @@ inline constexpr const char* other_columns =
     "the table has another column that must have a value: give it a default, or let it be NULL";
 inline constexpr const char* no_key =
     "the column of the name has no key: make it the table's primary key, or create a unique index on it alone";
+inline constexpr const char* until_there_is_a_key =
+    ". Until then a name can have two rows, and so two holders. Stop what uses the table, keep the row with the greatest token of each"
+    " name, and run: ";
 inline constexpr const char* types =
     "a column has a type that can't be used: compare the table with what schema_sql() shows";
 inline constexpr const char* expiry_is_text =

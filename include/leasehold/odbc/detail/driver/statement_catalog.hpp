@@ -95,6 +95,7 @@ public:
                 {statement::floor, p.floor, columns::token}, {statement::look, p.look, columns::look},
                 {statement::add_floor, p.add_floor}, {statement::raise_floor, p.raise_floor}, {statement::remove, p.remove},
                 {statement::probe_said, h.probe}, {statement::publish, h.publish}, {statement::request, h.request},
+                {statement::request_of_candidate, h.request_of_candidate.empty() ? h.request : h.request_of_candidate},
                 {statement::published, h.published, columns::published}, {statement::requested, h.requested, columns::requested},
                 {statement::said, h.said, columns::said}, {statement::inspect_all, h.inspect, columns::inspect_all},
                 {statement::list_all, h.list, columns::list_all}};
@@ -107,6 +108,7 @@ public:
         for (const std::string& text : h.add_columns) added_columns_.push_back(compile(text, options).sql);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
         if (!d.new_table.empty()) new_table_ = compile(d.new_table, options).sql;
+        for (std::string* text : {&spec_.name_key.present, &spec_.name_key.add}) *text = compile(with_bare_names(*text, options), options).sql;
         const dialect::fence_sql& f = d.fence;
         const std::pair<compiled_statement&, const std::string&> of_fence[]{
             {fence_.possible, f.possible}, {fence_.transaction, f.transaction}, {fence_.cluster, f.cluster}, {fence_.lock, f.lock},
@@ -214,6 +216,17 @@ private:
             for (std::size_t i = 1; i < terms; ++i) list.append(", ").append(each);
             replace_all(text, each, list);
         }
+        return text;
+    }
+
+    // See dialect::name_key_sql.
+    static std::string with_bare_names(std::string text, const odbc_options& options)
+    {
+        const std::size_t point = options.table.find('.');
+        const std::string schema = point == std::string::npos ? std::string{} : options.table.substr(0, point);
+        replace_all(text, "{schema}.", schema.empty() ? schema : schema + '.');
+        replace_all(text, "{schema}", schema);
+        replace_all(text, "{bare table}", point == std::string::npos ? options.table : options.table.substr(point + 1));
         return text;
     }
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_FLOW_HANDOVER_FLOW_HPP
 #define LEASEHOLD_ODBC_DETAIL_FLOW_HANDOVER_FLOW_HPP
 
+#include <leasehold/detail/handover_priority.hpp>
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
@@ -81,9 +82,11 @@ outcome<bool> publish_flow(flow_database auto& db, std::int64_t token, std::stri
     return write_said(db, statement::publish, statement::published, [&] { return db.text(column::data) == data; });
 }
 
-outcome<bool> request_flow(flow_database auto& db)
+// A candidate of an election asks again by itself, so it leaves the request of somebody who doesn't: that has come since it looked.
+outcome<bool> request_flow(flow_database auto& db, std::string_view reason)
 {
-    return write_said(db, statement::request, statement::said, [&] { return db.has_text(column::request); });
+    const bool of_candidate = leasehold::detail::priority_in(reason).has_value();
+    return write_said(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said, [&] { return db.has_text(column::request); });
 }
 
 // Where there are no columns, nobody can have asked.

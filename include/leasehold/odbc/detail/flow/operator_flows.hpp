@@ -96,7 +96,8 @@ fault schema_flow(flow_database auto& db)
     const fault missing = db.run(statement::probe);
     if (missing != fault::schema_missing && missing != fault::none) return missing;
     if (missing == fault::none) {
-        const fault unfit = db.check_expiry_column();
+        fault unfit = db.check_expiry_column();
+        if (unfit == fault::none) unfit = db.check_name_key();
         return unfit == fault::none ? upgrade_flow(db) : unfit;
     }
     const std::string& new_table = db.sql()->new_table();
@@ -123,6 +124,7 @@ fault health_flow(flow_database auto& db, auto wall_now, health_answer& found)
 {
     found = {};
     if (const fault missing = db.run(statement::probe); missing != fault::none) return missing;
+    if (const fault unfit = db.check_name_key(); unfit != fault::none) return unfit;
     found.schema_version = 1;
     if (db.hands_over()) {
         const fault missing = db.run(statement::probe_said);

@@ -35,6 +35,7 @@ enum class statement : std::uint8_t {
     publish,
     published,
     request,
+    request_of_candidate,
     requested,
     said,
     inspect_all,

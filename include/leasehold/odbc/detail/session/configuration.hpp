@@ -92,6 +92,10 @@ public:
     [[nodiscard]] bool file_is_shared() const noexcept { return file_is_shared_; }
     void note_shared_file() const noexcept { file_is_shared_ = true; }
 
+    // Whether a name can have one row only, as far as is known.
+    [[nodiscard]] bool name_is_key() const noexcept { return name_is_key_; }
+    void note_name_is_key() const noexcept { name_is_key_ = true; }
+
     // Shared by all sessions, so that they don't all try to connect to a server that is starting.
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
 
@@ -164,6 +168,7 @@ private:
     mutable std::atomic<bool> batches_failed_ = false;
     mutable std::atomic<bool> commits_ = false;
     mutable std::atomic<bool> file_is_shared_ = false;
+    mutable std::atomic<bool> name_is_key_ = false;
     mutable connect_gate gate_{std::random_device{}()};
 };
 

@@ -111,6 +111,21 @@ private:
         db_.in().owner.assign(owner);
     }
 
+    // Those that make the table or look at it as a whole check it by themselves.
+    static constexpr bool uses_table(operation what) noexcept
+    {
+        switch (what) {
+        case operation::connect:
+        case operation::create_schema:
+        case operation::health:
+        case operation::lock:
+        case operation::try_lock:
+        case operation::unlock:
+        case operation::end_wait: return false;
+        default: return true;
+        }
+    }
+
     void try_until_deadline()
     {
         const time_point begun = std::chrono::steady_clock::now();
@@ -119,6 +134,7 @@ private:
         pauses_.reset();
         for (;;) {
             fault failed = db_.connected() ? fault::none : connect();
+            if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = db_.check_name_key();
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
@@ -358,7 +374,7 @@ private:
         if (what_ == operation::request_handover) {
             if (db_.observes())
                 if (const outcome<duration> observed = left(); *observed <= duration::zero()) return observed.failed();
-            return keep(answer_.yes, request_flow(db_));
+            return keep(answer_.yes, request_flow(db_, db_.in().data.view()));
         }
         if (db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now())) return fault::none;
         if (what_ == operation::publish) return keep(answer_.yes, publish_flow(db_, token_, db_.in().data.view()));

@@ -3,6 +3,7 @@
 // Tables that were others' before: expiries that no lease of ours would have, and shapes that can't work.
 #include <contract/odbc_connection.hpp>
 #include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/fence.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/environment.hpp>
 #include <support/mariadb_server.hpp>
@@ -13,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -76,6 +78,51 @@ std::string insert(const std::string& name, const std::string& expiry)
     return "insert into leasehold (name, owner, token, expires_at) values ('" + name + "', 'old', 7, " + expiry + ")";
 }
 
+/// For a table whose columns ignore case: it is the store that tells owners apart, by a single attempt and by many at once, which have
+/// statements of their own.
+void check_owners_are_told_apart(const std::string& connection_string)
+{
+    lh::odbc_store holders{connection_string, shedlock()};
+    std::error_code ec;
+    const auto held = holders.try_acquire("held", "Some Owner", 1h, ec);
+    BOOST_TEST(!ec, ec.message() << ' ' << holders.diagnostics().server_message);
+    BOOST_REQUIRE(held.granted());
+    int others = 0;
+    for (const std::string other : {"some owner", "SOME OWNER"}) {
+        BOOST_TEST_CONTEXT(other)
+        {
+            lh::odbc_store store{connection_string, shedlock()};
+            BOOST_TEST(!store.try_acquire("held", other, 1h, ec).granted(), "at first");
+            BOOST_TEST(!store.try_acquire("held", other, 1h, ec).granted(), "by a store that remembers that it was busy");
+            const std::string free = "free " + std::to_string(++others);
+            const std::vector<lh::term_request> requests{{"held", other, 1h}, {free, other, 1h}};
+            std::vector<std::optional<lh::acquire_result>> answers(requests.size());
+            store.acquire_many(requests, requests.size(), answers, ec);
+            BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
+            BOOST_REQUIRE((answers[0] && answers[1]));
+            BOOST_TEST(!answers[0]->granted());
+            BOOST_TEST(answers[1]->granted());
+        }
+    }
+    BOOST_TEST(holders.renew("held", "Some Owner", held.token, 1h, ec));
+    BOOST_TEST(holders.try_acquire("held", "Some Owner", 1h, ec).granted());
+    BOOST_TEST(!ec, ec.message() << ' ' << holders.diagnostics().server_message);
+}
+
+/// With a column of that type every term would be over at once, and each attempt granted.
+void check_expiry_is_refused(const std::string& connection_string, const std::string& type)
+{
+    odbc_connection{connection_string}.execute("create table shedlock (name varchar(64) not null primary key, lock_until " + type +
+                                               " not null, locked_by varchar(255) not null, token bigint not null default 0)");
+    lh::odbc_store store{connection_string, shedlock()};
+    std::error_code ec;
+    for (const char* owner : {"we", "others"}) {
+        BOOST_TEST(!store.try_acquire("n", owner, 30s, ec).granted());
+        BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+        BOOST_TEST(store.diagnostics().advice.find("type") != std::string::npos, store.diagnostics().advice);
+    }
+}
+
 struct sqlite_file {
     temporary_directory folder;
     std::string connection_string = sqlite_connection_string(folder.path() / "jobs.db");
@@ -117,6 +164,85 @@ BOOST_AUTO_TEST_CASE(postgresql_tells_of_a_name_without_a_key_and_of_other_types
     BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
     BOOST_TEST((ec == lh::errc::store_failure), ec.message());
     BOOST_TEST(store.diagnostics().advice.find("type") != std::string::npos, store.diagnostics().advice);
+}
+
+BOOST_AUTO_TEST_CASE(postgresql_tells_owners_apart_in_a_column_that_ignores_case)
+{
+    postgresql_server server;
+    odbc_connection own{server.connection_string()};
+    own.execute("create collation any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)");
+    own.execute("create table shedlock (name varchar(64) collate any_case primary key, lock_until timestamp not null,"
+                " locked_by varchar(255) collate any_case not null, token bigint not null default 0)");
+    check_owners_are_told_apart(server.connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(postgresql_refuses_an_expiry_that_is_a_date)
+{
+    postgresql_server server;
+    check_expiry_is_refused(server.connection_string(), "date");
+}
+
+BOOST_AUTO_TEST_CASE(mariadb_refuses_an_expiry_that_is_a_date)
+{
+    mariadb_server server;
+    check_expiry_is_refused(server.connection_string(), "date");
+}
+
+// ShedLock's has none. The store takes it for UTC, and so does a fence, which runs in the application's own session.
+BOOST_AUTO_TEST_CASE(postgresql_may_have_an_expiry_without_a_time_zone)
+{
+    postgresql_server server;
+    odbc_connection own{server.connection_string()};
+    own.execute("create table shedlock (name varchar(64) primary key, lock_until timestamp not null, locked_by varchar(255) not null,"
+                " token bigint not null default 0, unique (name, token))");
+    lh::odbc_store store{server.connection_string(), shedlock()};
+    for (const std::string zone : {"UTC", "Asia/Seoul", "America/New_York"}) {
+        BOOST_TEST_CONTEXT(zone)
+        {
+            lh::basic_lease lease{store, zone, lh::lease_terms{.ttl = 1h}, lh::no_renewal{}};
+            const auto guard = lease.try_acquire();
+            BOOST_REQUIRE(guard.held());
+            odbc_connection application{server.connection_string()};
+            application.execute("set time zone '" + zone + "'");
+            application.begin();
+            BOOST_TEST(lh::odbc::fence(application.handle(), guard));
+            application.roll_back();
+            own.execute("update shedlock set lock_until = (now() at time zone 'UTC') - interval '1 second' where name = '" + zone + "'");
+            BOOST_TEST(!lh::odbc::fence(application.handle(), guard), "it has run out");
+            application.roll_back();
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(sqlite_tells_owners_apart_in_a_column_that_ignores_case, sqlite_file)
+{
+    own.execute("create table shedlock (name text collate nocase not null primary key, lock_until integer not null,"
+                " locked_by text collate nocase not null, token integer not null default 0)");
+    check_owners_are_told_apart(connection_string);
+}
+
+// The first TIMESTAMP of a table is such a one where explicit_defaults_for_timestamp is off, as it was up to MariaDB 10.9 and MySQL 5.7.
+BOOST_AUTO_TEST_CASE(mariadb_may_set_the_expiry_in_updates_that_do_not_set_it)
+{
+    mariadb_server server;
+    odbc_connection own{server.connection_string()};
+    own.execute("create table shedlock (name varchar(64) not null primary key,"
+                " lock_until timestamp(3) not null default current_timestamp(3) on update current_timestamp(3),"
+                " locked_by varchar(255) not null, token bigint not null default 0)");
+    lh::odbc_store store{server.connection_string(), shedlock()};
+    store.create_schema();
+    std::error_code ec;
+    const auto held = store.try_acquire("n", "we", 1h, ec);
+    BOOST_REQUIRE(held.granted());
+    const auto goes_on = [&] {
+        const auto record = store.inspect("n", ec);
+        return record && record->token == held.token && record->remaining > 50min;
+    };
+    BOOST_TEST(store.publish("n", "we", held.token, "data", ec));
+    BOOST_TEST(goes_on(), "the term was ended by its data");
+    BOOST_TEST(store.request_handover("n", "reason", ec));
+    BOOST_TEST(goes_on(), "the term was ended by a request");
+    BOOST_TEST(!ec, ec.message() << ' ' << store.diagnostics().server_message);
 }
 
 BOOST_AUTO_TEST_CASE(mariadb_may_have_expiries_of_the_last_day)

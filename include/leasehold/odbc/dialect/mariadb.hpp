@@ -83,11 +83,18 @@ struct mariadb {
                                     " add {request} varbinary(1024), add {request_token} bigint"},
                                    d.inspect, d.list);
         d.name_key = name_key();
+        for (std::string* const update : {&d.handover.publish, &d.handover.request, &d.handover.request_of_candidate, &d.fence.write,
+                                          &d.fence.write_back})
+            keep_expiry(*update);
         d.purge = purge_with(d.schema.back());
         return d;
     }
 
 private:
+    // A TIMESTAMP of a table taken over may be one that the server sets to the present time in every UPDATE that does not set it: the
+    // first one of a table is, unless explicit_defaults_for_timestamp is on. The term would end, and its holder not know of it.
+    static void keep_expiry(std::string& update) { update.insert(update.find(" where "), ", {expires_at} = {expires_at}"); }
+
     // The driver has set the character set (utf8mb4) and refuses SET NAMES. Strict, so that no value is cut in silence.
     static std::vector<std::string> on_connect(const server_info& at)
     {

@@ -31,6 +31,9 @@ struct postgresql {
             d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan};
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            // Also where a table that was there before has a type or a collation that ignores case.
+            {"{ours}", "cast({owner} as text) collate \"C\" = :owner"},
+            {"{same owner}", "cast(t.{owner} as text) collate \"C\" = cast(excluded.{owner} as text)"},
             {"{expiry columns}", "{expires_at} timestamptz not null"},
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "{long ago}"},
@@ -55,7 +58,7 @@ struct postgresql {
         d.schema = schema();
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.grant = grant();
-        d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
+        d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
         d.take = take;
@@ -135,7 +138,7 @@ private:
     // A new term of the owner of the unexpired one is not over before that would have been. greatest() passes over a NULL.
     static constexpr const char* take =
         "update {table} set {owner} = :owner, {token} = {token} + 1, {expires_at} = greatest({expires_at}, {later})"
-        " where {name} = :name and {token} = :token and ({owner} = :owner or ({live}) is not true)";
+        " where {name} = :name and {token} = :token and ({ours} or ({live}) is not true)";
 
     // The busy test stands in front because ON CONFLICT DO UPDATE locks, and so writes, the row even where its WHERE is
     // false. What it lets through is judged again on the locked row.
@@ -149,7 +152,7 @@ private:
     // shows.
     static std::string grant()
     {
-        return "with \"old row\" as (select {token} as token, {owner} is distinct from :owner as foreign_owner, {live} as live,"
+        return "with \"old row\" as (select {token} as token, ({ours}) is not true as foreign_owner, {live} as live,"
                " {remaining} as remaining from {table} where {name} = :name),"
                " \"next token\" as (select coalesce((select token + 1 from \"old row\"),"
                " greatest(1, (select {token} from {table} where {name} = ''))) as token),"
@@ -157,7 +160,7 @@ private:
                " (select token from \"next token\"), {later} where not exists (select 1 from \"old row\" where live and foreign_owner)"
                " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
                " {expires_at} = greatest(t.{expires_at}, {later})"
-               " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
+               " where {same owner} or (t.{live}) is not true"
                " returning {token} as token)"
                " select 1, token, cast(0 as bigint), case when token = (select token from \"next token\")"
                " and not exists (select 1 from \"old row\" where live) then 1 else 0 end from \"granted row\""
@@ -188,7 +191,8 @@ private:
         many_attempts_sql a;
         a.most = 1000;
         a.grant = "with \"old rows\" as (select \"wanted place\" as place, \"wanted name\" as name, \"wanted owner\" as owner,"
-                  " {token} as token, {live} as live, {owner} is distinct from \"wanted owner\" as foreign_owner, {remaining} as remaining"
+                  " {token} as token, {live} as live, {remaining} as remaining,"
+                  " cast({owner} as text) collate \"C\" is distinct from \"wanted owner\" as foreign_owner"
                   " from " + wanted + " left join {table} on {name} = \"wanted name\"),"
                   " \"first token\" as (select greatest(1, (select {token} from {table} where {name} = '')) as token),"
                   " \"chosen rows\" as (select name, owner, token from \"old rows\" where live is not true or not foreign_owner"
@@ -198,7 +202,7 @@ private:
                   " (select set_config('lock_timeout', '100', true)) as patience order by name collate \"C\""
                   " on conflict ({name}) do update set {owner} = excluded.{owner}, {token} = t.{token} + 1,"
                   " {expires_at} = greatest(t.{expires_at}, {later})"
-                  " where t.{owner} = excluded.{owner} or (t.{live}) is not true"
+                  " where {same owner} or (t.{live}) is not true"
                   " returning {name} as name, {token} as token)"
                   " select o.place, case when g.token is not null then 1 when o.live and o.foreign_owner then 0 else 2 end,"
                   " coalesce(g.token, o.token, 0), coalesce(o.remaining, 0), case when o.live is not true"
@@ -211,7 +215,8 @@ private:
 
     // A take-over changes the token, which the unique index makes part of the row's key, and so waits for `for key share`; a
     // renewal or release doesn't. Without that index nothing would wait, hence the look into the catalogue. A transaction
-    // with one snapshot may see an expiry from before a renewal, since this lock passes over it.
+    // with one snapshot may see an expiry from before a renewal, since this lock passes over it. And a session takes an expiry without
+    // a time zone, as a table taken over may have it, for one of its own zone.
     static fence_sql fence()
     {
         fence_sql f;
@@ -223,6 +228,7 @@ private:
         const std::string held_term = "with \"held term\" as (select {expiry} from {table}"
                                       " where {name} = :name and {owner} = :owner and {token} = :token for key share)";
         f.lock = held_term + " select case when current_setting('transaction_isolation') in ('repeatable read', 'serializable')"
+                             " or pg_typeof({expiry}) = cast('timestamp without time zone' as regtype)"
                              " then 2 when {live} then 1 else 0 end from \"held term\"";
         f.by_itself = held_term + " select 1 from \"held term\" where {live} and exists (" + f.possible + ")";
         f.numbers_parameters = true;

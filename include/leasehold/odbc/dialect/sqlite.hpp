@@ -38,6 +38,8 @@ struct sqlite {
         d.file = "select file from pragma_database_list where name = 'main'";
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            // Also where a table that was there before has a collation that ignores case or spaces.
+            {"{ours}", "{owner} collate binary = :owner"},
             {"{expiry columns}", "{expires_at} integer not null"},
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "0"},
@@ -61,7 +63,7 @@ struct sqlite {
                     "insert or ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
-        d.read = "select {token}, case when {owner} = :owner then 1 when {owner} = '' then 2 else 0 end,"
+        d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, :token, :later_ms"
@@ -69,7 +71,7 @@ struct sqlite {
         // A new term of the owner of the unexpired one is not over before that would have been.
         d.take = "update {table} set {owner} = :owner, {token} = {token} + 1,"
                  " {expires_at} = max(ifnull({expires_at}, 0), :later_ms)"
-                 " where {name} = :name and {token} = :token and ({owner} = :owner or ({live}) is not true)";
+                 " where {name} = :name and {token} = :token and ({ours} or ({live}) is not true)";
         d.renew = "update {table} set {expires_at} = max({expires_at}, :later_ms) where {this live term}";
         d.release = "update {table} set {owner} = case :us when 0 then {owner} else '' end,"
                     " {expires_at} = case :us when 0 then {released now} else :later_ms end where {this live term}";

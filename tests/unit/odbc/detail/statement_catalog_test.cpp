@@ -232,4 +232,19 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
     }
 }
 
+// The column of a table taken over may be one that MariaDB sets to the present time in every UPDATE that does not set it. The fence's are
+// for clusters.
+BOOST_AUTO_TEST_CASE(every_update_of_a_term_sets_the_expiry_on_mariadb)
+{
+    const auto d = lh::dialect::mariadb::describe(connected_to("MariaDB"));
+    for (const std::string& text : {d.take, d.renew, d.release, d.force_release, d.batches.renew, d.batches.release, d.many_attempts.take,
+                                    d.handover.publish, d.handover.request, d.fence.write, d.fence.write_back, d.fence.by_itself_on_cluster}) {
+        BOOST_TEST_CONTEXT(text)
+        {
+            BOOST_REQUIRE((text.find("update {table} set ") != std::string::npos && text.find(" where ") != std::string::npos));
+            BOOST_TEST(text.substr(0, text.find(" where ")).find("{expires_at} = ") != std::string::npos);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -165,7 +165,7 @@ private:
     fault forget(statement_handle& handle);
     fault forget(statement_handle& handle, const char* advice);
     fault learn_granularity(const compiled_statement& before);
-    SQLRETURN widen_granularity(SQLHANDLE of) noexcept;
+    fault widen_granularity(statement_handle& of);
     void count_rows(SQLHANDLE of) noexcept;
     fault fetch(statement_handle& from, std::span<const column> columns);
     bool finish_row(std::span<const column> columns) noexcept;
@@ -238,19 +238,21 @@ inline fault connection::prepare(statement_handle& handle, const compiled_statem
     return done ? fault::none : forget(handle);
 }
 
-// A column that keeps d digits of the second cuts off, or rounds, up to one unit of the last digit.
-inline SQLRETURN connection::widen_granularity(SQLHANDLE of) noexcept
+// A column that keeps d digits of the second cuts off, or rounds, up to one unit of the last digit. One that keeps the day alone would have
+// every term be over at once.
+inline fault connection::widen_granularity(statement_handle& of)
 {
     SQLSMALLINT ignored = 0, type = 0, digits = whole_second, nullable = 0;
     SQLULEN size = 0;
     std::array<SQLCHAR, 128> name{};
-    const SQLRETURN done = ::SQLDescribeCol(of, 1, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
-                                            &type, &size, &digits, &nullable);
-    if (!SQL_SUCCEEDED(done)) return done;
+    if (!SQL_SUCCEEDED(::SQLDescribeCol(of.get(), 1, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
+                                        &type, &size, &digits, &nullable)))
+        return forget(of);
+    if (type == SQL_TYPE_DATE || type == SQL_TYPE_TIME) return forget(of, advice::types);
     std::int64_t unit = 1'000'000;
     for (SQLSMALLINT digit = 0; digit < digits && unit > 1; ++digit) unit /= 10;
     granularity_us_ = std::max(granularity_us_, unit == 1 ? 0 : unit);
-    return done;
+    return fault::none;
 }
 
 inline fault connection::learn_granularity(const compiled_statement& before)
@@ -261,7 +263,7 @@ inline fault connection::learn_granularity(const compiled_statement& before)
     // With a prologue, the column is one of what the statement answers, not of what is prepared.
     const bool by_answer = catalog_->spec().prologue_results > 0;
     if (by_answer && !SQL_SUCCEEDED(pass_prologue(probe.get(), ::SQLExecute(probe.get())))) return forget(probe);
-    if (!SQL_SUCCEEDED(widen_granularity(probe.get()))) return forget(probe);
+    if (const fault failed = widen_granularity(probe); failed != fault::none) return failed;
     probe.reset();
     return fault::none;
 }

@@ -187,9 +187,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_stop_also_ends_an_attempt_for_no_time, Kind, kin
     BOOST_TEST(with.calls.reached_by(2));
     Kind::async_try_acquire_until(third, with.clock.now(), stop.get_token(), waits.on(io.context));
     stop.request_stop();
-    BOOST_TEST(waits.get().ec == aborted, "which waits for a thread");
-    BOOST_TEST(!hangs.called(5ms), "which has begun");
+    const bool ended = waits.called(), begun_ended = hangs.called(5ms);
     with.calls.open();
+    BOOST_TEST(ended, "it waited for a thread");
+    BOOST_TEST(!begun_ended, "its call had begun");
+    BOOST_TEST(waits.get().ec == aborted);
     const auto end = hangs.get();
     BOOST_TEST(end.ec == aborted);
     BOOST_TEST(end.result.empty());

@@ -187,38 +187,39 @@ BOOST_AUTO_TEST_CASE(an_operation_that_starts_while_its_context_is_destroyed_end
     BOOST_TEST(!store.leases.inspect("a", ec));
 }
 
-// What an operation needs, and the last owner of which is its handler.
-BOOST_AUTO_TEST_CASE(a_handler_may_destroy_the_lease_and_the_store)
+BOOST_AUTO_TEST_CASE(a_handler_may_own_the_lease_and_the_store_and_destroy_them)
 {
     struct world {
         lh::memory_store store;
         memory_lease lease{store, "a"};
         memory_lease other{store, "a"};
+        memory_guard held{};
     };
     running_context io;
-    const auto ends = [&io](std::unique_ptr<world>& owned, std::promise<void>& done) {
-        return net::bind_executor(io.context, [owner = std::move(owned), &done](error_code, auto result) mutable {
-            result = {};
-            owner.reset();
-            done.set_value();
-        });
-    };
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < 100; ++round) {
         auto owned = std::make_unique<world>();
         world& in = *owned;
         std::promise<void> done;
-        auto held = round % 4 == 0 ? memory_guard{} : in.lease.acquire();
-        switch (round % 4) {
-        case 0: lh::async_acquire(in.lease, ends(owned, done)); break;
-        case 1: lh::async_try_acquire_for(in.other, 1ms, ends(owned, done)); break;
-        case 2:
-            lh::async_acquire(in.other, ends(owned, done));
-            held.release();
+        const auto destroys = [&] {
+            return net::bind_executor(io.context, [owner = std::move(owned), &done](error_code, auto result) mutable {
+                if constexpr (requires { result.release(); }) result = {};
+                owner.reset();
+                done.set_value();
+            });
+        };
+        error_code ec;
+        if (round % 5 != 0 && round % 5 != 1) in.held = in.lease.acquire();
+        switch (round % 5) {
+        case 0: lh::async_acquire(in.lease, destroys()); break;
+        case 1:
+            in.store.try_acquire("a", "dead", 1ms, ec);
+            lh::async_acquire(in.lease, destroys());
             break;
-        default: lh::async_release(held, ends(owned, done));
+        case 2: lh::async_try_acquire_for(in.other, 1ms, destroys()); break;
+        case 3: lh::async_renew(in.held, destroys()); break;
+        default: lh::async_release(in.held, destroys());
         }
-        if (round % 4 == 1) held = {};  // granted, or out of time
-        done.get_future().get();
+        BOOST_TEST_REQUIRE((done.get_future().wait_for(20s) == std::future_status::ready));
     }
 }
 

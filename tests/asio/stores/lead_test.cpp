@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(work_is_told_of_a_loss_that_another_process_causes
 {
     two_processes<Database> s;
     const std::string name = new_name();
-    lease_type lease{s.mine, name, short_terms};
+    lease_type lease{s.mine, name, short_terms}, next{s.theirs, name, short_terms};
     std::promise<void> begun;
     std::promise<std::exception_ptr> done;
     std::atomic<bool> told = false;
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(work_is_told_of_a_loss_that_another_process_causes
     lh::async_run_while_held(lease.acquire(), work, net::bind_executor(s.io.context, [&](std::exception_ptr e) { done.set_value(e); }));
     begun.get_future().get();
     BOOST_TEST(s.theirs.force_release(name));
-    const auto taken = lease_type{s.theirs, name, short_terms}.try_acquire();
+    const auto taken = next.try_acquire();
     BOOST_TEST(taken.held());
     auto end = done.get_future();
     BOOST_TEST_REQUIRE((end.wait_for(20s) == std::future_status::ready));

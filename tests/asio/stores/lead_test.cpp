@@ -36,7 +36,8 @@ class candidate {
 public:
     candidate(lh::odbc_store& process, const std::string& name, net::io_context& io, int priority) : lease_{process, name, short_terms}
     {
-        election_.emplace(lease_, lh::leader_election_options{.on_stepped_down = [this](lh::step_down_reason why) { last_ = why; }, .priority = priority});
+        election_.emplace(lease_, lh::leader_election_options{.on_stepped_down = [this](lh::step_down_reason why) { last_ = why; },
+                                                              .priority = priority});
         lh::async_lead(*election_, stop_.get_token(), [this](term_type& term) {
             ++terms_;
             token_ = term.token().value();

@@ -172,6 +172,33 @@ BOOST_AUTO_TEST_CASE(a_wait_that_is_over_while_all_callers_hang_keeps_nobody_fro
     static_cast<void>(waits.get());
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_stop_also_ends_an_attempt_for_no_time, Kind, kinds)
+{
+    hanging_right<Kind> with;
+    using guard_type = typename hanging_right<Kind>::guard;
+    running_context io;
+    auto third = Kind::on(with.store, "not asked for yet", with.clock);
+    scripted_lease second{with.store, "hangs too", with.clock};
+    std::stop_source stop;
+    recorder<guard_type> hangs, waits;
+    recorder<scripted_lease::guard_type> hangs_too;
+    Kind::async_try_acquire_for(with.right, 0s, stop.get_token(), hangs.on(io.context));
+    lh::async_try_acquire(second, hangs_too.on(io.context));
+    BOOST_TEST(with.calls.reached_by(2));
+    Kind::async_try_acquire_until(third, with.clock.now(), stop.get_token(), waits.on(io.context));
+    stop.request_stop();
+    const bool ended = waits.called(), begun_ended = hangs.called(5ms);
+    with.calls.open();
+    BOOST_TEST(ended, "it waited for a thread");
+    BOOST_TEST(!begun_ended, "its call had begun");
+    BOOST_TEST(waits.get().ec == aborted);
+    const auto end = hangs.get();
+    BOOST_TEST(end.ec == aborted);
+    BOOST_TEST(end.result.empty());
+    BOOST_TEST(rows_taken<Kind>(with.store.leases, "hangs") == 0u);
+    static_cast<void>(hangs_too.get());
+}
+
 BOOST_AUTO_TEST_CASE(an_attempt_that_is_cancelled_before_it_began_keeps_no_lease)
 {
     hanging_right<a_lease> with;

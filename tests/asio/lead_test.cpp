@@ -139,6 +139,23 @@ BOOST_FIXTURE_TEST_CASE(a_leader_that_resigns_leaves_the_turn_to_another, fixtur
     BOOST_TEST(one.terms == 1);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_candidate_of_a_higher_priority_is_handed_the_leadership_and_keeps_it, fixture)
+{
+    candidate low{store, {.priority = 1, .cooldown = 1ms}}, high{store, {.priority = 2, .cooldown = 1ms}};
+    low.begin();
+    BOOST_TEST(low.comes_to_lead());
+    high.begin();
+    BOOST_TEST(high.comes_to_lead());
+    BOOST_TEST(eventually([&] { return low.last == lh::step_down_reason::asked; }));
+    // The other asks for it every third of the ttl.
+    BOOST_TEST(throughout([&] { return high.election->is_leader(); }, 500ms));
+    BOOST_TEST(high.terms == 1);
+    for (auto* each : {&low, &high}) {
+        each->stop.request_stop();
+        BOOST_TEST((each->done.get_future().get() == nullptr));
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(what_the_work_throws_ends_the_operation_after_the_release, fixture)
 {
     candidate one{store};

@@ -7,6 +7,7 @@
 #undef NDEBUG  // their assert()s are tests
 
 #include <contract/odbc_connection.hpp>
+#include <documentation/opentelemetry.hpp>
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/metrics.hpp>

@@ -58,7 +58,7 @@ struct start_acquire {
             }
             else if (deadline <= right.clock().now()) {
                 started = true;
-                start_call<guard_type>(engine, renewal::call_order::second, [right](std::error_code& failed) { return right.attempt(failed); }, *told);
+                start_call<guard_type>(engine, renewal::call_order::second, [right](std::error_code& failed) { return right.attempt(failed); }, *told, stop);
             }
             else {
                 auto operation = std::make_shared<wait_operation<Right>>(right, engine, deadline);

@@ -20,6 +20,7 @@
 #include <optional>
 #include <stop_token>
 #include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -122,6 +123,28 @@ void ended_before_start(Ended& ended)
         ended(nullptr, result{});
 }
 
+/// The user's handler, as the handler of the release: it gets what the work has come to.
+template <class Handler, class... Results>
+struct told_after_release {
+    using executor_type = executor_of_t<Handler>;
+    using allocator_type = net::associated_allocator_t<Handler>;
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(handler); }
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return net::get_associated_allocator(handler); }
+
+    void operator()(std::error_code, release_outcome)
+    {
+#if LEASEHOLD_ASIO_HAS_CANCELLATION
+        if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
+#endif
+        std::apply([this](auto&... each) { std::move(handler)(std::move(thrown), std::move(each)...); }, results);
+    }
+
+    Handler handler;
+    std::exception_ptr thrown;
+    std::tuple<Results...> results;
+};
+
 /// What follows the work: first the release, on a thread that may wait for the store; then the handler.
 template <class Handler, class Run>
 class end_of_run {
@@ -140,14 +163,8 @@ public:
     {
         thrown = run_->end(std::move(thrown));
         auto guard_left = run_->take_guard();
-        const auto executor = executor_of(handler_);
-        auto told = [handler = std::move(handler_), thrown = std::move(thrown), ... results = std::move(results)](std::error_code, release_outcome) mutable {
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-            if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-#endif
-            std::move(handler)(std::move(thrown), std::move(results)...);
-        };
-        async_release(std::move(guard_left), net::bind_executor(executor, std::move(told)));
+        async_release(std::move(guard_left),
+                      told_after_release<Handler, Results...>{std::move(handler_), std::move(thrown), {std::move(results)...}});
     }
 
 private:

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <system_error>
 #include <utility>
 
@@ -21,11 +22,22 @@ namespace leasehold::inline v0::detail {
 ///
 /// Calls that go second can be cancelled: before they begin they don't, and afterwards their result is dropped, on this thread.
 template <class Call, class Result>
-class call_operation final : public renewal::call_job, public cancellable {
+class call_operation final : public renewal::call_job,
+                             public cancellable,
+                             public std::enable_shared_from_this<call_operation<Call, Result>> {
 public:
-    call_operation(renewal::call_order order, Call call, completion<Result>& handler)
-        : call_job{order}, can_be_cancelled_{order == renewal::call_order::second}, call_{std::move(call)}, handler_{&handler}
+    call_operation(renewal::call_order order, Call call)
+        : call_job{order}, can_be_cancelled_{order == renewal::call_order::second}, call_{std::move(call)}
     {
+    }
+
+    /// From now on the handler is called; after it, the operation may be queued.
+    void start(completion<Result>& handler, const std::stop_token& stop) noexcept
+    {
+        if (stop.stop_possible()) stopped_.emplace(stop, cancel_it{*this});
+        std::unique_lock lock{mutex_};
+        handler_ = &handler;
+        if (cancelled_) finish(std::move(lock), {}, {});
     }
 
     void run() noexcept override
@@ -44,17 +56,27 @@ public:
     void cancel() noexcept override
     {
         std::unique_lock lock{mutex_};
-        if (!can_be_cancelled_ || !handler_) return;
+        if (!can_be_cancelled_) return;
         cancelled_ = true;
-        if (!running_) finish(std::move(lock), {}, {});
+        if (handler_ && !running_) finish(std::move(lock), {}, {});
     }
 
 private:
+    // Keeps the operation meanwhile: a caller may take it out of the queue, where it is over.
+    struct cancel_it {
+        call_operation& of;
+        void operator()() const noexcept
+        {
+            if (const auto kept = of.weak_from_this().lock()) kept->cancel();
+        }
+    };
+
     void finish(std::unique_lock<std::mutex> lock, std::error_code ec, Result result) noexcept
     {
         const bool cancelled = cancelled_;
         completion<Result>* const told = std::exchange(handler_, nullptr);
         lock.unlock();
+        stopped_.reset();  // not under the lock, for which its callback may wait
         call_.reset();  // it may keep a lease, whose store the handler may own
         if (cancelled) drop(result);
         told->complete(cancelled ? aborted() : ec, std::move(result));
@@ -63,23 +85,26 @@ private:
     const bool can_be_cancelled_;
     std::optional<Call> call_;
     std::mutex mutex_;
-    completion<Result>* handler_;
+    std::optional<std::stop_callback<cancel_it>> stopped_;
+    completion<Result>* handler_ = nullptr;  // null before the start and after the end
     bool running_ = false;
     bool cancelled_ = false;
 };
 
-/// Starts it. On a failure to start, the handler gets the error.
+/// Starts it; `stop` cancels it. On a failure to start, the handler gets the error.
 template <class Result, class Engine, class Call>
-void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler)
+void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler, const std::stop_token& stop = {})
 {
     std::error_code ec;
+    std::shared_ptr<call_operation<Call, Result>> operation;
     catch_into(ec, [&] {
-        auto operation = std::make_shared<call_operation<Call, Result>>(order, std::move(call), handler);
+        operation = std::make_shared<call_operation<Call, Result>>(order, std::move(call));
         engine->start_caller();
         handler.starts(operation);
-        engine->call(std::move(operation));
     });
-    if (ec) handler.complete(ec, Result{});
+    if (ec) return handler.complete(ec, Result{});
+    operation->start(handler, stop);
+    engine->call(std::move(operation));
 }
 
 }  // namespace leasehold::inline v0::detail

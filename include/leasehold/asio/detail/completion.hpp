@@ -52,7 +52,7 @@ public:
                 if (at) allocation::deallocate(of, at, 1);
             }
         } unused{allocator};
-        owner made{::new (static_cast<void*>(std::to_address(unused.at))) handler_completion{std::move(handler), allocator}};
+        owner made{::new (static_cast<void*>(std::to_address(unused.at))) handler_completion{handler, allocator}};
         unused.at = nullptr;
         return made->pending_.add(*made) ? made.release() : nullptr;
     }
@@ -82,15 +82,17 @@ public:
 
     void discard() noexcept override
     {
+        [[maybe_unused]] const Handler last{std::move(handler_)};  // it may own what the allocator refers to
         allocator_type allocator{allocator_};
         this->~handler_completion();
         allocation::deallocate(allocator, std::pointer_traits<typename allocation::pointer>::pointer_to(*this), 1);
     }
 
 private:
-    handler_completion(Handler handler, const allocator_type& allocator)
-        : allocator_{allocator}, handler_{std::move(handler)}, work_{executor_of(handler_)},
-          pending_{net::use_service<pending_operations>(context_of(work_.get_executor()))}
+    // If this throws, the handler has not been moved from.
+    handler_completion(Handler& handler, const allocator_type& allocator)
+        : allocator_{allocator}, work_{executor_of(handler)}, pending_{net::use_service<pending_operations>(context_of(work_.get_executor()))},
+          handler_{std::move(handler)}
     {
     }
     ~handler_completion() = default;
@@ -118,9 +120,9 @@ private:
     };
 
     allocator_type allocator_;
-    Handler handler_;
     net::executor_work_guard<executor_type> work_;
     pending_operations& pending_;
+    Handler handler_;
 };
 
 }  // namespace leasehold::inline v0::detail

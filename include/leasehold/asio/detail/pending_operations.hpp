@@ -97,6 +97,9 @@ public:
     inline static net::execution_context::id id;
 
     explicit pending_operations(net::execution_context& of) : net::execution_context::service{of} {}
+    // A context that is being destroyed shuts down the services that it has when it begins. What it destroys after that, such as a
+    // function that nobody has run, may be the first to start an operation there.
+    ~pending_operations() override { shut_down(); }
 
     /// False: the context is being destroyed, and no handler will run any more.
     [[nodiscard]] bool add(pending_handler& added) noexcept
@@ -134,7 +137,9 @@ public:
     }
 
 private:
-    void shutdown() override
+    void shutdown() override { shut_down(); }
+
+    void shut_down() noexcept
     {
         std::unique_lock lock{mutex_};
         closed_ = true;

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSL-1.0
+// What belongs to a handler: the memory that it brings along, and what it owns; and what it may do when it is called or destroyed.
+#include <asio/support.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(asio_handlers_test)
+
+using namespace leasehold_test;
+
+namespace {
+
+struct fixture {
+    lh::memory_store store;
+    memory_lease lease{store, "a"};
+    memory_lease other{store, "a"};
+};
+
+// What is known of the memory that a handler owns.
+struct memory_account {
+    int blocks = 0;  // in use
+    int ever = 0;
+    bool gone = false;  // with its owner
+    int too_late = 0;   // calls of the allocator after that
+};
+
+template <class T>
+struct borrowing_allocator {
+    using value_type = T;
+    explicit borrowing_allocator(memory_account& of) noexcept : memory{&of} {}
+    template <class U>
+    borrowing_allocator(const borrowing_allocator<U>& from) noexcept : memory{from.memory}
+    {
+    }
+    T* allocate(std::size_t n)
+    {
+        ++memory->blocks;
+        ++memory->ever;
+        return std::allocator<T>{}.allocate(n);
+    }
+    void deallocate(T* at, std::size_t n)
+    {
+        --memory->blocks;
+        if (memory->gone) ++memory->too_late;
+        std::allocator<T>{}.deallocate(at, n);
+    }
+    friend bool operator==(const borrowing_allocator&, const borrowing_allocator&) = default;
+    memory_account* memory;
+};
+
+// Owns the memory that its allocator hands out, like a session that has memory for its own operations.
+template <class F>
+class owning_handler {
+public:
+    using allocator_type = borrowing_allocator<char>;
+    using executor_type = net::io_context::executor_type;
+
+    owning_handler(memory_account& memory, net::io_context& io, F f) : f_{std::move(f)}, io_{&io}, memory_{&memory}, owns_{&memory} {}
+
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type{*memory_}; }
+    [[nodiscard]] executor_type get_executor() const noexcept { return io_->get_executor(); }
+
+    template <class... Results>
+    void operator()(Results... results)
+    {
+        f_(results...);
+    }
+
+private:
+    struct goes {
+        void operator()(memory_account* of) const noexcept { of->gone = true; }
+    };
+
+    F f_;
+    net::io_context* io_;
+    memory_account* memory_;
+    std::unique_ptr<memory_account, goes> owns_;
+};
+
+// Runs the operation that start(handler) starts.
+template <class Start>
+void check_memory(const std::string& what, Start start)
+{
+    BOOST_TEST_CONTEXT(what)
+    {
+        net::io_context io;
+        memory_account memory;
+        int called = 0, in_use_then = -1;
+        start(owning_handler{memory, io, [&](const auto&...) {
+                                 ++called;
+                                 in_use_then = memory.blocks;
+                             }});
+        io.run();
+        BOOST_TEST(called == 1);
+        BOOST_TEST(memory.ever > 0);
+        BOOST_TEST(in_use_then == 0, "it could be used again");
+        BOOST_TEST(memory.blocks == 0);
+        BOOST_TEST(memory.gone);
+        BOOST_TEST(memory.too_late == 0);
+    }
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(every_operation_takes_memory_from_its_handler_and_gives_it_back_before_the_call, fixture)
+{
+    memory_lease b{store, "b"};
+    check_memory("an attempt", [&](auto handler) { lh::async_try_acquire(lease, std::move(handler)); });
+    check_memory("a wait", [&](auto handler) { lh::async_acquire(lease, std::move(handler)); });
+    check_memory("a wait without time", [&](auto handler) { lh::async_try_acquire_for(lease, 0s, std::move(handler)); });
+    check_memory("a set", [&](auto handler) { lh::async_try_acquire_all(lease, b, std::move(handler)); });
+    std::vector<memory_lease> two;
+    two.emplace_back(store, "c");
+    two.emplace_back(store, "d");
+    check_memory("each of several", [&](auto handler) { lh::async_try_acquire_each(two, std::move(handler)); });
+    auto guard = lease.acquire();
+    check_memory("a renewal", [&](auto handler) { lh::async_renew(guard, std::move(handler)); });
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+    auto guard_too = b.acquire();
+    const auto work = [](std::stop_token) -> net::awaitable<int> { co_return 1; };
+    check_memory("work", [&](auto handler) { lh::async_run_while_held(std::move(guard_too), work, std::move(handler)); });
+#endif
+    check_memory("a release", [&](auto handler) { lh::async_release(guard, std::move(handler)); });
+    check_memory("a release of nothing", [&](auto handler) { lh::async_release(guard, std::move(handler)); });
+}
+
+BOOST_FIXTURE_TEST_CASE(memory_that_a_handler_owns_outlasts_operations_that_end_with_their_context, fixture)
+{
+    const auto held = lease.acquire();
+    memory_account of_wait, of_renewal;
+    {
+        net::io_context io;
+        const auto never_called = [](const auto&...) { BOOST_ERROR("called"); };
+        lh::async_acquire(other, owning_handler{of_wait, io, never_called});
+        lh::async_renew(held, owning_handler{of_renewal, io, never_called});
+    }
+    for (const auto* memory : {&of_wait, &of_renewal}) {
+        BOOST_TEST(memory->ever > 0);
+        BOOST_TEST(memory->blocks == 0);
+        BOOST_TEST(memory->gone);
+        BOOST_TEST(memory->too_late == 0);
+    }
+}
+
+// A function that the context has not run keeps something that releases a lease at its end: the first operation of that context.
+BOOST_AUTO_TEST_CASE(an_operation_that_starts_while_its_context_is_destroyed_ends_before_that)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    scripted_lease lease{store, "a", clock};
+    gate call;
+    store.before(operation::release, [&](std::string_view) { call.pass(); });
+    const auto alive = std::make_shared<int>(1);
+    struct session {
+        scripted_lease::guard_type guard;
+        net::io_context& io;
+        std::shared_ptr<int> counted;
+
+        session(scripted_lease& from, net::io_context& on, std::shared_ptr<int> count) : guard{from.acquire()}, io{on}, counted{std::move(count)} {}
+        session(const session&) = delete;
+        session& operator=(const session&) = delete;
+        ~session()
+        {
+            lh::async_release(guard, net::bind_executor(io, [kept = counted](error_code, lh::release_outcome) { BOOST_ERROR("called"); }));
+        }
+    };
+    std::thread opens;
+    {
+        net::io_context io;
+        net::post(io, [ends = std::make_shared<session>(lease, io, alive)] { BOOST_ERROR("run"); });
+        opens = std::thread{[&] {
+            static_cast<void>(call.reached_by(1));
+            std::this_thread::yield();
+            call.open();
+        }};
+    }
+    BOOST_TEST(alive.use_count() == 1);
+    opens.join();
+    error_code ec;
+    BOOST_TEST(!store.leases.inspect("a", ec));
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_may_own_the_lease_and_the_store_and_destroy_them)
+{
+    struct world {
+        lh::memory_store store;
+        memory_lease lease{store, "a"};
+        memory_lease other{store, "a"};
+        memory_guard held{};
+    };
+    running_context io;
+    for (int round = 0; round < 100; ++round) {
+        auto owned = std::make_unique<world>();
+        world& in = *owned;
+        std::promise<void> done;
+        const auto destroys = [&] {
+            return net::bind_executor(io.context, [owner = std::move(owned), &done](error_code, auto result) mutable {
+                if constexpr (requires { result.release(); }) result = {};
+                owner.reset();
+                done.set_value();
+            });
+        };
+        error_code ec;
+        if (round % 5 != 0 && round % 5 != 1) in.held = in.lease.acquire();
+        switch (round % 5) {
+        case 0: lh::async_acquire(in.lease, destroys()); break;
+        case 1:
+            in.store.try_acquire("a", "dead", 1ms, ec);
+            lh::async_acquire(in.lease, destroys());
+            break;
+        case 2: lh::async_try_acquire_for(in.other, 1ms, destroys()); break;
+        case 3: lh::async_renew(in.held, destroys()); break;
+        default: lh::async_release(in.held, destroys());
+        }
+        BOOST_TEST_REQUIRE((done.get_future().wait_for(20s) == std::future_status::ready));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(guards_that_have_been_moved_from_hold_nothing, fixture)
+{
+    running_context io;
+    memory_lease b{store, "b"};
+    lh::basic_lease of_another_type{store, "c", lh::no_renewal{}};
+    lh::shared_lease shared{store, "d"};
+    const auto check = [&io](auto guard) {
+        const auto moved = std::move(guard);
+        BOOST_TEST(moved.held());
+        recorder<bool> renewed;
+        recorder<lh::release_outcome> released;
+        lh::async_renew(guard, renewed.on(io.context));
+        BOOST_TEST(renewed.get().ec == lh::errc::not_held);
+        lh::async_release(guard, released.on(io.context));
+        BOOST_TEST(released.get().ec == lh::errc::not_held);
+        BOOST_TEST(moved.held());
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+        std::promise<std::exception_ptr> done;
+        const auto work = [](std::stop_token) -> net::awaitable<void> {
+            BOOST_ERROR("begun");
+            co_return;
+        };
+        lh::async_run_while_held(std::move(guard), work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+        BOOST_CHECK_THROW(std::rethrow_exception(done.get_future().get()), lh::lease_lost);
+#endif
+    };
+    check(lease.acquire());
+    check(lh::try_acquire_all(lease, b));
+    check(lh::try_acquire_all(lease, of_another_type));
+    check(shared.acquire());
+    check(shared.acquire_shared());
+}
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_after_work_leaves_through_the_context_and_the_lease_is_free, fixture)
+{
+    const auto throws = [](std::exception_ptr) { throw std::runtime_error{"the handler's own"}; };
+    const auto is_the_handlers = [](const std::runtime_error& e) { return std::string{e.what()} == "the handler's own"; };
+    {
+        net::io_context io;
+        const auto work = [](std::stop_token) -> net::awaitable<void> { co_return; };
+        lh::async_run_while_held(lease.acquire(), work, net::bind_executor(io, throws));
+        BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, is_the_handlers);
+        BOOST_TEST(other.try_acquire().held());
+    }
+    lh::leader_election election{lease};
+    std::stop_source stop;
+    net::io_context io;
+    const auto lead = [&](lh::leader_term<memory_lease>&) -> net::awaitable<void> {
+        stop.request_stop();
+        co_return;
+    };
+    lh::async_lead(election, stop.get_token(), lead, net::bind_executor(io, throws));
+    BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, is_the_handlers);
+    BOOST_TEST(other.try_acquire().held());
+}
+#endif
+
+#if defined(LEASEHOLD_STANDALONE_ASIO) ? __has_include(<asio/cancel_after.hpp>) : __has_include(<boost/asio/cancel_after.hpp>)
+// Since Boost 1.86.
+BOOST_FIXTURE_TEST_CASE(a_wait_ends_after_the_time_of_cancel_after, fixture)
+{
+    auto held = lease.acquire();
+    running_context io;
+    recorder<memory_guard> waiter, in_time;
+    lh::async_acquire(other, net::cancel_after(5ms, waiter.on(io.context)));
+    const auto end = waiter.get();
+    BOOST_TEST(end.ec == aborted);
+    BOOST_TEST(end.result.empty());
+    BOOST_TEST(store.local_waiters().waiting() == 0u);
+    lh::async_acquire(other, net::cancel_after(1h, in_time.on(io.context)));
+    held.release();
+    BOOST_TEST(in_time.get().result.held());
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()

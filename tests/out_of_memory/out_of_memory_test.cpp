@@ -155,6 +155,8 @@ BOOST_AUTO_TEST_CASE(queueing_terms_for_which_there_is_room)
         bool thrown = false;
         out_of_memory::allocations_left = 0;
         try {
+            heap.reserve(many);
+            jobs.reserve(many);
             for (const auto& term : terms) {
                 heap.put(term, lh::time_point{1h});
                 jobs.push(term);
@@ -188,13 +190,33 @@ BOOST_AUTO_TEST_CASE(batch_of_renewals_that_fails_for_want_of_memory_has_begun_n
         static void release_many(std::span<const lh::term_release>, std::span<lh::batch_answer>, std::error_code&) {}
     };
     struct several_terms {
-        several_terms() { while (terms.size() < 5) terms.push_back(std::make_shared<counted_term>(under_way)); }
+        several_terms()
+        {
+            while (terms.size() < 5) terms.push_back(std::make_shared<counted_term>(under_way));
+        }
         void check() const { BOOST_TEST(under_way == 0); }
         int under_way = 0;
         batching_store store;
         std::vector<std::shared_ptr<lh::renewal::watched_term>> terms;
     };
     sweep<several_terms>([](several_terms& s) { lh::renewal::renew_as_batch(s.store, lh::steady_clock{}, s.terms); });
+}
+
+BOOST_AUTO_TEST_CASE(lease_that_has_an_engine_needs_no_room_there_again)
+{
+    lh::memory_store store;
+    lh::basic_lease lease{store, name, 1h};
+    lease.try_acquire().release();
+    auto& keeper = lh::detail::lease_access::keeper(lease);
+    bool thrown = false;
+    out_of_memory::allocations_left = 0;
+    try {
+        for (int i = 0; i < 10; ++i) keeper.attach_engine();
+    } catch (const std::bad_alloc&) {
+        thrown = true;
+    }
+    out_of_memory::allocations_left = -1;
+    BOOST_TEST(!thrown);
 }
 
 BOOST_AUTO_TEST_CASE(leading)

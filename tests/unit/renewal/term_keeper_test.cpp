@@ -199,8 +199,10 @@ BOOST_AUTO_TEST_CASE(term_that_another_attempt_of_the_object_took_over_while_it_
         s.grant();
         const auto ended = s.kept.newest;
         s.store.before(operation::release, [&](auto) {
-            if (granted) s.grant();
-            else BOOST_TEST(s.attempt_begins());
+            if (granted)
+                s.grant();
+            else
+                BOOST_TEST(s.attempt_begins());
         });
         s.store.next(operation::release, fate::refused);
         const release_outcome outcome = s.keeper.end(ended, s.ec);
@@ -211,6 +213,17 @@ BOOST_AUTO_TEST_CASE(term_that_another_attempt_of_the_object_took_over_while_it_
         BOOST_TEST(!s.keeper.begin_attempt(), "the new term is forgotten");
         BOOST_TEST(s.term->extend(std::nullopt, s.ec));
     }
+}
+
+BOOST_AUTO_TEST_CASE(release_of_unknown_outcome_stays_so_though_another_attempt_of_the_object_took_over)
+{
+    scene s;
+    s.grant();
+    const auto ended = s.kept.newest;
+    s.store.before(operation::release, [&](auto) { s.grant(); });
+    s.store.next(operation::release, fate::fails);
+    BOOST_TEST(s.keeper.end(ended, s.ec) == release_outcome::unknown);
+    BOOST_TEST((s.ec == lh::errc::store_unavailable));
 }
 
 BOOST_AUTO_TEST_CASE(term_that_was_lost_before_the_next_attempt_of_the_object_stays_lost)

@@ -15,6 +15,8 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -148,16 +150,73 @@ BOOST_AUTO_TEST_CASE(queueing_terms_for_which_there_is_room)
         while (terms.size() < many) terms.push_back(std::make_shared<idle_term>());
         lh::renewal::deadline_heap heap;
         heap.reserve(many);
+        lh::renewal::job_queue jobs;
+        jobs.reserve(many);
         bool thrown = false;
         out_of_memory::allocations_left = 0;
         try {
-            for (const auto& term : terms) heap.put(term, lh::time_point{1h});
+            heap.reserve(many);
+            jobs.reserve(many);
+            for (const auto& term : terms) {
+                heap.put(term, lh::time_point{1h});
+                jobs.push(term);
+            }
         } catch (const std::bad_alloc&) {
             thrown = true;
         }
         out_of_memory::allocations_left = -1;
         BOOST_TEST(!thrown, many << " terms");
     }
+}
+
+// A renewal that has begun and never ends would keep the term from being renewed for ever.
+BOOST_AUTO_TEST_CASE(batch_of_renewals_that_fails_for_want_of_memory_has_begun_none)
+{
+    struct counted_term : lh::renewal::watched_term {
+        explicit counted_term(int& count) : under_way{count} {}
+        bool step() override { return false; }
+        void renew() override {}
+        std::optional<lh::duration> begin_renewal(lh::time_point, lh::term_renewal&, lh::renewal::sent_renewal&) override
+        {
+            ++under_way;
+            return 1s;
+        }
+        void end_renewal(const lh::renewal::sent_renewal&, lh::batch_answer, std::error_code) override { --under_way; }
+        int& under_way;
+    };
+    struct batching_store : lh::memory_store {
+        static std::size_t batch_size() noexcept { return 10; }
+        static void renew_many(std::span<const lh::term_renewal>, std::span<lh::batch_answer>, lh::duration, std::error_code&) {}
+        static void release_many(std::span<const lh::term_release>, std::span<lh::batch_answer>, std::error_code&) {}
+    };
+    struct several_terms {
+        several_terms()
+        {
+            while (terms.size() < 5) terms.push_back(std::make_shared<counted_term>(under_way));
+        }
+        void check() const { BOOST_TEST(under_way == 0); }
+        int under_way = 0;
+        batching_store store;
+        std::vector<std::shared_ptr<lh::renewal::watched_term>> terms;
+    };
+    sweep<several_terms>([](several_terms& s) { lh::renewal::renew_as_batch(s.store, lh::steady_clock{}, s.terms); });
+}
+
+BOOST_AUTO_TEST_CASE(lease_that_has_an_engine_needs_no_room_there_again)
+{
+    lh::memory_store store;
+    lh::basic_lease lease{store, name, 1h};
+    lease.try_acquire().release();
+    auto& keeper = lh::detail::lease_access::keeper(lease);
+    bool thrown = false;
+    out_of_memory::allocations_left = 0;
+    try {
+        for (int i = 0; i < 10; ++i) keeper.attach_engine();
+    } catch (const std::bad_alloc&) {
+        thrown = true;
+    }
+    out_of_memory::allocations_left = -1;
+    BOOST_TEST(!thrown);
 }
 
 BOOST_AUTO_TEST_CASE(leading)

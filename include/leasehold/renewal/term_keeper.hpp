@@ -282,11 +282,8 @@ private:
 
     [[nodiscard]] bool closed() const noexcept { return attempting_ || (newest_ && newest_->remaining(clock_) > duration::zero()); }
 
-    // Until when, unless it opens before.
-    [[nodiscard]] time_point closed_until() const noexcept
-    {
-        return attempting_ || !newest_ ? time_point::max() : newest_->machine.deadline();
-    }
+    // Until when, unless it opens before. During an attempt there is no term.
+    [[nodiscard]] time_point closed_until() const noexcept { return newest_ ? newest_->machine.deadline() : time_point::max(); }
 
     // The watchdog may not have seen the loss yet.
     void forget_lost() noexcept
@@ -309,7 +306,8 @@ private:
     {
         // The count is read relaxed. That is enough here: each other user of a term uses it last under this mutex, and drops it after that.
         constexpr long known_to_its_guard_alone = 1;
-        if (spare_ || ended.use_count() != known_to_its_guard_alone) return;
+        assert(!spare_);  // its grant has taken it
+        if (ended.use_count() != known_to_its_guard_alone) return;
         ended->reset();
         spare_ = ended;
     }

@@ -101,16 +101,12 @@ private:
         while (of->in_flight && of->machine.phase() == term_phase::held) keeper_.changed_.wait(lock);
     }
 
-    // The term that the engine was asked to renew. Nothing if it is over, or if another renewal of it may hang: a worker
-    // that waited for that one could not serve others.
-    [[nodiscard]] term_ptr due() noexcept
+    // The term that the engine was asked to renew. Nothing if another renewal of it is at the store: that one may hang, and a worker
+    // that waited for it could not serve others. Its end plans the next.
+    [[nodiscard]] term_ptr due() const noexcept
     {
         const term_ptr& newest = keeper_.newest_;
-        if (!newest || newest->machine.phase() != term_phase::held || !newest->machine.renewing()) return nullptr;
-        if (!newest->in_flight) return newest;
-        newest->machine.renewal_failed(keeper_.clock_.now(), keeper_.policy_);
-        keeper_.schedule();
-        return nullptr;
+        return newest && newest->machine.renewing() && !newest->in_flight ? newest : nullptr;
     }
 
     // Does I/O, and unlocks the mutex for that. `ttl`: given by the holder; nothing: the term's own ttl. False without an error:
@@ -157,7 +153,8 @@ private:
         else if (!publish(out, now)) {
             return false;
         }
-        if (keeper_.newest_ == out.of) keeper_.schedule();
+        assert(keeper_.newest_ == out.of);  // which is held
+        keeper_.schedule();
         return !ec;
     }
 

@@ -28,6 +28,7 @@ BOOST_AUTO_TEST_CASE(earliest_deadline_is_first_out)
     const auto late = std::make_shared<idle_term>(3s), soon = std::make_shared<idle_term>(1s), later = std::make_shared<idle_term>(2s);
     lh::renewal::job_queue jobs;
     BOOST_TEST(jobs.empty());
+    BOOST_TEST(jobs.first() == nullptr);
     jobs.push(late);
     jobs.push(soon);
     BOOST_TEST((jobs.first() == soon.get()));

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_POOL_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_POOL_HPP
 
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/remembered_terms.hpp>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -117,7 +119,9 @@ public:
         if (entry() == abandoned_.end()) return;
         each_answered(back.inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool fresh) {
             terms_.arrived(name, owner, token, fresh);
-            end_late_terms(lock, back.inner(), std::string{name}, std::string{owner});
+            std::error_code without;  // memory: then the late terms run out by themselves
+            leasehold::detail::catch_into(without,
+                                          [&] { end_late_terms(lock, back.inner(), std::string{name}, std::string{owner}); });
         });
         abandoned_.erase(entry());
         changed_.notify_all();
@@ -259,10 +263,10 @@ private:
 
     session_pointer begin(session_pointer session, const request& asked, time_point deadline)
     {
-        std::erase(idle_, session);
-        active_.push_back(session);
-        session->last_use = ++uses_;
         session->inner().prepare(asked, deadline);
+        active_.push_back(session);
+        std::erase(idle_, session);  // last: what comes before may throw, and then the session stays idle
+        session->last_use = ++uses_;
         return session;
     }
 

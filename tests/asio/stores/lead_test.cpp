@@ -12,6 +12,8 @@
 #include <stop_token>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(asio_leading_on_stores)
+
 using namespace leasehold_test;
 
 namespace {
@@ -19,7 +21,7 @@ namespace {
 using lease_type = lh::basic_lease<lh::odbc_store>;
 using term_type = lh::leader_term<lease_type>;
 
-constexpr lh::lease_terms short_terms{.ttl = 3s};
+constexpr lh::lease_terms quick_terms{.ttl = 3s};
 
 // Until it is told that the term is over; then, where it can be cancelled, the timer's wait throws.
 net::awaitable<void> wait_for_end(std::stop_token over)
@@ -34,7 +36,7 @@ net::awaitable<void> wait_for_end(std::stop_token over)
 // A candidate of one of the two processes.
 class candidate {
 public:
-    candidate(lh::odbc_store& process, const std::string& name, net::io_context& io, int priority) : lease_{process, name, short_terms}
+    candidate(lh::odbc_store& process, const std::string& name, net::io_context& io, int priority) : lease_{process, name, quick_terms}
     {
         election_.emplace(lease_, lh::leader_election_options{.on_stepped_down = [this](lh::step_down_reason why) { last_ = why; },
                                                               .priority = priority});
@@ -73,8 +75,6 @@ private:
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(asio_leading_on_stores)
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(leadership_goes_to_a_higher_priority_in_another_process_and_back_after_that_ends, Database, databases)
 {
     two_processes<Database> s;
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(work_is_told_of_a_loss_that_another_process_causes
 {
     two_processes<Database> s;
     const std::string name = new_name();
-    lease_type lease{s.mine, name, short_terms}, next{s.theirs, name, short_terms};
+    lease_type lease{s.mine, name, quick_terms}, next{s.theirs, name, quick_terms};
     std::promise<void> begun;
     std::promise<std::exception_ptr> done;
     std::atomic<bool> told = false;

@@ -207,6 +207,7 @@ BOOST_AUTO_TEST_CASE(objects_where_the_words_of_a_refusal_make_the_database_abse
     BOOST_TEST(told("by_trigger", "acquire:error:unavailable") == 1U);
     BOOST_TEST(told("by_trigger", "acquire:error:schema_missing") == 1U);
     BOOST_TEST(told("by_trigger", "acquire:error:failure:45000") == 0U);
+    BOOST_TEST(told("by_trigger", "release:error:unavailable:overtaken") == 0U);
     BOOST_TEST(told("read_only", "acquire:error:unavailable") == 0U);
     // What it meets when it goes on may be a connection that has been given up.
     BOOST_TEST(told("by_trigger", "acquire:error:unavailable", {{event::frozen, "c4.2", 0, 12 * s, 12 * s + 2}}) == 0U);

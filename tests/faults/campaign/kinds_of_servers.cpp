@@ -5,6 +5,7 @@
 
 #include <support/eventually.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace campaign {
 
@@ -46,16 +48,19 @@ void repair(const scene& on)
     leasehold_test::database_cluster& cluster = on.database.cluster();
     const auto works = [&](std::size_t i) { return cluster.node(i).running() && cluster.node(i).works(); };
     const instant began = now();
-    bool majority = false;
-    for (std::size_t i = 0; i < on.database.size(); ++i) majority = majority || works(i);
+    std::vector<std::size_t> idle;
     for (std::size_t i = 0; i < on.database.size(); ++i) {
         if (works(i)) continue;
         std::ofstream{on.records / ("node" + std::to_string(i) + ".log")} << cluster.node(i).log();
-        if (!majority && cluster.node(i).running()) {
-            cluster.node(i).go_on_alone();
-            majority = true;
-            continue;
-        }
+        idle.push_back(i);
+    }
+    if (idle.size() == on.database.size()) {  // no majority is left: the first that runs goes on, and the others join it
+        const auto first = std::ranges::find_if(idle, [&](std::size_t i) { return cluster.node(i).running(); });
+        if (first == idle.end()) throw std::runtime_error{"no node of the cluster runs"};
+        cluster.node(*first).go_on_alone();
+        idle.erase(first);
+    }
+    for (const std::size_t i : idle) {
         cluster.node(i).kill();
         cluster.node(i).start();
     }
@@ -73,7 +78,12 @@ void wait_until_whole(const scene& on)
 void start_server(const scene& on, const drawn_fault& fault, instant ending)
 {
     note_outage_of_server(on, fault.target, fault.in_force, ending);
-    on.database.server(fault.target).start();
+    try {
+        on.database.server(fault.target).start();
+    } catch (const std::runtime_error&) {
+        // On a busy machine the nodes that were left may have lost each other, and it finds no majority to join. They are repaired.
+        if (!on.database.is_cluster()) throw;
+    }
     wait_until_whole(on);
 }
 

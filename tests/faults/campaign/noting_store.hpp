@@ -6,6 +6,7 @@
 #include "records.hpp"
 
 #include <leasehold/error.hpp>
+#include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
@@ -143,6 +144,8 @@ private:
             // What the library has no words for is told apart by what the server said.
             if (ec == leasehold::errc::store_failure)
                 detail += ":" + (coded ? std::string{said.sqlstate} : std::to_string(said.native_error));
+            // A release whose first answer was lost: the database is there, and shows a later term.
+            if (said.advice == leasehold::odbc::detail::advice::overtaken) detail += ":overtaken";
             read_once(detail + ": " + std::string{said.sqlstate} + " " + std::to_string(said.native_error) + " " +
                       said.server_message);
         }

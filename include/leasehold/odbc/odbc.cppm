@@ -42,6 +42,7 @@ using leasehold::dialect::handover_sql;
 using leasehold::dialect::handover_with;
 using leasehold::dialect::many_attempts_sql;
 using leasehold::dialect::mariadb;
+using leasehold::dialect::name_key_sql;
 using leasehold::dialect::observing;
 using leasehold::dialect::odbc_dialect;
 using leasehold::dialect::postgresql;

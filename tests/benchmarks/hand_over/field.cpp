@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "field.hpp"
 
+#include <history/checker.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace hand_over {
 
@@ -64,6 +68,12 @@ void field::begin()
 
 void field::end()
 {
+    join();
+    check_terms(run());
+}
+
+void field::join()
+{
     begin();
     run().stop = true;
     for (auto& each : processes_) each.wait();
@@ -76,6 +86,23 @@ void field::kill()
 {
     for (auto& each : processes_) each.kill();
     processes_.clear();
+}
+
+void check_terms(const record& run)
+{
+    // The terms are renewed, so none runs out.
+    constexpr history::instant no_end = 3'600'000'000'000;
+    constexpr history::instant clock_error = no_end / 2;
+    if (run.terms_ended > max_terms) throw std::runtime_error{"more terms than are written down"};
+    std::vector<history::call> calls;
+    for (const term& each : std::span{run.terms}.first(run.terms_ended)) {
+        const std::string taker = "taker " + std::to_string(each.taker);
+        calls.push_back({.what = history::operation::acquire, .said = history::answer::yes, .name = "measured", .owner = taker,
+                         .token = each.token, .ttl = no_end, .begin = each.asked, .end = each.got});
+        calls.push_back({.what = history::operation::release, .said = each.was_held ? history::answer::yes : history::answer::no,
+                         .name = "measured", .owner = taker, .token = each.token, .begin = each.releasing, .end = each.released});
+    }
+    if (const auto found = history::check(calls, clock_error); !found.explanation.empty()) throw std::runtime_error{found.explanation};
 }
 
 std::optional<int> serve_as_taker(int argc, char** argv)

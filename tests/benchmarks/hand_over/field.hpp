@@ -26,15 +26,16 @@ public:
     field(const std::string& connection_string, std::size_t takers, const way& how);
     field(const field&) = delete;
     field& operator=(const field&) = delete;
-    ~field() { end(); }
+    ~field() { join(); }
 
     [[nodiscard]] record& run() const noexcept { return *record_; }
     void begin();
-    /// Waits for all of them.
+    /// Waits for all of them. Throws if their terms are no history that a lease can have; see check_terms().
     void end();
     void kill();
 
 private:
+    void join();
     /// Returns when all are ready, which they are when each has waited for a lease, had it and released it.
     template <class Store, class Start>
     void start(Store& store, std::size_t takers, Start each_of);
@@ -46,6 +47,10 @@ private:
     std::vector<leasehold_test::child_process> processes_;
     std::vector<std::thread> threads_;
 };
+
+/// Throws what is wrong if there is no order in which one lease grants these terms and takes them back, each at an instant between the
+/// begin and the end of its call.
+void check_terms(const record& run);
 
 /// Does a taker's work if that is what this process was started for; its exit status.
 std::optional<int> serve_as_taker(int argc, char** argv);

@@ -25,6 +25,16 @@ inline std::int64_t now()
 
 inline constexpr std::size_t max_takers = 64;
 inline constexpr std::size_t max_samples = 4096;
+/// A term takes a millisecond at least, and a run less than half a minute.
+inline constexpr std::size_t max_terms = 32'768;
+
+/// A taker's term: when it asked for it and had it, and when it gave it back.
+struct term {
+    std::size_t taker = 0;
+    std::int64_t token = 0;
+    std::int64_t asked = 0, got = 0, releasing = 0, released = 0;  ///< ns
+    bool was_held = false;                                         ///< what the release said
+};
 
 /// What all takers of a run write, in memory that their processes share.
 struct record {
@@ -43,6 +53,14 @@ struct record {
     std::atomic<std::int64_t> samples;
     std::array<std::atomic<std::int64_t>, max_samples> took;  ///< ns from released to taken
     std::array<taker, max_takers> takers;
+    std::atomic<std::size_t> terms_ended;
+    std::array<term, max_terms> terms;
+
+    void add(const term& ended)
+    {
+        const std::size_t place = terms_ended.fetch_add(1);
+        if (place < max_terms) terms[place] = ended;
+    }
 
     void add(std::int64_t ns)
     {

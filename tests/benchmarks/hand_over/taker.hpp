@@ -61,19 +61,19 @@ void take_turns(record& run, std::size_t index, Lease& lease, Waiter& waiter, co
         if (!guard) return;
         note(run, index, asked, got);
         if (const auto since = run.released.exchange(0)) run.add(got - since);
-        if (how.work == work::take) {
+        if (how.work == work::take)
             while (!run.stop) std::this_thread::sleep_for(1ms);
-        } else if (how.work == work::contend) {
-            std::this_thread::sleep_for(1ms);
-        } else {
-            std::this_thread::sleep_for(turn_lasts);
-            const auto released = now();
-            run.released = released;
-            guard.release();
-            // Not before somebody else has had it: a poller that came back at once would nearly always win. The other one may have
-            // released it, too, by the time that this thread looks.
-            while (run.released == released && !run.stop) std::this_thread::sleep_for(100us);
-        }
+        else
+            std::this_thread::sleep_for(how.work == work::contend ? std::chrono::milliseconds{1} : turn_lasts);
+        term of{.taker = index, .token = guard.token().value(), .asked = asked, .got = got, .releasing = now()};
+        if (how.work == work::turns) run.released = of.releasing;
+        of.was_held = guard.release() == leasehold::release_outcome::released;
+        of.released = now();
+        run.add(of);
+        // Not before somebody else has had it: a poller that came back at once would nearly always win. The other one may have
+        // released it, too, by the time that this thread looks.
+        if (how.work == work::turns)
+            while (run.released == of.releasing && !run.stop) std::this_thread::sleep_for(100us);
     }
 }
 

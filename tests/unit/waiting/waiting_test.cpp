@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(threads_of_a_process_get_their_turn_in_the_order_they_came)
             const std::lock_guard lock{order_mutex};
             order.push_back(i);
         });
-        BOOST_REQUIRE(are_waiting(i + 1));
+        BOOST_REQUIRE(eventually([&] { return lh::waiting::queue_of(store).waiting() == i + 1; }));
     }
     guard.release();
     waiting.clear();

@@ -4,6 +4,8 @@
 #include "allocations.hpp"
 
 #include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/detail/session/bounded_session.hpp>
+#include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <support/environment.hpp>
@@ -12,6 +14,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <memory>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -68,6 +72,31 @@ BOOST_AUTO_TEST_CASE(attempt_and_release)
         raise(ec);
         BOOST_REQUIRE(guard.held());
     });
+}
+
+// A session whose thread can't be made is used again.
+BOOST_AUTO_TEST_CASE(a_call_that_could_not_start_is_not_told_the_end_of_the_next)
+{
+    namespace od = lh::odbc::detail;
+    const auto until = std::chrono::steady_clock::now() + 10s;
+    const auto session = std::make_shared<od::bounded_session>(
+        std::make_shared<const od::configuration>(database(), lh::odbc_options{}, &lh::dialect::detected::describe), false,
+        [](od::bounded_session&) {});
+    session->inner().prepare({od::operation::connect, {}, {}, 0, {}}, until);
+    int told = 0;
+    bool started = true;
+    out_of_memory::allocations_left = 0;
+    try {
+        session->start([&told] { ++told; });
+    } catch (const std::bad_alloc&) {
+        started = false;
+    }
+    out_of_memory::allocations_left = -1;
+    BOOST_REQUIRE(!started);
+    BOOST_TEST(session->run(until));
+    session->ask_to_stop();
+    session->wait_stopped(until);
+    BOOST_TEST(told == 0);
 }
 
 BOOST_AUTO_TEST_CASE(wait)

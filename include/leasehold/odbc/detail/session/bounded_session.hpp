@@ -96,8 +96,8 @@ public:
     void start(std::function<void()> done)
     {
         const std::lock_guard lock{mutex_};
+        queue_call();  // first: where there is no thread, the next call must not find this one's end
         done_ = std::move(done);
-        queue_call();
         to_thread_.notify_one();
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What belongs to a handler: the memory that it brings along, and what it owns; and what it may do when it is called or destroyed.
+#include <asio/counting_allocator.hpp>
 #include <asio/support.hpp>
 
 #include <cstddef>
@@ -23,43 +24,11 @@ struct fixture {
     memory_lease other{store, "a"};
 };
 
-// What is known of the memory that a handler owns.
-struct memory_account {
-    int blocks = 0;  // in use
-    int ever = 0;
-    bool gone = false;  // with its owner
-    int too_late = 0;   // calls of the allocator after that
-};
-
-template <class T>
-struct borrowing_allocator {
-    using value_type = T;
-    explicit borrowing_allocator(memory_account& of) noexcept : memory{&of} {}
-    template <class U>
-    borrowing_allocator(const borrowing_allocator<U>& from) noexcept : memory{from.memory}
-    {
-    }
-    T* allocate(std::size_t n)
-    {
-        ++memory->blocks;
-        ++memory->ever;
-        return std::allocator<T>{}.allocate(n);
-    }
-    void deallocate(T* at, std::size_t n)
-    {
-        --memory->blocks;
-        if (memory->gone) ++memory->too_late;
-        std::allocator<T>{}.deallocate(at, n);
-    }
-    friend bool operator==(const borrowing_allocator&, const borrowing_allocator&) = default;
-    memory_account* memory;
-};
-
 // Owns the memory that its allocator hands out, like a session that has memory for its own operations.
 template <class F>
 class owning_handler {
 public:
-    using allocator_type = borrowing_allocator<char>;
+    using allocator_type = counting_allocator<char>;
     using executor_type = net::io_context::executor_type;
 
     owning_handler(memory_account& memory, net::io_context& io, F f) : f_{std::move(f)}, io_{&io}, memory_{&memory}, owns_{&memory} {}

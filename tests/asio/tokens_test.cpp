@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <asio/counting_allocator.hpp>
 #include <asio/kinds.hpp>
 
 #if LEASEHOLD_ASIO_VERSION >= 102400
@@ -37,32 +38,6 @@ void run(net::io_context& io, Coroutine coroutine)
 }
 
 #endif
-
-// An allocator that counts, and checks that nothing is left.
-struct memory_account {
-    std::atomic<int> blocks = 0;
-    std::atomic<int> ever = 0;
-};
-template <class T>
-struct counting_allocator {
-    using value_type = T;
-    explicit counting_allocator(memory_account& in) noexcept : account{&in} {}
-    template <class U>
-    counting_allocator(const counting_allocator<U>& other) noexcept : account{other.account} {}
-    T* allocate(std::size_t n)
-    {
-        ++account->blocks;
-        ++account->ever;
-        return std::allocator<T>{}.allocate(n);
-    }
-    void deallocate(T* at, std::size_t n)
-    {
-        --account->blocks;
-        std::allocator<T>{}.deallocate(at, n);
-    }
-    friend bool operator==(const counting_allocator&, const counting_allocator&) = default;
-    memory_account* account;
-};
 
 struct handler_with_allocator {
     using allocator_type = counting_allocator<char>;

@@ -7,7 +7,7 @@ other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
 
 # What each is: packages of Debian sid, what says its version, whose driver, and the tests that are about it. Tests that are about
 # several databases take the others from this machine.
-other_servers_faults='expiry_by_observation|fence|fence_of_several|fenced_writes|frozen_release|frozen_server|hanging_calls|killed_sessions|leader|lost_connections|names_without_key|read_only_server|servers|stuck_lock|taken_over_tables|waiting|waiting_sessions'
+other_servers_faults='expiry_by_observation|fence|fence_of_several|fenced_writes|frozen_release|frozen_server|hanging_calls|killed_sessions|leader|locked_tables|lost_connections|names_without_key|read_only_server|servers|stuck_lock|taken_over_tables|waiting|waiting_sessions'
 other_server() # name
 {
     case $1 in

@@ -211,9 +211,9 @@ private:
     {
         session_lock_sql l;
         // Without the table: a statement that waits keeps its metadata lock, and so would stop a statement that alters the table, and
-        // all who come after that.
-        l.before_wait = "set autocommit = 1 /*M!100101 , max_statement_time = 0 */ /*!50708 , max_execution_time = 0 */";
-        l.lock = "select get_lock({key}, 31536000)";
+        // all who come after that. The server's limits for statements are for others than this one; MySQL takes 0 for its own limit.
+        l.lock = "/*M!100101 set statement max_statement_time = 0 for */"
+                 " select /*+ max_execution_time(4294967295) */ get_lock({key}, 2592000)";
         l.try_lock = "select coalesce(get_lock({key}, 0), 0)";
         l.unlock = "do release_lock({key})";
         l.backend = "select connection_id()";

@@ -35,6 +35,7 @@ public:
     {
         history& h = names_[static_cast<std::size_t>(asked.name)];
         if (!before.live) h.over = h.last_token;
+        if (asked.what == ask::force_release && before.live) h.ended_by_hand.push_back({before.owner, before.token});
         if (after.live) note_end(h, after);
         if (after == before) return;
         if (before.live && after.live && after.token != before.token) return took_over(h, before, after, asked, real);
@@ -62,6 +63,13 @@ public:
     [[nodiscard]] bool was_over(int name, std::int64_t token) const
     {
         return names_[static_cast<std::size_t>(name)].over == token;
+    }
+
+    // A person ended the owner's term with this token or a later one. A holder of this one learns of it at its next renewal.
+    [[nodiscard]] bool was_ended_by_hand(int name, int owner, std::int64_t token) const
+    {
+        return std::ranges::any_of(names_[static_cast<std::size_t>(name)].ended_by_hand,
+                                   [&](const term& t) { return t.owner == owner && t.token >= token; });
     }
 
     [[nodiscard]] std::int64_t last_token(int name) const { return names_[static_cast<std::size_t>(name)].last_token; }
@@ -95,7 +103,8 @@ public:
     {
         std::uint64_t print = 0;
         for (const history& h : names_) {
-            print = mixed_all(print, h.last_token, h.over, h.closed_until, h.ends.size(), h.terms.size());
+            print = mixed_all(print, h.last_token, h.over, h.closed_until, h.ends.size(), h.terms.size(), h.ended_by_hand.size());
+            for (const term& t : h.ended_by_hand) print = mixed_all(print, t.owner, t.token);
             for (const std::int64_t end : h.ends) print = mixed_all(print, end);
             for (const tenure& t : h.terms) print = mixed_all(print, t.owner, t.until);
         }
@@ -108,12 +117,17 @@ private:
         bool closed;
         instant until;  // seen last
     };
+    struct term {
+        int owner;
+        std::int64_t token;
+    };
     struct history {
         std::int64_t last_token = 0;
         std::int64_t over = 0;  // a token
         instant closed_until = 0;
         std::vector<tenure> terms;
         std::vector<std::int64_t> ends;  // by token
+        std::vector<term> ended_by_hand;
     };
 
     static void note_end(history& h, const row_view& row)
@@ -125,6 +139,7 @@ private:
 
     static bool ends_that_term(const request& asked, const row_view& before)
     {
+        if (asked.what == ask::force_release) return true;
         const bool ends = asked.what == ask::release ||
                           (asked.what == ask::sql && asked.which == statement::release);
         return ends && asked.token == before.token && asked.owner == before.owner;

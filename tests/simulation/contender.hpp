@@ -28,6 +28,7 @@ enum class role : std::uint8_t {
     tries,         // try_acquire() every half ttl
     waits,         // try_acquire_for(), until it is granted
     cancels,       // acquire(), cancelled after a quarter of a ttl
+    ends_by_hand,  // force_release() after a third of a ttl, as a person would; then try_acquire() as above
     leads,         // an election
     takes_permit,  // the only one of a lease_semaphore, waiting for it
     reads,         // of a shared_lease, waiting for it
@@ -40,8 +41,11 @@ struct contender_plan {
     std::int64_t hold = 0;  // each term for so long
     bool fenced = false;    // writes to the resource in the middle of a term
     bool starts_early = true;
-    bool runs_out = false;  // is not renewed any more once it has been held for half a ttl
-    int threads = 1;        // each does all this, and they share the lease object
+    bool runs_out = false;             // is not renewed any more once it has been held for half a ttl
+    int threads = 1;                   // each does all this, and they share the lease object
+    int tries = 4;                     // of one that tries, for a term
+    bool another_waits = false;        // one more thread waits for a term, through the same lease object
+    bool stops_after_leading = false;  // is asked to stop campaigning after it has stepped down, not while it leads
 };
 
 // The small program that runs in each process of a small world. It draws nothing: all that differs from run to run is what happens
@@ -54,6 +58,7 @@ public:
           store_{w, net, self}, clock_{self, w.wishes.at_clock}, cancellations_{w, self}
     {
         store_.on_renew = [this](std::string_view name, leasehold::fencing_token token) { monitors_.renewing(self_, name, token); };
+        store_.on_refused = [this](std::string_view name, leasehold::fencing_token token) { monitors_.refused(self_, name, token); };
         w.time.start(self, [this] { main(); });
     }
     contender(const contender&) = delete;
@@ -64,7 +69,6 @@ public:
     void cancel_all() { cancellations_.cancel_all(); }
 
 private:
-    static constexpr int tries = 4;
     static constexpr int job = 0;
 
     [[nodiscard]] std::int64_t ttl() const { return world_.wishes.ttl; }
@@ -105,6 +109,7 @@ private:
         if (plan_.starts_early) start_and_wait(right);
         std::vector<fiber_thread> others;
         for (int i = 1; i < plan_.threads; ++i) others.emplace_back(world_.time.start(self_, [this, &right] { use(right); }));
+        if (plan_.another_waits) others.emplace_back(world_.time.start(self_, [this, &right] { wait(right); }));
         use(right);
         for (fiber_thread& each : others) each.join();
     }
@@ -116,6 +121,7 @@ private:
             case role::leads: lead(right); break;
             case role::waits: wait(right); break;
             case role::cancels: wait_until_cancelled(right); break;
+            case role::ends_by_hand: end_by_hand(); [[fallthrough]];
             default: try_often(right);
             }
         }
@@ -130,7 +136,7 @@ private:
 
     void try_often(lease& right)
     {
-        for (int i = 0; i < tries; ++i) {
+        for (int i = 0; i < plan_.tries; ++i) {
             if (i != 0) sleep(ttl() / 2);
             const stopwatch watch{world_, self_};
             std::error_code ec;
@@ -143,13 +149,22 @@ private:
         }
     }
 
+    void end_by_hand()
+    {
+        sleep(ttl() / 3);
+        static_cast<void>(net_.call(self_, {ask::force_release, {}, job, nobody, 0, 0}, world_.time.now() + world_.wishes.call_timeout));
+    }
+
     void wait(lease& right)
     {
         const stopwatch watch{world_, self_};
         std::error_code ec;
         while (watch.elapsed() < patience() && !world_.time.draining()) {
             guard g = right.try_acquire_for(leasehold::duration{patience()}, ec);
-            if (got(g, ec)) return hold(g);
+            if (got(g, ec)) {
+                if (watch.elapsed() >= patience()) break;  // only the attempt after the last sleep was granted
+                return hold(g);
+            }
             if (ec) sleep(ttl() / 4);
         }
         never_got();
@@ -169,16 +184,21 @@ private:
         const cancellations::one& cancel = cancellations_.after(patience());
         leasehold::leader_election_options options;
         options.retry_min = options.retry_max = options.cooldown.emplace(leasehold::duration{ttl() / 2});
-        leasehold::leader_election election{right, options};
         std::optional<std::stop_token> helpers;
+        std::stop_source enough = cancel.source;
+        if (plan_.stops_after_leading)
+            options.on_stepped_down = [&](leasehold::step_down_reason) {
+                check_told(world_, self_, helpers);
+                enough.request_stop();
+            };
+        leasehold::leader_election election{right, options};
         election.run(cancel.token(), [&](leasehold::leader_term<lease>& term) {
             check_told(world_, self_, helpers);
             helpers = term.stop_token();
             const guard_monitors::belief believes{monitors_, self_, term.guard(), job, owner_, true};
             world_.tell(self_, 'e', term.token().value(), [&] { return "is elected with token " + std::to_string(term.token().value()); });
             sleep(plan_.hold);
-            std::stop_source enough = cancel.source;
-            enough.request_stop();
+            if (!plan_.stops_after_leading) enough.request_stop();
         });
         check_told(world_, self_, helpers);
         if (!helpers) never_got();
@@ -215,6 +235,7 @@ private:
             std::error_code ec;
             auto g = acquire(ec);
             if (got(g, ec)) {
+                if (watch.elapsed() >= patience()) break;
                 const right_monitors::belief believes{rights_, self_, g, kind, owner_, rows(g)};
                 sleep(plan_.hold);
                 if (world_.wishes.calm && !world_.time.draining() && !g.held())
@@ -261,7 +282,8 @@ private:
             sleep(plan_.hold / 2);
             if (plan_.fenced && g.held()) write(g);
             if (g.held() || plan_.runs_out) sleep(plan_.hold - plan_.hold / 2);
-            if (world_.wishes.calm && !plan_.runs_out && !g.held() && !world_.time.draining())
+            const bool may_be_lost = !world_.wishes.calm || plan_.runs_out || world_.judge.was_ended_by_hand(job, owner_, token);
+            if (!may_be_lost && !g.held() && !world_.time.draining())
                 world_.fail("nothing is lost without a fault", self_.label + " lost token " + std::to_string(token));
         }
         give_back(world_, self_, g, {job, owner_, world_.wishes.min_hold, granted}, g.stop_token());

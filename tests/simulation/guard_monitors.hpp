@@ -76,6 +76,7 @@ public:
         std::stop_token lost_;
         bool watches_ = false;
         instant over_since_ = never;
+        bool refused_ = false;  // its last renewal
     };
 
     void check()
@@ -118,13 +119,27 @@ public:
                 world_.fail("no renewal after the deadline", of.label + " renews a term that it does not believe in");
     }
 
+    // A renewal by this process was refused. The process must take note before it waits for anything else.
+    void refused(const process& of, std::string_view name, leasehold::fencing_token token)
+    {
+        if (world_.wishes.at_clock.of_1024 != 0) return;  // it may be stopped before it takes note
+        for (belief* b : all_)
+            if (&b->of_ == &of && lease_names[static_cast<std::size_t>(b->name_)] == name && b->token_ == token.value()) b->refused_ = true;
+    }
+
 private:
     void held(belief& b, const belief*& other)
     {
+        if (b.refused_) world_.fail("a refused renewal is a loss", b.of_.label + " believes in a term whose renewal was refused");
         if (b.over_since_ != never) world_.fail("lost is for ever", b.of_.label + " believes again in a term that was over");
         if (!world_.wishes.trust_is_promised) return;
         // Set back, the server's clock may have revived this term; a release sent before it ran out may end it then.
         if (world_.wishes.jump < 0 && world_.judge.was_over(b.name_, b.token_)) return;
+        if (world_.judge.was_ended_by_hand(b.name_, b.owner_, b.token_)) {
+            if (world_.db.now() >= world_.judge.latest_end(b.name_, b.token_))
+                world_.fail("trust ends before the term", b.of_.label + " believes in a term that would be over if nobody had ended it");
+            return;
+        }
         if (other != nullptr)
             world_.fail("trust does not overlap", b.of_.label + " and " + other->of_.label + " both believe they hold '" +
                                                       std::string{lease_names[static_cast<std::size_t>(b.name_)]} + "'");

@@ -23,9 +23,10 @@ enum class ask : std::uint8_t {
     renew,
     release,
     inspect,
-    sql,    // one statement of the ODBC flows
-    write,  // to the resource that checks tokens
-    watch   // tell me when it is released
+    sql,           // one statement of the ODBC flows
+    write,         // to the resource that checks tokens
+    watch,         // tell me when it is released
+    force_release  // by a person
 };
 
 inline constexpr int nobody = -1;

@@ -103,6 +103,7 @@ private:
         case ask::try_acquire: said.acquired = memory_.try_acquire(name_of(asked.name), owner, time, ec); break;
         case ask::renew: said.yes = memory_.renew(name_of(asked.name), owner, token, time, ec); break;
         case ask::release: said.yes = memory_.release(name_of(asked.name), owner, token, time, ec); break;
+        case ask::force_release: said.yes = memory_.force_release(name_of(asked.name), ec); break;
         default:
             if (const auto record = memory_.inspect(name_of(asked.name), ec)) {
                 said.found = true;

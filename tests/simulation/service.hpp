@@ -37,6 +37,7 @@ public:
         store_.on_renew = [this](std::string_view name, leasehold::fencing_token token) {
             monitors_.renewing(self_, name, token);
         };
+        store_.on_refused = [this](std::string_view name, leasehold::fencing_token token) { monitors_.refused(self_, name, token); };
         w.time.start(self, [this] { main(); });
     }
     service(const service&) = delete;

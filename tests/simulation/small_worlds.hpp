@@ -54,12 +54,16 @@ inline const std::vector<world_plan>& small_worlds()
             waits{role::waits, 1, ttl / 2}, two_try{role::tries, 1, ttl, false, true, false, 2},
             two_wait{role::waits, 1, ttl / 2, false, true, false, 2}, keeps{role::tries, 1, ttl * 5 / 2},
             cancels{role::cancels, 1, ttl / 2}, leads{role::leads, 1, ttl / 2}, permit{role::takes_permit, 1, ttl / 2},
-            reads{role::reads, 1, ttl / 2}, writes{role::writes, 1, ttl / 2};
+            reads{role::reads, 1, ttl / 2}, writes{role::writes, 1, ttl / 2},
+            forces{role::ends_by_hand, 1, ttl / 2}, one_tries_one_waits{.hold = ttl / 2, .tries = 1, .another_waits = true},
+            steps_down{.does = role::leads, .hold = ttl / 2, .stops_after_leading = true};
         const auto memory = small_rules(store_kind::memory), compared = small_rules(store_kind::compare_and_set),
                    single = small_rules(store_kind::single_statement);
-        plan queue = single, wakes = memory, closed = compared, restarted = compared, blind = compared, in_clock = memory;
+        plan queue = single, wakes = memory, closed = compared, closed_memory = memory, hangs = memory, restarted = compared,
+             blind = compared, in_clock = memory;
         queue.notifies = wakes.notifies = true;
-        closed.min_hold = ttl;
+        closed.min_hold = closed_memory.min_hold = ttl;
+        hangs.call_timeout = ttl;
         restarted.fixed_owners = true;
         blind.takes_blindly = true;
         in_clock.at_clock = {1, 0, in_clock.fault_end};
@@ -79,15 +83,20 @@ inline const std::vector<world_plan>& small_worlds()
             {"renewed", "a term that is renewed four times; the other tries to get it", compared, {renews, once}, any(1), true},
             {"runs-out", "a term that is renewed once, and then not any more", compared, {runs_out, once}, any(1), true},
             {"closed", "min_hold keeps it closed", closed, {once, once}, any(1), true},
+            {"closed-own", "the same in memory_store, and the owner that released it tries again", closed_memory, {twice, once}, any(1), true},
+            {"forced", "a person ends a term by force_release()", memory, {renews, forces}, any(1), true},
+            {"hangs", "a call without an answer ends after the deadline", hangs, {renews, once}, any(1), true},
             {"restarted", "processes crash, and come back under their owner's name", restarted, {once, once}, crashes, true},
             {"in-clock", "a process is stopped while it reads its clock", in_clock, {renews, once}, in_clocks, true},
             {"one-object", "two threads try through one lease object, and a process", compared, {two_try, once}, messages(1), false},
             {"one-waits", "two threads wait through one lease object, and a process", memory, {two_wait, waits}, messages(1), true},
+            {"beside", "a thread waits while another makes one attempt through the same object", memory, {one_tries_one_waits, keeps},
+             any(1), true},
             {"cancelled", "a wait is cancelled while the other holds", memory, {keeps, cancels}, any(1), true},
             {"waiting", "both wait, and poll", memory, {waits, waits}, any(1), true},
             {"woken", "both wait; a release wakes them", wakes, {waits, waits}, messages(1), true},
             {"queue", "both wait in the queue for the session lock", queue, {waits, waits}, messages(1), true},
-            {"election", "one leads, then the other", memory, {leads, leads}, any(1), true},
+            {"election", "one leads, then the other", memory, {steps_down, leads}, any(1), true},
             {"permit", "one permit for two", memory, {permit, permit}, messages(1), false},
             {"shared", "a reader and a writer", memory, {reads, writes}, messages(0), true},
             {"starts", "the first call comes while the engine's threads start", memory, {starts, starts}, any(1), false},

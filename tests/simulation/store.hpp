@@ -65,7 +65,9 @@ public:
                std::error_code& ec)
     {
         if (on_renew) on_renew(name, token);
-        return renew(begin(name, owner), token, ttl, ec);
+        const bool renewed = renew(begin(name, owner), token, ttl, ec);
+        if (!renewed && !ec && on_refused) on_refused(name, token);
+        return renewed;
     }
 
     // batching_store: sent at once, then one after the other within the time of one call, so that the engine's batches meet all
@@ -206,6 +208,8 @@ public:
     [[nodiscard]] const call_record& last() const noexcept { return last_; }
     // Told of each renewal before it is sent.
     std::function<void(std::string_view name, leasehold::fencing_token token)> on_renew;
+    // Told of each renewal that was refused, but not of those in batches, before the caller is.
+    std::function<void(std::string_view name, leasehold::fencing_token token)> on_refused;
 
 private:
     leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head, std::error_code& ec)

@@ -158,6 +158,27 @@ BOOST_AUTO_TEST_CASE(every_kind_of_fault_happens)
                sim::explore(world("waiting", bounds_of(0, {})), 0).ends.size());
 }
 
+BOOST_AUTO_TEST_CASE(a_term_that_a_person_ends_is_lost_although_nothing_goes_wrong)
+{
+    sim::world_plan forced = world("forced", bounds_of(0, {}));
+    const sim::exploration found = sim::explore(forced, 0);
+    BOOST_TEST(found.complete);
+    BOOST_TEST(found.faults_made.losses > 0U);
+    forced.contenders[1].does = sim::role::tries;
+    BOOST_TEST(sim::explore(forced, 0).faults_made.losses == 0U);
+}
+
+// The holder has no time for another renewal if the first one never gets an answer.
+BOOST_AUTO_TEST_CASE(a_call_that_hangs_until_the_deadline_loses_the_term)
+{
+    sim::world_plan hangs = world("hangs", bounds_of(1, {sim::fault_kind::lost_reply}));
+    const sim::exploration found = sim::explore(hangs, 1);
+    BOOST_TEST(found.complete);
+    BOOST_TEST(found.faults_made.losses > 0U);
+    hangs.rules.call_timeout = hangs.rules.ttl / 4;
+    BOOST_TEST(sim::explore(hangs, 1).faults_made.losses == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_database_that_compares_nothing_is_found_and_its_replay_breaks_the_same_rule)
 {
     const sim::world_plan& broken = *sim::small_world_named("broken");

@@ -20,7 +20,8 @@ enum class fault_kind : std::uint8_t {
     stopped,           // a process, before one of its steps
     stopped_in_clock,  // a process, while it reads its clock
     crashed,
-    clock  // of a process or of the server: as fast or as slow as the margin covers
+    clock,   // of a process or of the server: as fast or as slow as the margin covers
+    lagging  // a node of the cluster, behind the last change of a row
 };
 
 // Decides everything that a world leaves open: in which order, how soon, and what goes wrong. One model draws lots, the other
@@ -49,6 +50,8 @@ public:
     virtual bool maybe(std::int64_t of_1024) = 0;
     // Whether a fault happens; drawn in so many of 1,024 cases, and nothing is drawn where that is none.
     virtual bool happens(fault_kind what, std::int64_t of_1024) = 0;
+    // Whether the node that gets a statement at this microsecond of the server's clock is one that lags behind.
+    virtual bool lags(std::int64_t at_us) = 0;
     // How long something takes, both ends included.
     virtual std::int64_t between(std::int64_t low, std::int64_t high) = 0;
     // The same for a message that is late; or `whenever` and a bound: it arrives at any instant before, of those at which something
@@ -75,6 +78,8 @@ public:
     std::size_t turn_of(std::size_t n) override { return one_of(n); }
     bool maybe(std::int64_t of_1024) override { return random_.chance(of_1024); }
     bool happens(fault_kind, std::int64_t of_1024) override { return random_.chance(of_1024); }
+    // Not drawn, so that older seeds mean what they meant.
+    bool lags(std::int64_t at_us) override { return at_us % 4 == 0; }
     std::int64_t between(std::int64_t low, std::int64_t high) override { return random_.between(low, high); }
     std::int64_t late(std::int64_t low, std::int64_t high) override { return random_.between(low, high); }
     std::int64_t stop(std::int64_t low, std::int64_t high) override { return random_.between(low, high); }

@@ -12,6 +12,7 @@
 
 #include <leasehold/leader_election.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,7 +31,7 @@ enum class role : std::uint8_t {
     cancels,       // acquire(), cancelled after a quarter of a ttl
     ends_by_hand,  // force_release() after a third of a ttl, as a person would; then try_acquire() as above
     leads,         // an election
-    takes_permit,  // the only one of a lease_semaphore, waiting for it
+    takes_permit,  // of a lease_semaphore, waiting for it
     reads,         // of a shared_lease, waiting for it
     writes
 };
@@ -46,6 +47,8 @@ struct contender_plan {
     int tries = 4;                     // of one that tries, for a term
     bool another_waits = false;        // one more thread waits for a term, through the same lease object
     bool stops_after_leading = false;  // is asked to stop campaigning after it has stepped down, not while it leads
+    bool other_ttls = false;           // renews by hand in the middle of a term, by one and a half ttls and then by one
+    std::size_t permits = 1;           // that it says there are
 };
 
 // The small program that runs in each process of a small world. It draws nothing: all that differs from run to run is what happens
@@ -206,9 +209,10 @@ private:
 
     void take_permits()
     {
-        leasehold::lease_semaphore pool{store_, "pool", 1U, terms(), clock_, leasehold::fixed_owner_id{owner_text_}, any_policy{}};
+        leasehold::lease_semaphore pool{store_, "pool", plan_.permits, terms(), clock_, leasehold::fixed_owner_id{owner_text_}, any_policy{}};
+        const right_kind kind = plan_.permits == 1 ? right_kind::permit : right_kind::other_permit;
         for (int term = 0; term < plan_.terms; ++term)
-            get_one(right_kind::permit, [&](std::error_code& ec) { return pool.try_acquire_for(leasehold::duration{patience()}, ec); },
+            get_one(kind, [&](std::error_code& ec) { return pool.try_acquire_for(leasehold::duration{patience()}, ec); },
                     [](const auto& g) { return std::vector{number_of_name(g.name())}; });
     }
 
@@ -281,12 +285,26 @@ private:
             });
             sleep(plan_.hold / 2);
             if (plan_.fenced && g.held()) write(g);
+            if (plan_.other_ttls && g.held()) {
+                renew(g, ttl() * 3 / 2);
+                sleep(ttl() / 4);
+                renew(g, ttl());
+            }
             if (g.held() || plan_.runs_out) sleep(plan_.hold - plan_.hold / 2);
             const bool may_be_lost = !world_.wishes.calm || plan_.runs_out || world_.judge.was_ended_by_hand(job, owner_, token);
             if (!may_be_lost && !g.held() && !world_.time.draining())
                 world_.fail("nothing is lost without a fault", self_.label + " lost token " + std::to_string(token));
         }
         give_back(world_, self_, g, {job, owner_, world_.wishes.min_hold, granted}, g.stop_token());
+    }
+
+    void renew(guard& g, std::int64_t by)
+    {
+        std::error_code ec;
+        const bool extended = g.renew(leasehold::duration{by}, ec);
+        world_.tell(self_, 'm', extended, [&] { return std::string{"renew(): "} + (ec ? ec.message() : extended ? "extended" : "lost"); });
+        if (!ec && !extended && believes_in(g))
+            world_.fail("a refused renewal is a loss", self_.label + ": renew() says lost, held() says held");
     }
 
     void write(const guard& g)

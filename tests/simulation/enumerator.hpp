@@ -122,6 +122,7 @@ public:
         --faults_left_;
         return true;
     }
+    bool lags(std::int64_t) override { return happens(fault_kind::lagging, 0); }
     // Orders matter, not how soon: what is not late takes no time.
     std::int64_t between(std::int64_t, std::int64_t) override { return 0; }
     std::int64_t late(std::int64_t, std::int64_t) override { return whenever + bounds_.latest; }

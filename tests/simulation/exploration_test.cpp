@@ -103,24 +103,26 @@ BOOST_AUTO_TEST_CASE(a_state_is_new_once)
 // Neither the states that are known nor the orders that are not tried lead to rows that nothing else leads to.
 BOOST_AUTO_TEST_CASE(what_is_left_out_leads_to_nothing_else)
 {
-    const auto compare = [](const char* name, int faults, const sim::choice_bounds& bounds) {
-        const sim::world_plan plan = world(name, bounds);
+    const auto compare = [](const sim::world_plan& plan, int faults) {
         const sim::exploration reduced = sim::explore(plan, faults);
         const sim::exploration by_states = sim::explore(plan, faults, 0, nullptr, {true, false});
         BOOST_TEST(reduced.complete);
         BOOST_TEST(by_states.complete);
-        BOOST_TEST(reduced.ends == by_states.ends, name);
+        BOOST_TEST(reduced.ends == by_states.ends, plan.name);
         BOOST_TEST(reduced.runs <= by_states.runs);
         BOOST_TEST(reduced.ends.size() > 1U);
         return reduced;
     };
-    compare("waiting", 0, bounds_of(0, {}));
-    const sim::exploration reduced = compare("compared", 0, bounds_of(0, {}));
+    compare(world("waiting", bounds_of(0, {})), 0);
+    const sim::exploration reduced = compare(world("compared", bounds_of(0, {})), 0);
     const sim::exploration all = sim::explore(world("compared", bounds_of(0, {})), 0, 0, nullptr, {false, true});
     BOOST_TEST(all.complete);
     BOOST_TEST(all.ends == reduced.ends);
     BOOST_TEST(all.runs > reduced.runs);
-    compare("waiting", 1, bounds_of(1, {sim::fault_kind::lost_reply}));
+    compare(world("waiting", bounds_of(1, {sim::fault_kind::lost_reply})), 1);
+    sim::world_plan lags = world("lags", bounds_of(1, {sim::fault_kind::lagging}));
+    lags.contenders[0].terms = 1;
+    compare(lags, 1);
 }
 
 BOOST_AUTO_TEST_CASE(an_exploration_that_is_cut_off_is_not_complete)
@@ -156,6 +158,31 @@ BOOST_AUTO_TEST_CASE(every_kind_of_fault_happens)
     // A clock that is wrong leads to terms that begin and end at other times.
     BOOST_TEST(sim::explore(world("waiting", bounds_of(1, {clock})), 1).ends.size() >
                sim::explore(world("waiting", bounds_of(0, {})), 0).ends.size());
+    // A release that a node does not carry out leaves another row.
+    BOOST_TEST(sim::explore(world("lags", bounds_of(1, {lagging})), 1).ends.size() >
+               sim::explore(world("lags", bounds_of(0, {})), 0).ends.size());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_lags_knows_the_row_as_it_was_and_changes_nothing)
+{
+    constexpr std::int64_t lag = 600, now = 1'000'000;
+    const auto ask = [](sim::statement which, std::int64_t token) {
+        return sim::request{.what = sim::ask::sql, .which = which, .owner = 1, .token = token, .time = sim::ms};
+    };
+    sim::sql_table rows{lag, false};
+    BOOST_TEST(!rows.may_lag(0, now));
+    BOOST_TEST(rows.execute(ask(sim::statement::insert, 0), now, false).rows == 1);
+    BOOST_TEST(rows.may_lag(0, now + lag - 1));
+    BOOST_TEST(!rows.may_lag(0, now + lag));
+    BOOST_TEST(!rows.may_lag(1, now));
+    const sim::row_view before = rows.look(0, now);
+    BOOST_TEST(!rows.execute(ask(sim::statement::read, 0), now, true).found);
+    const sim::reply released = rows.execute(ask(sim::statement::release, 1), now, true);
+    BOOST_TEST(released.rows == 0);
+    BOOST_CHECK(released.failed == sim::fault::none);
+    BOOST_CHECK(rows.execute(ask(sim::statement::insert, 0), now, true).failed == sim::fault::conflict);
+    BOOST_CHECK(rows.look(0, now) == before);
+    BOOST_TEST(rows.execute(ask(sim::statement::release, 1), now, false).rows == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_a_person_ends_is_lost_although_nothing_goes_wrong)

@@ -55,7 +55,7 @@ public:
         }
         const row_view before = look(asked.name);
         checker_.seen(asked.name, before, scheduler_.now());
-        const reply said = asked.what == ask::sql ? table_.execute(asked, now() / 1000) : operate(asked);
+        const reply said = asked.what == ask::sql ? run(asked) : operate(asked);
         const row_view after = look(asked.name);
         checker_.executed(asked, before, after, scheduler_.now());
         checker_.seen(asked.name, after, scheduler_.now());
@@ -90,6 +90,12 @@ private:
     {
         const auto found = std::ranges::find(owners_, owner);
         return found == owners_.end() ? nobody : static_cast<int>(found - owners_.begin());
+    }
+
+    reply run(const request& asked)
+    {
+        const std::int64_t at_us = now() / 1000;
+        return table_.execute(asked, at_us, table_.may_lag(asked.name, at_us) && scheduler_.choose().lags(at_us));
     }
 
     reply operate(const request& asked)

@@ -47,7 +47,7 @@ public:
         world_.time.processes_meet_at_server_only = reduced.orders && !plan_.rules.notifies;
         world_.time.strikes = [this](process& p) { return strikes(p); };
         world_.db.clock.ppm = drift();
-        for (const char* count : {"1 permits", "1 readers"}) static_cast<void>(world_.owner(count));
+        for (const char* count : {"1 permits", "1 readers", "2 permits"}) static_cast<void>(world_.owner(count));
         for (std::size_t host = 0; host < plan_.contenders.size(); ++host) {
             clocks_.push_back({0, drift()});
             start(host);

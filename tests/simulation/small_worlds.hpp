@@ -44,6 +44,23 @@ inline const fault_kinds& anything_goes_wrong()
     return kinds;
 }
 
+// In a cluster whose nodes lag behind each other.
+inline plan lagging_rules()
+{
+    plan p = small_rules(store_kind::compare_and_set);
+    p.in_step = false;
+    p.min_hold = p.ttl / 4;
+    return p;
+}
+
+// A term that is longer by half has the same margin, which covers less drift.
+inline plan other_ttl_rules()
+{
+    plan p = small_rules(store_kind::memory);
+    p.drift_ppm = 34'000;
+    return p;
+}
+
 // The catalogue. The last one is broken on purpose.
 inline const std::vector<world_plan>& small_worlds()
 {
@@ -68,7 +85,11 @@ inline const std::vector<world_plan>& small_worlds()
         blind.takes_blindly = true;
         in_clock.at_clock = {1, 0, in_clock.fault_end};
         const auto any = [](int faults) { return small_bounds(faults, anything_goes_wrong()); };
+        const auto lags = [](int faults) { return small_bounds(faults, {fault_kind::lagging}); };
+        const auto lost = [](int faults) { return small_bounds(faults, {fault_kind::lost_request, fault_kind::lost_reply}); };
         const auto messages = [](int faults) { return small_bounds(faults, messages_go_wrong()); };
+        const contender_plan brief{role::tries, 2, 0}, other_ttls{.hold = ttl * 3 / 2, .other_ttls = true},
+            long_permit{role::takes_permit, 1, ttl * 3 / 2}, other_permit{.does = role::takes_permit, .hold = ttl / 2, .permits = 2};
         const choice_bounds crashes = small_bounds(2, {fault_kind::crashed, fault_kind::lost_reply});
         // The stop in the middle outlasts the deadline, and not the extension of a renewal that was answered before it.
         choice_bounds in_clocks = small_bounds(1, {fault_kind::stopped_in_clock});
@@ -81,6 +102,8 @@ inline const std::vector<world_plan>& small_worlds()
             {"single", "single-statement grants: the same", single, {once, once}, any(1), true},
             {"terms", "two terms and one, each with a fenced write", compared, {twice, once}, messages(1), false},
             {"renewed", "a term that is renewed four times; the other tries to get it", compared, {renews, once}, any(1), true},
+            {"ttls", "a term is renewed by a longer ttl, and then by a shorter one", other_ttl_rules(), {other_ttls, once}, any(1), true},
+            {"lags", "short terms, closed by min_hold; a node of the cluster lags behind", lagging_rules(), {brief, once}, lags(2), true},
             {"runs-out", "a term that is renewed once, and then not any more", compared, {runs_out, once}, any(1), true},
             {"closed", "min_hold keeps it closed", closed, {once, once}, any(1), true},
             {"closed-own", "the same in memory_store, and the owner that released it tries again", closed_memory, {twice, once}, any(1), true},
@@ -98,6 +121,8 @@ inline const std::vector<world_plan>& small_worlds()
             {"queue", "both wait in the queue for the session lock", queue, {waits, waits}, messages(1), true},
             {"election", "one leads, then the other", memory, {steps_down, leads}, any(1), true},
             {"permit", "one permit for two", memory, {permit, permit}, messages(1), false},
+            {"counts", "two semaphores of one name do not agree on the count", memory, {long_permit, other_permit}, lost(1), true},
+            {"late-count", "the same, with messages that are late or doubled", memory, {long_permit, other_permit}, messages(1), false},
             {"shared", "a reader and a writer", memory, {reads, writes}, messages(0), true},
             {"starts", "the first call comes while the engine's threads start", memory, {starts, starts}, any(1), false},
             {"threads", "threads of a process overtake each other", compared, {once, once}, swapped, false},

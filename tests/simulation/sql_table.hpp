@@ -21,11 +21,18 @@ public:
     // blind: a take-over compares nothing, as it must: for a test of what finds that.
     explicit sql_table(std::int64_t lag, bool blind) : lag_{lag}, blind_{blind} {}
 
-    reply execute(const request& asked, std::int64_t now)
+    // Whether a node that lags does not have the last change of this row yet.
+    [[nodiscard]] bool may_lag(int name, std::int64_t now) const noexcept
+    {
+        return lag_ > 0 && now - changed_at_[static_cast<std::size_t>(name)] < lag_;
+    }
+
+    // `lags`: the node that gets it does not have the last change of the row.
+    reply execute(const request& asked, std::int64_t now, bool lags)
     {
         const auto name = static_cast<std::size_t>(asked.name);
         const row before = rows_[name];
-        if (lag_ > 0 && now - changed_at_[name] < lag_ && now % 4 == 0) {
+        if (lags) {
             row past = past_[name];
             const reply said = carry_out(past, asked, now);
             if (past == past_[name]) return said;

@@ -102,7 +102,8 @@ inline void check_plans(const std::string& connection_string, const plan_dialect
     };
     std::vector<const od::compiled_statement*> all{&sql[od::statement::list], &sql[od::statement::remove], &sql[od::statement::renew]};
     for (const od::batch_kind kind :
-         {od::batch_kind::renewals, od::batch_kind::releases, od::batch_kind::grants, od::batch_kind::reads, od::batch_kind::takes})
+         {od::batch_kind::renewals, od::batch_kind::releases, od::batch_kind::grants, od::batch_kind::reads, od::batch_kind::takes,
+          od::batch_kind::free_grants})
         for (const std::size_t terms : {2U, 1000U})
             if (const auto& each = sql.batches().statements[sql.batches().which(kind, terms)]; !each.sql.empty()) all.push_back(&each);
     for (const auto* each : all) {

@@ -190,6 +190,7 @@ private:
                                    " as v (\"wanted name\", \"wanted owner\", \"wanted place\")";
         many_attempts_sql a;
         a.most = 1000;
+        a.grant_free = grant_free();
         a.grant = "with \"old rows\" as (select \"wanted place\" as place, \"wanted name\" as name, \"wanted owner\" as owner,"
                   " {token} as token, {live} as live, {remaining} as remaining,"
                   " cast({owner} as text) collate \"C\" is distinct from \"wanted owner\" as foreign_owner"
@@ -211,6 +212,25 @@ private:
         a.read = "select {token}, case when {live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
                  " where {name} = any (cast(:all_names as text[]))";
         return a;
+    }
+
+    // An UPDATE costs the server less than the upsert of grant, which locks each row first, and what it returns needs no look at the old
+    // rows. It judges each row again once it has the lock, so what it has written was not live, and the grant is fresh. The rest is
+    // read as it was before, by a hashed list of places.
+    static std::string grant_free()
+    {
+        return "with \"wanted rows\" as (select \"wanted place\", \"wanted name\", \"wanted owner\""
+               " from unnest(cast(:all_names as text[]), cast(:all_owners as text[])) with ordinality"
+               " as v (\"wanted name\", \"wanted owner\", \"wanted place\"),"
+               " (select set_config('lock_timeout', '100', true)) as patience order by \"wanted name\" collate \"C\"),"
+               " \"granted rows\" as (update {table} as t set {owner} = \"wanted owner\", {token} = t.{token} + 1, {expires_at} = {later}"
+               " from \"wanted rows\" where t.{name} = \"wanted name\" and (t.{live}) is not true"
+               " returning \"wanted place\" as place, t.{token} as token)"
+               " select place, 1, token, cast(0 as bigint), 1 from \"granted rows\""
+               " union all select \"wanted place\", case when {live} and"
+               " cast({owner} as text) collate \"C\" is distinct from \"wanted owner\" then 0 else 2 end, coalesce({token}, 0),"
+               " coalesce({remaining}, 0), 0 from \"wanted rows\" left join {table} on {name} = \"wanted name\""
+               " where \"wanted place\" not in (select place from \"granted rows\")";
     }
 
     // A take-over changes the token, which the unique index makes part of the row's key, and so waits for `for key share`; a

@@ -33,7 +33,7 @@ struct batch_sql {
 };
 
 /// The statements for many attempts at once, at distinct names, for one ttl: `grant` where spec::single_statement_grant, and
-/// `read`, `take` and `insert` everywhere else. `read` is needed in any case.
+/// `read`, `take` and `insert` everywhere else. `read` is needed in any case. `grant_free` may be empty.
 ///
 /// Each decides by the row as it is while it is written, as the statements for one attempt do, and locks rows in the order of
 /// the list it is given, or of the names. One that fails has changed nothing.
@@ -51,6 +51,9 @@ struct many_attempts_sql {
     /// Grants the first :most of the names that are free or :all_owners' own. For each name: its place, from 1; 1 granted, 0 busy,
     /// 2 neither, although it was free; the token; remaining us if busy; fresh, as in spec::grant.
     std::string grant{};
+    /// As `grant`, without :most, for a long list of names that may all be granted: only rows that are there and not live. All that it
+    /// grants is fresh. It shows 2 for the owner's own live terms and for names without a row.
+    std::string grant_free{};
     std::string read{};     ///< token, live, remaining us, owner and name of those that have a row
     std::string take{};     ///< new terms for :nth_owner, of those rows that are as `read` showed them, and not live; counts them
     std::string insert{};   ///< first terms with :token, for all or for none; as spec::insert

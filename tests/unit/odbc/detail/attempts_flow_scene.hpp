@@ -38,6 +38,7 @@ struct table_row {
 struct attempting_table {
     bool one_statement = false;
     std::size_t together = 100;
+    bool free_statement = false;  // for lists of two names and more
     std::map<std::string, table_row, std::less<>> rows_of;
     std::set<std::string, std::less<>> locked;
     std::set<std::string, std::less<>> passed_over;  // by the next statement that grants, though free
@@ -49,6 +50,7 @@ struct attempting_table {
     int given_up = 0;
 
     [[nodiscard]] std::size_t attempts_together() const { return together; }
+    [[nodiscard]] bool grants_free(std::size_t names) const { return free_statement && names > 1; }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool purges() const { return true; }
     void give_up_batches()
@@ -75,7 +77,7 @@ struct attempting_table {
 
     fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items)
     {
-        const char* const names[] = {"", "", "grant ", "read ", "take ", "insert "};
+        const char* const names[] = {"", "", "grant ", "read ", "take ", "insert ", "free "};
         const std::string what = names[static_cast<std::size_t>(kind)];
         listed.push_back(what.substr(0, what.size() - 1));
         for (const item_number i : items) listed.back().append(" ").append(of.name(i));
@@ -91,7 +93,7 @@ struct attempting_table {
         else if (kind == batch_kind::inserts)
             return insert(of, items);
         else
-            grant_first(of, items, lost == after.end());
+            grant_first(of, items, lost == after.end(), kind == batch_kind::free_grants);
         return lost == after.end() ? fault::none : lost->second;
     }
 
@@ -127,15 +129,17 @@ struct attempting_table {
         return fault::none;
     }
 
-    void grant_first(attempts& of, std::span<const item_number> items, bool replies)
+    // Without a limit where only rows that are free: so a flow that uses it for a part of them grants too many.
+    void grant_first(attempts& of, std::span<const item_number> items, bool replies, bool only_free)
     {
-        std::size_t left = of.left();
+        std::size_t left = only_free ? items.size() : of.left();
         for (const item_number i : items) {
             const auto found = rows_of.find(of.name(i));
             grant_answer said{};
             if (found != rows_of.end() && found->second.live && found->second.owner != of.owner(i)) {
                 said = {{lh::acquire_status::busy, lh::fencing_token{found->second.token}, 1s}, false};
             } else {
+                if (only_free && (found == rows_of.end() || found->second.live)) continue;
                 if (left == 0 || passed_over.erase(std::string{of.name(i)}) > 0) continue;
                 --left;
                 said = granted(grant(of.name(i), of.owner(i)), true);

@@ -48,6 +48,60 @@ BOOST_AUTO_TEST_CASE(no_more_than_so_many_are_granted_in_their_order)
     }
 }
 
+BOOST_AUTO_TEST_CASE(list_that_may_all_be_granted_begins_with_the_statement_for_free_rows)
+{
+    scene s{{"new", "free", "own", "busy"}, 4};
+    s.table.one_statement = s.table.free_statement = true;
+    s.table.rows_of = {{"free", {"x", 3, false}}, {"own", {"me", 5, true}}, {"busy", {"x", 8, true}}};
+    BOOST_TEST(s.run() == fault::none);
+    BOOST_TEST(s.answers() == "yyyn");
+    BOOST_TEST(s.table.listed == (asked{"free new free own busy", "grant new own"}), boost::test_tools::per_element());
+    BOOST_TEST(s.many.answer(0)->result.token.value() == 7);
+    BOOST_TEST(s.many.answer(1)->result.token.value() == 4);
+    BOOST_TEST(s.many.answer(2)->result.token.value() == 6);
+    s.check_told();
+}
+
+BOOST_AUTO_TEST_CASE(statement_for_free_rows_is_not_used_where_only_some_may_be_granted)
+{
+    scene s{{"a", "b", "c"}, 2};
+    s.table.one_statement = s.table.free_statement = true;
+    s.table.rows_of = {{"a", {"x", 3, false}}, {"b", {"x", 9, false}}, {"c", {"x", 4, false}}};
+    BOOST_TEST(s.run() == fault::none);
+    BOOST_TEST(s.answers() == "yyn");
+    BOOST_TEST(s.table.asked == asked{"grant 3"}, boost::test_tools::per_element());
+    BOOST_TEST(!s.table.rows_of["c"].live);
+}
+
+// The one that it has passed over, since others came first, is not asked for by it again: it may be one's own by now.
+BOOST_AUTO_TEST_CASE(statement_for_free_rows_is_the_first_only)
+{
+    scene s{{"a", "b", "c"}, 3};
+    s.table.one_statement = s.table.free_statement = true;
+    s.table.rows_of = {{"a", {"x", 3, false}}, {"b", {"x", 9, false}}, {"c", {"x", 4, false}}};
+    s.table.passed_over = {"b", "c"};
+    BOOST_TEST(s.run() == fault::none);
+    BOOST_TEST(s.answers() == "yyy");
+    BOOST_TEST(s.table.asked == (asked{"free 3", "grant 2"}), boost::test_tools::per_element());
+    s.check_told();
+}
+
+// What a lost reply has granted is one's own then, which that statement does not grant.
+BOOST_AUTO_TEST_CASE(lost_reply_of_the_statement_for_free_rows_is_taken_over)
+{
+    scene s{{"a", "b"}, 2};
+    s.table.one_statement = s.table.free_statement = true;
+    s.table.rows_of = {{"a", {"x", 3, false}}, {"b", {"x", 9, false}}};
+    s.table.after[1] = fault::connection_lost;
+    BOOST_TEST(s.run() == fault::connection_lost);
+    BOOST_TEST(s.answers() == "??");
+    BOOST_TEST(s.run(true) == fault::none);
+    BOOST_TEST(s.answers() == "yy");
+    BOOST_TEST(s.many.answer(0)->result.token.value() == 5);
+    BOOST_TEST(s.many.answer(1)->result.token.value() == 11);
+    s.check_told();
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_asked_where_none_is_wanted)
 {
     scene s{{"a", "b"}, 0};
@@ -128,11 +182,12 @@ BOOST_AUTO_TEST_CASE(own_terms_are_new_terms_in_their_order)
 
 BOOST_AUTO_TEST_CASE(locked_row_does_not_keep_the_others)
 {
-    for (const bool one_statement : {false, true}) {
+    for (const int statements : {0, 1, 2}) {
         std::vector<std::string> names;
         for (int i = 100; i < 160; ++i) names.push_back(std::to_string(i));
         scene s{names, names.size()};
-        s.table.one_statement = one_statement;
+        s.table.one_statement = statements > 0;
+        s.table.free_statement = statements > 1;
         for (const std::string& each : names) s.table.rows_of[each] = {"x", 1, false};
         s.table.locked = {"133"};
         BOOST_TEST(s.run() == fault::none);

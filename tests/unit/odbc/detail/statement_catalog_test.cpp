@@ -224,6 +224,8 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
         for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases, batch_kind::reads}) BOOST_TEST(has(kind) == any);
         for (const batch_kind kind : {batch_kind::takes, batch_kind::inserts}) BOOST_TEST(has(kind) == (any && !grants));
         BOOST_TEST(has(batch_kind::grants) == grants);
+        BOOST_TEST(has(batch_kind::free_grants) == compiled.batches().grants_free);
+        BOOST_TEST((!compiled.batches().grants_free || grants));
         const lh::dialect::name_key_sql& key = compiled.spec().name_key;
         BOOST_TEST((key.present + key.add).find('{') == std::string::npos, key.present << key.add);
         BOOST_TEST(key.present.empty() == compiled.spec().reads_back);

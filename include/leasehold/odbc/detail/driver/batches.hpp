@@ -56,7 +56,7 @@ inline fault connection::run_attempts(batch_kind kind, attempts& of, std::span<c
     in_.most = static_cast<SQLBIGINT>(std::min(of.left(), items.size()));
     if (const fault failed = execute(kind, of, items); failed != fault::none) return failed;
     const statement_handle& handle = prepared_for(kind, items.size());
-    if (kind != batch_kind::grants && kind != batch_kind::reads)
+    if (kind == batch_kind::takes || kind == batch_kind::inserts)
         count_rows(handle.get());
     else if (const fault failed = read_answers(kind, of, items); failed != fault::none)
         return failed;
@@ -76,7 +76,7 @@ inline fault connection::read_answers(batch_kind kind, attempts& of, std::span<c
         if (!found_) break;
         const std::chrono::microseconds remaining{number(column::remaining)};
         const std::int64_t token = number(column::token);
-        if (kind == batch_kind::grants) {
+        if (kind != batch_kind::reads) {
             const auto place = static_cast<std::size_t>(number(column::count));
             if (place < 1 || place > items.size()) continue;
             if (number(column::granted) == 1)

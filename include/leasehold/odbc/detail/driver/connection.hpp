@@ -105,6 +105,11 @@ public:
     fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
     // How many attempts go into one statement; 0: there are no such statements.
     [[nodiscard]] std::size_t attempts_together() const noexcept;
+    // Whether they have a statement for so many names without a limit, most of which are free.
+    [[nodiscard]] bool grants_free(std::size_t names) const noexcept
+    {
+        return catalog_->batches().grants_free && names > compiled_batches::few;
+    }
     fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items);
     fault begin_transaction();
     fault end_transaction(bool commit);

@@ -56,6 +56,7 @@ struct compiled_batches {
     std::size_t most = 0;
     std::size_t most_attempts = 0;
     bool arrays = false;  // and so room for any number
+    bool grants_free = false;
 
     [[nodiscard]] bool available() const noexcept { return most > 1; }
     [[nodiscard]] std::size_t which(batch_kind kind, std::size_t terms) const noexcept
@@ -164,12 +165,14 @@ private:
         batches_.arrays = b.renew.find(":all_names") != std::string::npos;
         const dialect::many_attempts_sql& a = spec_.many_attempts;
         batches_.most_attempts = a.available() ? a.most : 0;
-        const std::array<const std::string*, batch_kind_count> texts{&b.renew, &b.release, &a.grant, &a.read, &a.take, &a.insert};
+        batches_.grants_free = !a.grant_free.empty();
+        const std::array<const std::string*, batch_kind_count> texts{&b.renew, &b.release, &a.grant,     &a.read,
+                                                                 &a.take,  &a.insert,  &a.grant_free};
         for (std::size_t i = 0; i < compiled_batches::count; ++i) {
-            const std::string& text = *texts[static_cast<std::size_t>(compiled_batches::kind_of(i))];
-            batches_.statements[i] = compile(with_prologue(with_lists(text, batches_.room(i))), options);
-            if (compiled_batches::kind_of(i) == batch_kind::grants) batches_.statements[i].columns = columns::grants;
-            if (compiled_batches::kind_of(i) == batch_kind::reads) batches_.statements[i].columns = columns::reads;
+            const batch_kind kind = compiled_batches::kind_of(i);
+            batches_.statements[i] = compile(with_prologue(with_lists(*texts[static_cast<std::size_t>(kind)], batches_.room(i))), options);
+            if (kind == batch_kind::grants || kind == batch_kind::free_grants) batches_.statements[i].columns = columns::grants;
+            if (kind == batch_kind::reads) batches_.statements[i].columns = columns::reads;
         }
     }
 

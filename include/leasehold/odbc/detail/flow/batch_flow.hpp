@@ -107,9 +107,10 @@ enum class batch_kind : std::uint8_t {
     grants,  // this one and those below: see attempts_flow.hpp
     reads,
     takes,
-    inserts
+    inserts,
+    free_grants
 };
-inline constexpr std::size_t batch_kind_count = static_cast<std::size_t>(batch_kind::inserts) + 1;
+inline constexpr std::size_t batch_kind_count = static_cast<std::size_t>(batch_kind::free_grants) + 1;
 
 template <class Database>
 concept batch_database = requires(Database& db, batch_kind kind, const batch& of, std::span<const item_number> items, bool commit) {

@@ -109,6 +109,23 @@ std::vector<lh::term_request> requests_for(const std::vector<std::string>& names
     return wanted;
 }
 
+void acquire(lh::odbc_store& store, const std::vector<std::string>& names, std::string_view owner, std::size_t most)
+{
+    const auto wanted = requests_for(names, owner);
+    std::vector<std::optional<lh::acquire_result>> answers(names.size());
+    std::error_code ec;
+    store.acquire_many(wanted, most, answers, ec);
+    BOOST_REQUIRE_MESSAGE(!ec, ec.message() << store.diagnostics().server_message);
+}
+
+void release(lh::odbc_store& store, const std::vector<std::string>& names, std::string_view owner)
+{
+    std::error_code ec;
+    for (const lh::lease_record& each : store.list())
+        if (each.owner == owner && std::ranges::find(names, each.name) != names.end())
+            BOOST_REQUIRE(store.release(each.name, owner, each.token, {}, ec));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(many_attempts)
@@ -135,6 +152,35 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(take_few_statements, Server, servers)
     }
 }
 
+// The database's log tells it from the upsert. New names and busy ones would cost more by it.
+BOOST_AUTO_TEST_CASE(take_the_statement_for_free_rows_where_most_were_free_the_last_time)
+{
+    scene<counting_postgresql> s;
+    const std::vector<std::string> names = names_of(20);
+    const auto for_free_rows = [&] {
+        const std::string log = s.server.log();
+        std::size_t count = 0;
+        for (std::size_t at = log.find("wanted rows\" as ("); at != std::string::npos; at = log.find("wanted rows\" as (", at + 1)) ++count;
+        return count;
+    };
+    const auto used_for = [&](std::string_view owner, std::size_t most) {
+        const std::size_t before = for_free_rows();
+        acquire(s.store, names, owner, most);
+        return for_free_rows() - before;
+    };
+    BOOST_TEST(s.store.list().empty());  // shows what database this is
+    BOOST_TEST(used_for("me", 20) == 0U);
+    BOOST_TEST(used_for("me", 20) == 0U, "they were new");
+    release(s.store, names, "me");
+    BOOST_TEST(used_for("me", 20) == 0U, "they were one's own");
+    release(s.store, names, "me");
+    BOOST_TEST(used_for("me", 19) == 0U, "not all may be granted");
+    release(s.store, names, "me");
+    BOOST_TEST(used_for("me", 20) == 1U);
+    BOOST_TEST(used_for("another", 20) == 1U, "they are busy, but were free");
+    BOOST_TEST(used_for("another", 20) == 0U);
+}
+
 // In a list long enough for the statement that is for free rows, where the database has one.
 BOOST_AUTO_TEST_CASE_TEMPLATE(of_a_long_list_find_each_row_as_it_is, Server, servers)
 {
@@ -146,6 +192,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_a_long_list_find_each_row_as_it_is, Server, ser
         BOOST_REQUIRE(said.granted());
         return said.token;
     };
+    const std::vector<std::string> free{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"};
+    for (int round = 0; round < 2; ++round) {
+        acquire(s.store, free, "me", free.size());
+        release(s.store, free, "me");
+    }
     for (std::size_t i = 0; i < 10; ++i) BOOST_REQUIRE(s.store.release(names[i], "another", grant(i, "another"), {}, ec));
     for (std::size_t i = 10; i < 20; ++i) grant(i, "me");
     for (std::size_t i = 20; i < 30; ++i) grant(i, "another");

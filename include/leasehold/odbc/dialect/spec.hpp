@@ -51,8 +51,8 @@ struct many_attempts_sql {
     /// Grants the first :most of the names that are free or :all_owners' own. For each name: its place, from 1; 1 granted, 0 busy,
     /// 2 neither, although it was free; the token; remaining us if busy; fresh, as in spec::grant.
     std::string grant{};
-    /// As `grant`, without :most, for a long list of names that may all be granted: only rows that are there and not live. All that it
-    /// grants is fresh. It shows 2 for the owner's own live terms and for names without a row.
+    /// As `grant`, without :most, for a long list of names that may all be granted and are likely to be free: only rows that are there
+    /// and not live. All that it grants is fresh. It shows 2 for the owner's own live terms and for names without a row.
     std::string grant_free{};
     std::string read{};     ///< token, live, remaining us, owner and name of those that have a row
     std::string take{};     ///< new terms for :nth_owner, of those rows that are as `read` showed them, and not live; counts them

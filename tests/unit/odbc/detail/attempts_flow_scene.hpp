@@ -50,7 +50,7 @@ struct attempting_table {
     int given_up = 0;
 
     [[nodiscard]] std::size_t attempts_together() const { return together; }
-    [[nodiscard]] bool grants_free(std::size_t names) const { return free_statement && names > 1; }
+    [[nodiscard]] bool expects_free(std::size_t names) const { return free_statement && names > 1; }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool purges() const { return true; }
     void give_up_batches()

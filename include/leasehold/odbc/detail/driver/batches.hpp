@@ -92,6 +92,11 @@ inline fault connection::read_answers(batch_kind kind, attempts& of, std::span<c
         of.set_row(*found, {token, number(column::live) != 0, holder == of.owner(*found), remaining, std::string{holder}});
     }
     for (const auto& [i, said] : answers) of.set_answer(i, said);
+    if (kind != batch_kind::reads && items.size() > compiled_batches::few) {
+        // A new name's token is 1, unless names were purged.
+        const auto had_free_row = [](const auto& each) { return each.second.fresh && each.second.result.token.value() > 1; };
+        mostly_free_ = std::ranges::count_if(answers, had_free_row) > std::ssize(items) / 2;
+    }
     return fault::none;
 }
 

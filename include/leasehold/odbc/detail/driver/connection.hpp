@@ -105,10 +105,10 @@ public:
     fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
     // How many attempts go into one statement; 0: there are no such statements.
     [[nodiscard]] std::size_t attempts_together() const noexcept;
-    // Whether they have a statement for so many names without a limit, most of which are free.
-    [[nodiscard]] bool grants_free(std::size_t names) const noexcept
+    // Whether so many names had better be asked for by the statement that is for free rows: most were free the last time.
+    [[nodiscard]] bool expects_free(std::size_t names) const noexcept
     {
-        return catalog_->batches().grants_free && names > compiled_batches::few;
+        return mostly_free_ && catalog_->batches().grants_free && names > compiled_batches::few;
     }
     fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items);
     fault begin_transaction();
@@ -201,6 +201,7 @@ private:
     SQLLEN rows_ = 0;
     bool found_ = false;
     bool warned_ = false;
+    bool mostly_free_ = false;  // the rows of the last long list of attempts
     parameter_block in_;
     result_block out_;
     report report_;

@@ -22,7 +22,7 @@ template <class Database>
 concept attempting_database =
     granting_database<Database> && requires(Database& db, batch_kind kind, attempts& of, std::span<const item_number> items) {
         { db.attempts_together() } -> std::convertible_to<std::size_t>;
-        { db.grants_free(std::size_t{}) } -> std::same_as<bool>;
+        { db.expects_free(std::size_t{}) } -> std::same_as<bool>;
         { db.run_attempts(kind, of, items) } -> std::same_as<fault>;
         db.give_up_batches();
     };
@@ -128,7 +128,8 @@ fault take_own_first(attempting_database auto& db, attempts& of, std::span<const
 }
 
 // One statement answers for each that was busy or granted; the rest were free, but others came first, or there were enough. The first
-// look at a part of which all may be granted has a cheaper one, which leaves own terms and names without a row to the next.
+// look at a part of which all may be granted has a cheaper one if most are likely to be free. It leaves own terms and names without
+// a row to the next.
 fault attempt_part(attempting_database auto& db, attempts& of, std::span<const item_number> part, bool repeated, auto& single)
 {
     if (repeated && db.single_statement_grant())
@@ -136,8 +137,8 @@ fault attempt_part(attempting_database auto& db, attempts& of, std::span<const i
     for (int look = 0; look < max_looks_at_part; ++look) {
         const auto open = of.open(part);
         if (open.empty() || of.left() == 0) return fault::none;
-        const bool all_free = look == 0 && of.left() >= open.size() && db.grants_free(open.size());
-        const auto kind = all_free ? batch_kind::free_grants : batch_kind::grants;
+        const bool expects_free = look == 0 && of.left() >= open.size() && db.expects_free(open.size());
+        const auto kind = expects_free ? batch_kind::free_grants : batch_kind::grants;
         const fault failed = db.single_statement_grant() ? db.run_attempts(kind, of, open)
                                                          : compare_and_set_part(db, of, open, repeated || look > 0, single);
         if (failed != fault::none && failed != fault::duplicate_key) return failed;  // a duplicate key: see run_grant()

@@ -4,6 +4,7 @@
 // processes race, and what becomes of terms whose answer came late or was lost.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <contract/odbc_connection.hpp>
 #include <support/child_process.hpp>
 #include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
@@ -126,6 +127,16 @@ void release(lh::odbc_store& store, const std::vector<std::string>& names, std::
             BOOST_REQUIRE(store.release(each.name, owner, each.token, {}, ec));
 }
 
+// The store takes its next long list for free.
+void expect_free(lh::odbc_store& store, const std::vector<std::string>& names)
+{
+    release(store, names, "me");
+    for (int round = 0; round < 2; ++round) {
+        acquire(store, names, "me", names.size());
+        release(store, names, "me");
+    }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(many_attempts)
@@ -192,11 +203,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_a_long_list_find_each_row_as_it_is, Server, ser
         BOOST_REQUIRE(said.granted());
         return said.token;
     };
-    const std::vector<std::string> free{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"};
-    for (int round = 0; round < 2; ++round) {
-        acquire(s.store, free, "me", free.size());
-        release(s.store, free, "me");
-    }
+    expect_free(s.store, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"});
     for (std::size_t i = 0; i < 10; ++i) BOOST_REQUIRE(s.store.release(names[i], "another", grant(i, "another"), {}, ec));
     for (std::size_t i = 10; i < 20; ++i) grant(i, "me");
     for (std::size_t i = 20; i < 30; ++i) grant(i, "another");
@@ -321,14 +328,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(whose_answer_comes_too_late_leave_nothing_that_nob
     std::error_code ec;
     store.acquire_many(std::span{wanted}.first(1), 1, std::span{answers}.first(1), ec);
     BOOST_TEST(store.release(names[0], "me", answers[0]->token, {}, ec));
-    gate.stall(direction::to_client);
-    std::ranges::fill(answers, std::nullopt);
-    store.acquire_many(wanted, 15, answers, ec);
-    BOOST_TEST(ec == lh::errc::store_timeout);
-    BOOST_TEST(std::ranges::none_of(answers, [](const auto& each) { return each.has_value(); }));
-    gate.pass();
-    BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
-    BOOST_TEST(eventually([&] { return s.store.list().empty(); }, 30s));
+    for (const std::size_t most : {15U, 20U}) {
+        if (most == names.size()) expect_free(store, names);
+        gate.stall(direction::to_client);
+        std::ranges::fill(answers, std::nullopt);
+        store.acquire_many(wanted, most, answers, ec);
+        BOOST_TEST(ec == lh::errc::store_timeout);
+        BOOST_TEST(std::ranges::none_of(answers, [](const auto& each) { return each.has_value(); }));
+        gate.pass();
+        BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }, 30s));
+        BOOST_TEST(eventually([&] { return s.store.list().empty(); }, 30s));
+    }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(whose_answer_was_lost_are_granted_no_more_than_asked_for, Server, servers)
@@ -342,25 +352,45 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(whose_answer_was_lost_are_granted_no_more_than_ask
     std::error_code ec;
     store.acquire_many(std::span{wanted}.first(1), 1, std::span{answers}.first(1), ec);
     BOOST_TEST(store.release(names[0], "me", answers[0]->token, {}, ec));
-    gate.stall(direction::to_client);
-    std::ranges::fill(answers, std::nullopt);
-    {
-        const std::jthread breaks{[&] {
-            // By then PostgreSQL has granted some. MariaDB has shown what is there, and is asked for nothing more.
-            static_cast<void>(eventually([&] { return !s.store.list().empty(); }, 1s));
-            gate.cut();
-            gate.pass();
-        }};
-        store.acquire_many(wanted, 5, answers, ec);
+    for (const std::size_t most : {5U, 20U}) {
+        if (most == names.size()) expect_free(store, names);
+        gate.stall(direction::to_client);
+        std::ranges::fill(answers, std::nullopt);
+        {
+            const std::jthread breaks{[&] {
+                // By then PostgreSQL has granted some. MariaDB has shown what is there, and is asked for nothing more.
+                static_cast<void>(eventually([&] { return !s.store.list().empty(); }, 1s));
+                gate.cut();
+                gate.pass();
+            }};
+            store.acquire_many(wanted, most, answers, ec);
+        }
+        BOOST_TEST(!ec);
+        BOOST_TEST(std::ranges::count_if(answers, [](const auto& each) { return each && each->granted(); }) == most);
+        const auto held = s.store.list();
+        BOOST_TEST(held.size() == most);
+        for (const auto& each : held) {
+            const auto at = static_cast<std::size_t>(std::ranges::find(names, each.name) - names.begin());
+            BOOST_TEST(answers[at]->token == each.token);
+        }
     }
-    BOOST_TEST(!ec);
-    BOOST_TEST(std::ranges::count_if(answers, [](const auto& each) { return each && each->granted(); }) == 5);
-    const auto held = s.store.list();
-    BOOST_TEST(held.size() == 5U);
-    for (const auto& each : held) {
-        const auto at = static_cast<std::size_t>(std::ranges::find(names, each.name) - names.begin());
-        BOOST_TEST(answers[at]->token == each.token);
-    }
+}
+
+// As a fence does. The others don't wait for it.
+BOOST_AUTO_TEST_CASE_TEMPLATE(are_granted_but_for_one_whose_row_is_locked, Server, servers)
+{
+    scene<Server> s;
+    const std::vector<std::string> names = names_of(20);
+    const auto wanted = requests_for(names, "me");
+    expect_free(s.store, names);
+    odbc_connection locks{s.server.connection_string()};
+    locks.begin();
+    locks.execute("update leasehold set token = token where name = 'shard 7'");
+    std::vector<std::optional<lh::acquire_result>> answers(names.size());
+    std::error_code ec;
+    s.store.acquire_many(wanted, names.size(), answers, ec);
+    BOOST_TEST(!ec, ec.message() << s.store.diagnostics().server_message);
+    for (std::size_t i = 0; i < names.size(); ++i) BOOST_TEST((answers[i] && answers[i]->granted()) == (i != 7), names[i]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

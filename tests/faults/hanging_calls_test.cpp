@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(as_a_child_that_ends)
     lh::odbc_store another{connection_string, lh::odbc_options{.call_timeout = 200ms}};
     lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 2s}};
     lh::basic_lease waiter{another, "n", lh::lease_terms{.ttl = 2s}};
-    lh::guard_of<decltype(lease)> guard;
+    decltype(lease)::guard_type guard;
     // On a busy machine the first connection may take longer than a call.
     BOOST_REQUIRE(eventually([&] {
         std::error_code ec;

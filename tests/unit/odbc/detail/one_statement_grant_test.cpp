@@ -155,6 +155,13 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_repeated_after_a_duplicate_key_an
     never.one_statement = true;
     BOOST_TEST(came_to(answer, od::grant_flow(never, 0)) == fault::duplicate_key);
     BOOST_TEST(never.asked.size() == static_cast<std::size_t>(od::max_looks));
+
+    // Also where the owner's own row was locked for too long before.
+    scripted_database locked{fails(fault::lock_timeout), shows_row(3, us, live, 900), fails(fault::duplicate_key),
+                             shows_grant(true, 4, 0, false)};
+    locked.one_statement = true;
+    BOOST_TEST(came_to(answer, od::grant_flow(locked, 0)) == fault::none);
+    check_granted(answer, 4, false);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -141,7 +141,7 @@ fault attempt_part(attempting_database auto& db, attempts& of, std::span<const i
         const auto kind = expects_free ? batch_kind::free_grants : batch_kind::grants;
         const fault failed = db.single_statement_grant() ? db.run_attempts(kind, of, open)
                                                          : compare_and_set_part(db, of, open, repeated || look > 0, single);
-        if (failed != fault::none && failed != fault::duplicate_key) return failed;  // a duplicate key: see run_grant()
+        if (failed != fault::none && failed != fault::duplicate_key) return failed;  // a duplicate key: see run_grant_until_seen()
     }
     return attempt_each(of, of.open(part), single);
 }

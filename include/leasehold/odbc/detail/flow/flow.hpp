@@ -95,16 +95,23 @@ outcome<grant_answer> take_after(flow_database auto& db, std::int64_t token, boo
     return granted(token + 1, fresh);
 }
 
-// A duplicate key: of several attempts that insert a name at the same moment, PostgreSQL lets those fail that meet another's row in
-// a unique index which is not the conflict target. The next try sees that row. Attempts of one owner may wait for each other, those
-// that insert and the one that takes over from the first: so if the row is the owner's after the lock time-out, it is tried again.
-fault run_grant(flow_database auto& db)
+// A duplicate key: of several attempts at a name at the same moment, PostgreSQL lets those fail that meet another's row in a unique index
+// which is not the conflict target. The next try sees that row.
+fault run_grant_until_seen(flow_database auto& db)
 {
     fault failed = db.run(statement::grant);
     for (int look = 1; failed == fault::duplicate_key && look < max_looks; ++look) failed = db.run(statement::grant);
+    return failed;
+}
+
+// Attempts of one owner may wait for each other, those that insert and the one that takes over from the first: so if the row is the
+// owner's after the lock time-out, it is tried again.
+fault run_grant(flow_database auto& db)
+{
+    const fault failed = run_grant_until_seen(db);
     if (failed != fault::lock_timeout) return failed;
     if (const fault unread = db.run(statement::read); unread != fault::none) return unread;
-    return holder_read(db) == holder::us ? db.run(statement::grant) : failed;
+    return holder_read(db) == holder::us ? run_grant_until_seen(db) : failed;
 }
 
 outcome<grant_answer> grant_in_one_statement(flow_database auto& db, std::int64_t hint)

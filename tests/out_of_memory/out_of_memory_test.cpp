@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -123,6 +124,39 @@ BOOST_AUTO_TEST_CASE(locking)
 BOOST_AUTO_TEST_CASE(running_under_the_lease)
 {
     sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_run([] {})); });
+}
+
+BOOST_AUTO_TEST_CASE(token_of_requests_to_hand_over)
+{
+    int failures = 0;
+    for (bool made = false; !made && failures < 100; failures += made ? 0 : 1) {
+        scene s;
+        const auto guard = s.lease.try_acquire();
+        out_of_memory::allocations_left = failures;
+        try {
+            made = guard.handover_token().stop_possible();
+            out_of_memory::allocations_left = -1;
+            BOOST_TEST(made);
+        } catch (const std::exception&) {
+            out_of_memory::allocations_left = -1;
+            BOOST_TEST(s.lease.request_handover("x"));
+            BOOST_TEST(guard.handover_requested(), "nobody listens, so that each call asks the store; " << failures << " allocations");
+        }
+    }
+    BOOST_TEST(failures > 1);
+    BOOST_TEST(failures < 100);
+}
+
+BOOST_AUTO_TEST_CASE(request_to_hand_over_that_there_was_no_memory_for_is_received_by_the_next_call)
+{
+    scene s;
+    const auto guard = s.lease.try_acquire();
+    BOOST_TEST(s.lease.request_handover("x"));  // short, so that the answer needs no memory
+    out_of_memory::allocations_left = 0;
+    const bool received = guard.handover_requested();
+    out_of_memory::allocations_left = -1;
+    BOOST_TEST(!received);
+    BOOST_TEST(guard.handover_requested());
 }
 
 BOOST_AUTO_TEST_CASE(looking)

@@ -147,6 +147,16 @@ BOOST_AUTO_TEST_CASE(token_is_asked_to_stop_after_the_next_renewal)
     BOOST_TEST(!guard.stop_token().stop_requested());
 }
 
+BOOST_AUTO_TEST_CASE(token_is_asked_to_stop_after_the_holders_own_renewal)
+{
+    auto guard = lease.try_acquire();
+    const std::stop_token asked = guard.handover_token();
+    BOOST_TEST(looked(1));
+    BOOST_TEST(other.request_handover("x"));
+    BOOST_TEST(guard.renew());
+    BOOST_TEST(eventually([&] { return asked.stop_requested(); }));
+}
+
 BOOST_AUTO_TEST_CASE(token_tells_of_a_request_that_is_already_known)
 {
     auto guard = lease.try_acquire();

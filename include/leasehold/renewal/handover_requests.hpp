@@ -55,12 +55,14 @@ public:
     {
         if (!Keeper::watches) return {};
         const std::lock_guard lock{keeper_.mutex_};
+        // This may throw, so it comes before the term listens: from then on only renewals ask the store.
+        const std::stop_source stop = of->signals_requests() ? of->handover->stop : std::stop_source{};
         std::error_code ec;
-        if (!of->listens) listen(of, ec);
+        listen(of, ec);
         if (ec) detail::throw_exception(std::system_error{ec});
-        if (!of->signals_requests()) of->handover->stop = std::stop_source{};
+        of->handover->stop = stop;
         keeper_.engine_.look(keeper_.self_);
-        return of->handover->stop.get_token();
+        return stop.get_token();
     }
 
     /// From now on the holder declines requests of candidates whose priority is not higher.
@@ -79,7 +81,7 @@ public:
     /// The engine looks in the background. The caller has locked the mutex.
     void term_renewed(const term_ptr& of) noexcept
     {
-        if (of->listens && keeper_.newest_ == of && (!of->asked || of->signals_requests())) keeper_.engine_.look(keeper_.self_);
+        if (of->listens) keeper_.engine_.look(keeper_.self_);
     }
 
     /// On the engine's listener. Does I/O, and runs stop callbacks.
@@ -89,7 +91,7 @@ public:
         const term_ptr of = keeper_.newest_;
         if (!of || !of->listens) return;
         ask_store(lock, of);
-        if (!of->asked || !of->signals_requests() || of->machine.phase() != term_phase::held) return;
+        if (!of->asked || of->machine.phase() != term_phase::held) return;
         std::stop_source source = of->handover->stop;
         lock.unlock();  // its callbacks may use the guard
         source.request_stop();

@@ -61,9 +61,7 @@ public:
     /// that they take. The caller has locked the mutex.
     void tell(const term_ptr& lost) noexcept
     {
-        const bool to_observe = observes && Keeper::watches && !lost->end_observed;
-        const bool to_signal = lost->stop.stop_possible() && !lost->stop.stop_requested();
-        if (lost->loss_told || !(to_observe || to_signal)) return;
+        if (lost->loss_told || !(is_to_be_observed(*lost) || is_to_be_signalled(*lost))) return;
         lost->loss_told = true;
         lost->next_lost = std::move(first_);
         first_ = lost;
@@ -99,7 +97,8 @@ public:
             lease_event event;
             {
                 const std::lock_guard lock{keeper_.mutex_};
-                if (ended.loss_told || std::exchange(ended.end_observed, true)) return;
+                if (ended.loss_told) return;
+                ended.end_observed = true;
                 const time_point now = keeper_.clock_.now();
                 if (is_loss(ended, outcome))
                     event = loss_of(ended, now);
@@ -129,6 +128,11 @@ public:
 
 private:
     static constexpr bool observes = observed_store<typename Keeper::store_type>;
+
+    // In the background. Without that, the release tells the store.
+    [[nodiscard]] static bool is_to_be_observed(const term& lost) noexcept { return observes && Keeper::watches && !lost.end_observed; }
+
+    [[nodiscard]] static bool is_to_be_signalled(const term& lost) noexcept { return lost.stop.stop_possible() && !lost.stop.stop_requested(); }
 
     [[nodiscard]] bool is_over(const term& of) const noexcept
     {

@@ -69,4 +69,20 @@ BOOST_AUTO_TEST_CASE(engine_forgets_a_lease_that_is_gone)
     BOOST_TEST(policy.copies.use_count() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(engine_forgets_a_lease_that_was_renewed_and_whose_holder_did_not_want_to_know_of_requests)
+{
+    lh::manual_clock clock;
+    leasehold_test::scripted_store store{clock};
+    lh::basic_lease stays{store, "stays", 30s, clock};
+    const auto guard = stays.try_acquire();
+    const counted_policy policy;
+    {
+        lh::basic_lease goes{store, "goes", 30s, clock, policy};
+        const auto renewed = goes.try_acquire();
+        clock.advance(10s);
+        BOOST_TEST(renewed.remaining() == 27s);
+    }
+    BOOST_TEST(policy.copies.use_count() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

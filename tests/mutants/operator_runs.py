@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -62,7 +63,7 @@ class Check:
                 if not sleeping(process.pid):
                     asleep = time.monotonic()
                 elif time.monotonic() - asleep > STUCK:
-                    process.kill()
+                    os.kill(process.pid, signal.SIGKILL)  # kill() of Popen may wait for it
                     _, _, used = os.wait4(process.pid, 0)
                     status = None
                     break
@@ -74,8 +75,8 @@ class Check:
         if status is None:
             return "hangs", seconds, text
         if os.WIFSIGNALED(status):
-            signal = os.WTERMSIG(status)
-            return ("goes on for ever" if signal in (9, 24) else f"crashes (signal {signal})"), seconds, text
+            died_of = os.WTERMSIG(status)
+            return ("goes on for ever" if died_of in (signal.SIGKILL, signal.SIGXCPU) else f"crashes (signal {died_of})"), seconds, text
         return self.what_failed(text) if os.WEXITSTATUS(status) else "", seconds, text
 
     @staticmethod

@@ -31,8 +31,6 @@ namespace lost_terms_test {
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
-using leasehold_test::fate;
-using leasehold_test::operation;
 using leasehold_test::scripted_store;
 using kind = lh::lease_event_kind;
 using lh::release_outcome;
@@ -56,7 +54,7 @@ struct watched_condition {
     void wait(std::unique_lock<std::mutex>& lock)
     {
         ++waits;
-        if (condition.wait_for(lock, 20s) == std::cv_status::no_timeout) ++wakes;
+        if (condition.wait_for(lock, 10s) == std::cv_status::no_timeout) ++wakes;
     }
     void notify_one() noexcept { condition.notify_one(); }
     std::condition_variable condition;
@@ -174,6 +172,17 @@ BOOST_AUTO_TEST_CASE(token_on_a_clock_that_cannot_be_waited_on_is_never_asked_to
 {
     scene<scripted_store, read_only_clock> s;
     BOOST_TEST(!s.keeper->losses().stop_token(s.grant()).stop_possible());
+}
+
+BOOST_AUTO_TEST_CASE(every_token_of_a_term_is_asked_to_stop)
+{
+    plain_scene s;
+    const auto term = s.grant();
+    const std::stop_token first = s.keeper->losses().stop_token(term), second = s.keeper->losses().stop_token(term);
+    s.lose(term);
+    s.keeper->signal();
+    BOOST_TEST(first.stop_requested());
+    BOOST_TEST(second.stop_requested());
 }
 
 BOOST_AUTO_TEST_CASE(losses_that_nobody_is_told_of_keep_no_terms)

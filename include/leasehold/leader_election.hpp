@@ -95,7 +95,9 @@ public:
     {
         detail::election_machine machine = new_machine();
         for (;;) {
-            const detail::election_step step = machine.next(clock().now(), stop.stop_requested());
+            // The clock first, by every compiler, so that a simulated run is the same with each.
+            const time_point now = clock().now();
+            const detail::election_step step = machine.next(now, stop.stop_requested());
             switch (step.action) {
             case detail::election_action::leave: return;
             case detail::election_action::pause: pause(step.until, stop); break;

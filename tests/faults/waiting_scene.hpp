@@ -15,7 +15,9 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -109,6 +111,19 @@ struct waiting_scene {
     bool nothing_is_left(int locks_left)
     {
         return eventually([&] { return in_line() == 0 && locks() == locks_left; });
+    }
+    // When the term ends that there is: an answer is on its way for an unknown time.
+    struct bounds {
+        std::chrono::steady_clock::time_point earliest, latest;
+    };
+    bounds expiry_of(const std::string& name)
+    {
+        std::error_code ec;
+        const auto asked = std::chrono::steady_clock::now();
+        const auto seen = stores.back().inspect(name, ec);
+        if (!seen) throw std::runtime_error{"nobody holds " + name};
+        const auto remaining = std::chrono::duration_cast<std::chrono::steady_clock::duration>(seen->remaining);
+        return {asked + remaining, std::chrono::steady_clock::now() + remaining};
     }
     std::string row(const std::string& name)
     {

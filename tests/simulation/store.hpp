@@ -258,7 +258,7 @@ private:
             ++world_.faults.at_head;
             locks_.granted_at_head(number_of(of.name()), result.token.value(), of.place_.take_lock());
         } else {
-            result.retry_after = of.place_.busy_at_head(result.remaining);
+            result.retry_after = of.place_.busy_at_head(result.token, result.remaining);
         }
         return result;
     }
@@ -286,6 +286,8 @@ private:
                 row.retry_after = *pause;
                 return row;
             }
+        } else {
+            of.place_.seen(row.token);
         }
         if (over || ours) {
             call.begun = world_.db.now();  // its time runs on

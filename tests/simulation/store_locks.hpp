@@ -140,9 +140,11 @@ public:
         of_.queue().end(state_->session);
     }
 
-    leasehold::duration busy_at_head(leasehold::duration remaining)
+    void seen(leasehold::fencing_token term) { state_->machine.seen(term, now()); }
+
+    leasehold::duration busy_at_head(leasehold::fencing_token term, leasehold::duration remaining)
     {
-        const auto answer = state_->machine.busy_at_head(remaining, now());
+        const auto answer = state_->machine.busy_at_head(term, remaining, now());
         if (answer.unlocks) {
             ++of_.all().faults.yields;
             of_.queue().end(state_->session);

@@ -120,7 +120,8 @@ struct async_election {
         lease_access::keeper(election.lease_).attach_engine();
         election_machine machine = election.new_machine();
         for (;;) {
-            const election_step step = machine.next(election.clock().now(), stop.stop_requested());
+            const time_point now = election.clock().now();
+            const election_step step = machine.next(now, stop.stop_requested());
             switch (step.action) {
             case election_action::leave: co_return;
             case election_action::pause: co_await pause(*end, step.until - election.clock().now()); break;

@@ -157,7 +157,9 @@ public:
         wait_type waits{keeper(), deadline, to_wake};
         const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
         for (;;) {
-            const waiting::wait_step step = waits.next(clock().now(), stop.stop_requested());
+            // The clock first, by every compiler, so that a simulated run is the same with each.
+            const time_point now = clock().now();
+            const waiting::wait_step step = waits.next(now, stop.stop_requested());
             if (step.action == waiting::wait_action::give_up) return {};
             if (step.action == waiting::wait_action::sleep) {
                 if (clock().wait_until(to_wake, step.at)) waits.woken(clock().now());

@@ -4,6 +4,7 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/time_point.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <stop_token>
@@ -20,7 +21,9 @@ auto wait_on_thread(Wait& waits, const Clock& clock, waker& to_wake, const std::
     static_assert(waitable_clock<Clock>, "waiting needs a clock with wait_until (waitable_clock)");
     const std::stop_callback wake_when_cancelled{stop, [&to_wake] { to_wake.wake(); }};
     for (;;) {
-        const wait_step step = waits.next(clock.now(), stop.stop_requested());
+        // The clock first, by every compiler, so that a simulated run is the same with each.
+        const time_point now = clock.now();
+        const wait_step step = waits.next(now, stop.stop_requested());
         if (step.action == wait_action::give_up) {
             ec = waits.error_of_end();
             return {};

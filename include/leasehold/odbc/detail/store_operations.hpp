@@ -175,7 +175,7 @@ public:
             ticket.drop();
         } else {
             give_locks_back(request.name, result.token.value() - 1);
-            result.retry_after = ticket.busy_at_head(result.remaining);
+            result.retry_after = ticket.busy_at_head(result.token, result.remaining);
         }
         return why ? acquire_result{} : result;
     }
@@ -193,6 +193,8 @@ public:
                 row.retry_after = *delay;
                 return row;
             }
+        } else {
+            ticket.seen(row.token);
         }
         if (row.remaining <= duration::zero() || ours) row = attempt(request, why);
         row.retry_after = queue_machine::after_term(row.remaining);

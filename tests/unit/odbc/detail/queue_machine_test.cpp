@@ -16,6 +16,7 @@ namespace {
 
 using instant = queue_machine::time_point;
 constexpr instant start{1h};
+constexpr lh::fencing_token term{7};
 
 queue_machine waiting()
 {
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_was_granted_the_lease_may_queue_again_at_once
 BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_yet)
 {
     queue_machine m = at_head();
-    const auto answer = m.busy_at_head(10s, start);
+    const auto answer = m.busy_at_head(term, 10s, start);
     BOOST_TEST(answer.unlocks);
     BOOST_TEST((answer.retry_after == yield_delay));
     BOOST_TEST((m.next(start + yield_delay - 1ns) == queue_action::attempt));
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_ye
 BOOST_AUTO_TEST_CASE(what_it_knows_of_the_terms_end_counts_until_then)
 {
     queue_machine m = at_head();
-    BOOST_TEST(m.busy_at_head(3s, start).unlocks);
+    BOOST_TEST(m.busy_at_head(term, 3s, start).unlocks);
     m.queued();
     BOOST_TEST((m.look_after(start + 1s) == 2s + overtake_delay));
     BOOST_TEST((m.look_after(start + 3s - 1ns) == 1ns + overtake_delay));
@@ -108,40 +109,82 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_lock_ever_longer_and_not_for_ever)
     queue_machine m = at_head();
     auto at = start;
     for (int i = 0; i < max_yields; ++i) {
-        const auto answer = m.busy_at_head(1h, at);
+        const auto answer = m.busy_at_head(term, 1h, at);
         BOOST_TEST(answer.unlocks);
         BOOST_TEST((answer.retry_after == yield_delay * (1 << i)));
         at += answer.retry_after;
         m.queued();
         m.wait_ended(true, at);
     }
-    BOOST_TEST(!m.busy_at_head(1h, at).unlocks);
+    BOOST_TEST(!m.busy_at_head(term, 1h, at).unlocks);
     BOOST_TEST((m.position() == queue_position::at_head));
+}
+
+BOOST_AUTO_TEST_CASE(it_leaves_the_lock_to_ever_new_holders_no_more_often)
+{
+    queue_machine m = at_head();
+    auto at = start;
+    for (int i = 0; i < max_yields; ++i) {
+        const auto answer = m.busy_at_head(lh::fencing_token{7 + i}, 1h, at);
+        BOOST_TEST(answer.unlocks);
+        at += answer.retry_after;
+        m.queued();
+        m.wait_ended(true, at);
+    }
+    BOOST_TEST(!m.busy_at_head(lh::fencing_token{7 + max_yields}, 1h, at).unlocks);
+}
+
+// Its process has died, say; to step out would let those behind pass.
+BOOST_AUTO_TEST_CASE(a_holder_that_has_lost_the_lock_is_left_none)
+{
+    queue_machine m = waiting();
+    m.seen(term, start);
+    m.seen(term, start + 1s);
+    m.wait_ended(true, start + lock_taken_within);
+    queue_machine still = m;
+    BOOST_TEST(!m.busy_at_head(term, 1h, start + lock_taken_within).unlocks);
+    BOOST_TEST(still.busy_at_head(term, 1h, start + lock_taken_within - 1ns).unlocks);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_term_has_time_of_its_own_to_take_the_lock)
+{
+    queue_machine m = waiting();
+    m.seen(term, start);
+    m.wait_ended(true, start + 1s);
+    queue_machine seen_before = m;
+    seen_before.seen(lh::fencing_token{8}, start + 900ms);
+    BOOST_TEST(seen_before.busy_at_head(lh::fencing_token{8}, 1h, start + 1s).unlocks);
+    BOOST_TEST(m.busy_at_head(lh::fencing_token{8}, 1h, start + 1s).unlocks);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_may_be_taken_for_as_long_as_it_is_left_in_all)
+{
+    BOOST_TEST((lock_taken_within == 50ms + 100ms + 200ms + 400ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_ends_before_the_pause_is_over_is_waited_for_with_the_lock)
 {
     queue_machine m = at_head();
-    const auto answer = m.busy_at_head(yield_delay, start);
+    const auto answer = m.busy_at_head(term, yield_delay, start);
     BOOST_TEST(!answer.unlocks);
     BOOST_TEST((answer.retry_after == shortest_look));
-    BOOST_TEST(m.busy_at_head(yield_delay + 1ns, start).unlocks);
+    BOOST_TEST(m.busy_at_head(term, yield_delay + 1ns, start).unlocks);
 }
 
 BOOST_AUTO_TEST_CASE(with_the_lock_it_looks_soon_at_first_and_then_more_rarely_but_never_after_the_term)
 {
     queue_machine m = at_head();
     for (const lh::duration look : {1ms, 2ms, 4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 256ms, 500ms, 500ms}) {
-        const auto answer = m.busy_at_head(0s, start);  // how long is not known
+        const auto answer = m.busy_at_head(term, 0s, start);  // how long is not known
         BOOST_TEST(!answer.unlocks);
         BOOST_TEST((answer.retry_after == look));
     }
-    BOOST_TEST((m.busy_at_head(40ms, start).retry_after == 40ms));
+    BOOST_TEST((m.busy_at_head(term, 40ms, start).retry_after == 40ms));
 
     m.lost(start);
     m.queued();
     m.wait_ended(true, start + 2s);
-    BOOST_TEST((m.busy_at_head(0s, start + 2s).retry_after == shortest_look), "at the head again");
+    BOOST_TEST((m.busy_at_head(term, 0s, start + 2s).retry_after == shortest_look), "at the head again");
 }
 
 BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_and_no_longer)

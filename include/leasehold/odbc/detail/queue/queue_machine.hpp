@@ -24,6 +24,9 @@ inline constexpr std::chrono::milliseconds first_look{250};
 // the holder's store may have to connect first. No backoff: it ends, and a delay that the term would not outlast is not begun.
 inline constexpr std::chrono::milliseconds yield_delay{50};
 inline constexpr int max_yields = 4;
+// How long after a waiter first saw a term its holder may still be about to take the lock: all those times. One that has none by then
+// lost it with its connection.
+inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1 << max_yields) - 1);
 // How long a waiter relies on being woken: a holder may have its term without the lock, or a lock be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
 
@@ -105,13 +108,22 @@ public:
         bool unlocks;  // leaves the lock to the holder, and queues again after that time
     };
 
-    // At the head, while somebody has a term that goes on for `remaining`. A single attempt has none of the lock yet, and takes it a
-    // little later.
-    [[nodiscard]] head_answer busy_at_head(duration remaining, time_point now) noexcept
+    // Somebody has that term.
+    void seen(fencing_token term, time_point now) noexcept
+    {
+        if (seen_since_ && seen_ == term) return;
+        seen_ = term;
+        seen_since_ = now;
+    }
+
+    // At the head, while somebody has that term, which goes on for `remaining`. A single attempt has none of the lock yet, and takes it
+    // a little later.
+    [[nodiscard]] head_answer busy_at_head(fencing_token term, duration remaining, time_point now) noexcept
     {
         assert(position_ == queue_position::at_head);
+        seen(term, now);
         const duration delay = yield_delay * (1 << yields_);
-        if (remaining > delay && yields_ < max_yields) {
+        if (remaining > delay && yields_ < max_yields && now - *seen_since_ < lock_taken_within) {
             ++yields_;
             step_out(now + std::chrono::duration_cast<time_point::duration>(delay));
             term_ends_ = now + std::chrono::duration_cast<time_point::duration>(std::min<duration>(remaining, longest_trust));
@@ -145,6 +157,8 @@ private:
     queue_position position_ = queue_position::outside;
     time_point queue_at_ = time_point::min();
     time_point term_ends_ = time_point::min();  // as far as it is known
+    std::optional<time_point> seen_since_;
+    fencing_token seen_{};
     std::optional<time_point> free_since_;
     fencing_token free_after_{};
     backoff looks_{shortest_look, longest_look};

@@ -81,11 +81,18 @@ public:
         machine_.lost(now());
     }
 
-    // At the head, but somebody else has a term that goes on for `remaining`. Returns when to try again.
-    [[nodiscard]] duration busy_at_head(duration remaining)
+    // Somebody has that term.
+    void seen(fencing_token term)
     {
         const std::lock_guard lock{mutex_};
-        const auto answer = machine_.busy_at_head(remaining, now());
+        machine_.seen(term, now());
+    }
+
+    // At the head, but somebody else has that term, which goes on for `remaining`. Returns when to try again.
+    [[nodiscard]] duration busy_at_head(fencing_token term, duration remaining)
+    {
+        const std::lock_guard lock{mutex_};
+        const auto answer = machine_.busy_at_head(term, remaining, now());
         if (answer.unlocks) unlock_and_return();
         return answer.retry_after;
     }

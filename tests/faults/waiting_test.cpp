@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/types.h>
+
 using namespace leasehold_test;
 
 namespace {
@@ -143,6 +145,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
     guard.release();
     BOOST_TEST(s.nothing_is_left(0));
     BOOST_TEST(static_cast<bool>(waiter.try_acquire()));
+}
+
+// The waiter's session is stopped while it is told to end its wait and given the lock, and finds both when it goes on.
+BOOST_AUTO_TEST_CASE(a_wait_that_ends_as_it_gets_the_lock_leaves_nothing_behind)
+{
+    waiting_scene<postgresql_server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    lh::basic_lease waiter{s.stores[1], "n", terms};
+    auto guard = holder.acquire();
+    std::stop_source stop;
+    bool granted = true;
+    std::jthread waiting{[&] { granted = static_cast<bool>(waiter.acquire(stop.get_token())); }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    const pid_t session = s.number(s.view.waiter);
+    BOOST_REQUIRE(::kill(session, SIGSTOP) == 0);
+    stop.request_stop();
+    waiting.join();
+    BOOST_TEST(!granted);
+    guard.release();
+    BOOST_REQUIRE(eventually([&] { return s.in_line() == 0; }));
+    BOOST_TEST(s.locks() == 1);
+    BOOST_REQUIRE(::kill(session, SIGCONT) == 0);
+    BOOST_TEST(s.nothing_is_left(0));
+    BOOST_TEST(static_cast<bool>(waiter.try_acquire_for(at_once)));
 }
 
 // Not a test by itself: what the child of another one does. It holds until it is killed.

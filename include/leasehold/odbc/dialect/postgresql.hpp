@@ -279,6 +279,7 @@ private:
                  ms(at.lock_timeout) + "', false), set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
         l.try_lock = "select case when pg_try_advisory_lock({key}) then 1 else 0 end";
         l.unlock = "select pg_advisory_unlock({key})";
+        l.unlock_all = "select pg_advisory_unlock_all()";
         l.backend = "select pg_backend_pid()";
         // Not a session that has come by the same number since.
         l.end_wait = "select pg_cancel_backend(pid) from pg_locks"

@@ -215,6 +215,7 @@ struct session_lock_sql {
                               ///< has changed is as before then
     std::string try_lock;     ///< does not wait for it; 1: has it
     std::string unlock;       ///< gives it back; no error if it hasn't got it
+    std::string unlock_all;   ///< gives back whatever the session has, with no warning if that is nothing; empty: `unlock` warns of nothing
     std::string backend;      ///< the number by which others can end what this session is at
     std::string end_wait;     ///< ends the wait of the session :session, which goes on; no error where it doesn't wait. :session is the
                               ///< number itself, not a parameter: MySQL takes none there

@@ -65,12 +65,16 @@ public:
             if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
             backend_ = db_.number(column::token);
         }
-        outcome<bool> has_it = false;
-        do {
-            if (cancelled_) break;
-            has_it = take(statement::lock);
-        } while (has_it.failed() == fault::lock_timeout && db_.locks());
-        return has_it;
+        while (!cancelled_) {
+            const outcome<bool> has_it = take(statement::lock);
+            const bool timed_out = has_it.failed() == fault::lock_timeout;
+            const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
+            if (!was_ended || !db_.locks()) return has_it;
+            // The lock may have come at that moment: on PostgreSQL the session keeps it, though the statement has failed.
+            if (give_back_all() != fault::none) db_.disconnect();
+            if (!timed_out || !db_.connected()) return has_it;
+        }
+        return false;
     }
 
     // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one in between. Such locks stay
@@ -92,6 +96,12 @@ public:
     }
 
 private:
+    fault give_back_all()
+    {
+        const std::string& all = db_.locks()->unlock_all;
+        return all.empty() ? db_.run(statement::unlock) : db_.run_text(all);
+    }
+
     connection& db_;
     std::uint64_t held_by_ = 0;
     std::uint64_t connection_number_ = 0;

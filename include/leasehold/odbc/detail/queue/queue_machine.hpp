@@ -111,7 +111,7 @@ public:
     // Somebody has that term.
     void seen(fencing_token term, time_point now) noexcept
     {
-        if (seen_since_ && seen_ == term) return;
+        if (seen_ == term) return;
         seen_ = term;
         seen_since_ = now;
     }
@@ -123,7 +123,7 @@ public:
         assert(position_ == queue_position::at_head);
         seen(term, now);
         const duration delay = yield_delay * (1 << yields_);
-        if (remaining > delay && yields_ < max_yields && now - *seen_since_ < lock_taken_within) {
+        if (remaining > delay && yields_ < max_yields && now - seen_since_ < lock_taken_within) {
             ++yields_;
             step_out(now + std::chrono::duration_cast<time_point::duration>(delay));
             term_ends_ = now + std::chrono::duration_cast<time_point::duration>(std::min<duration>(remaining, longest_trust));
@@ -157,8 +157,8 @@ private:
     queue_position position_ = queue_position::outside;
     time_point queue_at_ = time_point::min();
     time_point term_ends_ = time_point::min();  // as far as it is known
-    std::optional<time_point> seen_since_;
-    fencing_token seen_{};
+    fencing_token seen_{};  // no term has this one, 0
+    time_point seen_since_{};
     std::optional<time_point> free_since_;
     fencing_token free_after_{};
     backoff looks_{shortest_look, longest_look};

@@ -57,8 +57,8 @@ class contender {
 public:
     contender(world& w, network& net, guard_monitors& all, right_monitors& rights, process& self, const contender_plan& does)
         : world_{w}, net_{net}, monitors_{all}, rights_{rights}, self_{self}, plan_{does},
-          owner_text_{(w.wishes.fixed_owners ? "host" + std::to_string(self.host) : self.label) + "/0"}, owner_{w.owner(owner_text_)},
-          store_{w, net, self}, clock_{self, w.wishes.at_clock}, cancellations_{w, self}
+          owner_text_{(w.planned.fixed_owners ? "host" + std::to_string(self.host) : self.label) + "/0"}, owner_{w.owner(owner_text_)},
+          store_{w, net, self}, clock_{self, w.planned.at_clock}, cancellations_{w, self}
     {
         store_.on_renew = [this](std::string_view name, leasehold::fencing_token token) { monitors_.renewing(self_, name, token); };
         store_.on_refused = [this](std::string_view name, leasehold::fencing_token token) { monitors_.refused(self_, name, token); };
@@ -74,7 +74,7 @@ public:
 private:
     static constexpr int job = 0;
 
-    [[nodiscard]] std::int64_t ttl() const { return world_.wishes.ttl; }
+    [[nodiscard]] std::int64_t ttl() const { return world_.planned.ttl; }
     // More than long enough to get what is not held for ever, in spite of a few faults.
     [[nodiscard]] std::int64_t patience() const { return ttl() * 20; }
     [[nodiscard]] std::int64_t local() const { return self_.clock.at(world_.time.now()); }
@@ -82,7 +82,7 @@ private:
 
     [[nodiscard]] leasehold::lease_terms terms() const
     {
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         return {.ttl = leasehold::duration{p.ttl},
                 .safety_margin = leasehold::duration{p.ttl / p.margin_part},
                 .min_hold = leasehold::duration{p.min_hold}};
@@ -155,7 +155,7 @@ private:
     void end_by_hand()
     {
         sleep(ttl() / 3);
-        static_cast<void>(net_.call(self_, {ask::force_release, {}, job, nobody, 0, 0}, world_.time.now() + world_.wishes.call_timeout));
+        static_cast<void>(net_.call(self_, {ask::force_release, {}, job, nobody, 0, 0}, world_.time.now() + world_.planned.call_timeout));
     }
 
     void wait(lease& right)
@@ -242,7 +242,7 @@ private:
                 if (watch.elapsed() >= patience()) break;
                 const right_monitors::belief believes{rights_, self_, g, kind, owner_, rows(g)};
                 sleep(plan_.hold);
-                if (world_.wishes.calm && !world_.time.draining() && !g.held())
+                if (world_.planned.calm && !world_.time.draining() && !g.held())
                     world_.fail("nothing is lost without a fault", self_.label + " lost '" + std::string{g.name()} + "'");
                 return;
             }
@@ -264,7 +264,7 @@ private:
             world_.tell(self_, 'b', 0, [] { return std::string{"gets nothing: busy"}; });
             return false;
         }
-        if (world_.wishes.at_clock.of_1024 == 0 && !g.held() && !world_.time.draining())
+        if (world_.planned.at_clock.of_1024 == 0 && !g.held() && !world_.time.draining())
             world_.fail("what is handed out is held", self_.label + " got a guard whose deadline had passed");
         return true;
     }
@@ -291,11 +291,11 @@ private:
                 renew(g, ttl());
             }
             if (g.held() || plan_.runs_out) sleep(plan_.hold - plan_.hold / 2);
-            const bool may_be_lost = !world_.wishes.calm || plan_.runs_out || world_.judge.was_ended_by_hand(job, owner_, token);
+            const bool may_be_lost = !world_.planned.calm || plan_.runs_out || world_.judge.was_ended_by_hand(job, owner_, token);
             if (!may_be_lost && !g.held() && !world_.time.draining())
                 world_.fail("nothing is lost without a fault", self_.label + " lost token " + std::to_string(token));
         }
-        give_back(world_, self_, g, {job, owner_, world_.wishes.min_hold, granted}, g.stop_token());
+        give_back(world_, self_, g, {job, owner_, world_.planned.min_hold, granted}, g.stop_token());
     }
 
     void renew(guard& g, std::int64_t by)
@@ -309,7 +309,7 @@ private:
 
     void write(const guard& g)
     {
-        const reply said = net_.call(self_, {ask::write, {}, job, owner_, g.token().value(), 0}, world_.time.now() + world_.wishes.call_timeout);
+        const reply said = net_.call(self_, {ask::write, {}, job, owner_, g.token().value(), 0}, world_.time.now() + world_.planned.call_timeout);
         if (said.failed == fault::none && !said.yes && believes_in(g))
             world_.fail("fence: a holder may write", self_.label + " holds, and its write is refused");
     }

@@ -59,7 +59,7 @@ inline void give_back(world& w, const process& self, guard& g, const held_name& 
     });
     if (ec || !released) return;
     // Both clocks may drift, and a stop while the clock is read makes the process think that it began earlier.
-    const plan& p = w.wishes;
+    const plan& p = w.planned;
     if (p.at_clock.of_1024 == 0 && p.jump <= 0)
         w.judge.closed_until(of.name, token, of.granted + of.min_hold - of.min_hold / 1'000'000 * 3 * p.drift_ppm - ms);
     const row_view row = w.db.look(of.name);

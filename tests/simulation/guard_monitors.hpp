@@ -112,7 +112,7 @@ public:
     void renewing(const process& of, std::string_view name, leasehold::fencing_token token)
     {
         const no_freeze here;
-        if (world_.wishes.at_clock.of_1024 != 0) return;  // it may have been stopped since it looked at the clock
+        if (world_.planned.at_clock.of_1024 != 0) return;  // it may have been stopped since it looked at the clock
         for (const belief* b : all_)
             if (&b->of_ == &of && lease_names[static_cast<std::size_t>(b->name_)] == name && b->token_ == token.value() &&
                 !b->guard_.held())
@@ -122,7 +122,7 @@ public:
     // A renewal by this process was refused. The process must take note before it waits for anything else.
     void refused(const process& of, std::string_view name, leasehold::fencing_token token)
     {
-        if (world_.wishes.at_clock.of_1024 != 0) return;  // it may be stopped before it takes note
+        if (world_.planned.at_clock.of_1024 != 0) return;  // it may be stopped before it takes note
         for (belief* b : all_)
             if (&b->of_ == &of && lease_names[static_cast<std::size_t>(b->name_)] == name && b->token_ == token.value()) b->refused_ = true;
     }
@@ -132,9 +132,9 @@ private:
     {
         if (b.refused_) world_.fail("a refused renewal is a loss", b.of_.label + " believes in a term whose renewal was refused");
         if (b.over_since_ != never) world_.fail("lost is for ever", b.of_.label + " believes again in a term that was over");
-        if (!world_.wishes.trust_is_promised) return;
+        if (!world_.planned.trust_is_promised) return;
         // Set back, the server's clock may have revived this term; a release sent before it ran out may end it then.
-        if (world_.wishes.jump < 0 && world_.judge.was_over(b.name_, b.token_)) return;
+        if (world_.planned.jump < 0 && world_.judge.was_over(b.name_, b.token_)) return;
         if (world_.judge.was_ended_by_hand(b.name_, b.owner_, b.token_)) {
             if (world_.db.now() >= world_.judge.latest_end(b.name_, b.token_))
                 world_.fail("trust ends before the term", b.of_.label + " believes in a term that would be over if nobody had ended it");

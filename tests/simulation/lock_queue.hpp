@@ -64,7 +64,7 @@ public:
     void process_died(const process& p)
     {
         for (std::size_t i = 0; i < sessions_.size(); ++i)
-            if (sessions_[i].of == &p) later(world_.choose.between(0, world_.wishes.ttl / 4), [this, i] { end_at_server(static_cast<int>(i)); });
+            if (sessions_[i].of == &p) later(world_.choose.between(0, world_.planned.ttl / 4), [this, i] { end_at_server(static_cast<int>(i)); });
     }
 
 private:
@@ -160,7 +160,7 @@ private:
         so_far = world_.time.observe(so_far);
     }
 
-    std::int64_t delay() { return world_.choose.between(20'000, world_.wishes.quick_delay); }
+    std::int64_t delay() { return world_.choose.between(20'000, world_.planned.quick_delay); }
 
     void later(std::int64_t how_long, std::function<void()> act)
     {

@@ -60,7 +60,7 @@ public:
     {
         for (std::size_t i = 0; i < calls_.size(); ++i)
             if (calls_[i].caller != nullptr && !calls_[i].answered && world_.choose.maybe(700))
-                answer_later(i, failed(fault::connection_lost), world_.choose.between(0, world_.wishes.quick_delay - 1));
+                answer_later(i, failed(fault::connection_lost), world_.choose.between(0, world_.planned.quick_delay - 1));
         for (sent& s : sent_) s.gone = true;
         locks_.server_died();
     }
@@ -112,7 +112,7 @@ private:
 
     std::int64_t delay(bool is_copy = false)
     {
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         if ((is_copy && world_.choose.copy_is_late()) || happens(fault_kind::late, p.slow)) {
             ++world_.faults.slow_messages;
             return world_.choose.late(p.quick_delay, p.longest_delay());
@@ -129,7 +129,7 @@ private:
 
     void send(process& from, const request& asked, std::size_t number)
     {
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         if (happens(fault_kind::broken_connection, p.broken_connection)) {
             ++world_.faults.broken_connections;
             world_.tell("net", 'B', static_cast<std::int64_t>(number),
@@ -175,7 +175,7 @@ private:
         }
         const request asked = sent_[number].asked;
         reply said;
-        if (asked.what != ask::write && happens(fault_kind::refused, world_.wishes.refused)) {
+        if (asked.what != ask::write && happens(fault_kind::refused, world_.planned.refused)) {
             ++world_.faults.refusals;
             said.failed = world_.choose.maybe(700) ? fault::conflict : fault::lock_timeout;
             if (asked.what != ask::sql) said.failed = fault::conflict;
@@ -185,7 +185,7 @@ private:
             if (world_.db.released && asked.what != ask::write) hint(asked.name);
         }
         if (world_.judge.broken()) return;
-        if (happens(fault_kind::lost_reply, world_.wishes.lost_reply)) {
+        if (happens(fault_kind::lost_reply, world_.planned.lost_reply)) {
             ++world_.faults.lost_replies;
             world_.tell("net", 'R', static_cast<std::int64_t>(number),
                         [&] { return "loses the reply to " + describe(asked) + " of " + sent_[number].from->label; });
@@ -235,7 +235,7 @@ private:
     void hint(int name)
     {
         for (const listener& l : listeners_) {
-            if (l.name != name || happens(fault_kind::lost_reply, world_.wishes.lost_reply)) continue;
+            if (l.name != name || happens(fault_kind::lost_reply, world_.planned.lost_reply)) continue;
             world_.time.affect(*l.of);
             l.wakes->wake();
             world_.time.look_at_wakers(*l.of);

@@ -23,7 +23,7 @@ public:
     schedule(std::uint64_t seed, bool told) : world_{seed, told}, net_{world_}, monitors_{world_}, rights_{world_}
     {
         random_source& random = world_.random;
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         if (told) std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), p.describe().c_str());
         world_.db.clock.ppm = drift();
         for (int host = 0; host < p.hosts; ++host) {
@@ -69,7 +69,7 @@ private:
     std::int64_t drift()
     {
         random_source& random = world_.random;
-        const std::int64_t bound = world_.wishes.drift_ppm;
+        const std::int64_t bound = world_.planned.drift_ppm;
         if (random.chance(300)) return bound;
         return random.chance(400) ? -bound : random.between(-bound, bound);
     }
@@ -77,8 +77,8 @@ private:
     void draw(int how_many, trouble what)
     {
         for (int i = 0; i < how_many; ++i) {
-            const instant when = world_.random.below(world_.wishes.fault_end);
-            const auto host = static_cast<std::uint64_t>(world_.random.below(world_.wishes.hosts));
+            const instant when = world_.random.below(world_.planned.fault_end);
+            const auto host = static_cast<std::uint64_t>(world_.random.below(world_.planned.hosts));
             world_.time.at(when, &strike, this, static_cast<std::uint64_t>(what) * 16 + host);
         }
     }
@@ -92,7 +92,7 @@ private:
     {
         random_source& random = world_.random;
         scheduler& time = world_.time;
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         const std::int64_t how_long = random.between(ms, p.ttl * 2);
         process& self = *current_[static_cast<std::size_t>(host)];
         switch (what) {

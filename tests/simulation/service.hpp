@@ -31,7 +31,7 @@ namespace sim {
 class service {
 public:
     service(world& w, network& net, guard_monitors& all, right_monitors& rights, process& self)
-        : world_{w}, net_{net}, monitors_{all}, self_{self}, store_{w, net, self}, clock_{self, w.wishes.at_clock},
+        : world_{w}, net_{net}, monitors_{all}, self_{self}, store_{w, net, self}, clock_{self, w.planned.at_clock},
           rights_{rights}, cancellations_{w, self}
     {
         store_.on_renew = [this](std::string_view name, leasehold::fencing_token token) {
@@ -60,15 +60,15 @@ private:
     };
 
     random_source& random() { return world_.random; }
-    [[nodiscard]] const plan& wishes() const { return world_.wishes; }
+    [[nodiscard]] const plan& planned() const { return world_.planned; }
     [[nodiscard]] std::int64_t local() const { return self_.clock.at(world_.time.now()); }
     void sleep(std::int64_t how_long) { world_.time.sleep_until(self_.clock.when(local() + how_long)); }
     [[nodiscard]] bool goes_on() const { return world_.faults_go_on() && !world_.time.draining() && !world_.judge.broken(); }
 
     void main()
     {
-        for (int name = 0; name < wishes().names; ++name) things_.push_back(make(name));
-        if (wishes().several()) several_ = std::make_unique<several>(world_, rights_, self_, store_, clock_);
+        for (int name = 0; name < planned().names; ++name) things_.push_back(make(name));
+        if (planned().several()) several_ = std::make_unique<several>(world_, rights_, self_, store_, clock_);
         const auto threads = random().between(1, 2);
         std::vector<fiber_thread> running;
         for (int i = 0; i < threads; ++i) running.emplace_back(world_.time.start(self_, [this] { work(); }));
@@ -81,18 +81,18 @@ private:
     thing make(int name)
     {
         const no_freeze here;
-        thing t{name, nobody, wishes().ttl * random().between(2, 6) / 4, 0, {}, nullptr};
+        thing t{name, nobody, planned().ttl * random().between(2, 6) / 4, 0, {}, nullptr};
         std::string owner =
-            (wishes().fixed_owners ? "host" + std::to_string(self_.host) : self_.label) + '/' + std::to_string(name);
+            (planned().fixed_owners ? "host" + std::to_string(self_.host) : self_.label) + '/' + std::to_string(name);
         t.owner = world_.owner(owner);
-        if (random().chance(512)) t.min_hold = wishes().min_hold;
+        if (random().chance(512)) t.min_hold = planned().min_hold;
         static constexpr std::array<std::pair<int, int>, 4> fractions{{{1, 3}, {1, 3}, {1, 2}, {2, 3}}};
         const auto [part, whole] = fractions[static_cast<std::size_t>(random().below(4))];
         t.policy.fraction = leasehold::renew_at_fraction{part, whole};
         if (random().chance(200)) t.policy.which = random().chance(512) ? any_policy::kind::none : any_policy::kind::until;
         t.policy.max = leasehold::duration{t.ttl * random().between(1, 4)};
         leasehold::lease_terms terms{.ttl = leasehold::duration{t.ttl},
-                                     .safety_margin = leasehold::duration{t.ttl / wishes().margin_part},
+                                     .safety_margin = leasehold::duration{t.ttl / planned().margin_part},
                                      .min_hold = leasehold::duration{t.min_hold}};
         t.right = std::make_unique<lease>(store_, lease_names[static_cast<std::size_t>(name)], terms, clock_,
                                           leasehold::fixed_owner_id{owner}, t.policy);
@@ -103,7 +103,7 @@ private:
     void work()
     {
         while (goes_on()) {
-            sleep(random().below(wishes().ttl / 2));
+            sleep(random().below(planned().ttl / 2));
             if (!goes_on()) break;
             if (several_ && random().chance(512)) {
                 several_->act();
@@ -143,7 +143,7 @@ private:
 
     void wait_for(thing& t)
     {
-        const std::int64_t at_most = random().below(wishes().ttl * 2);
+        const std::int64_t at_most = random().below(planned().ttl * 2);
         const stopwatch watch{world_, self_};
         std::error_code ec;
         guard g = t.right->try_acquire_for(leasehold::duration{at_most}, ec);
@@ -158,7 +158,7 @@ private:
 
     void wait_until_cancelled(thing& t)
     {
-        const cancellations::one& cancel = cancellations_.after(random().below(wishes().ttl * 2));
+        const cancellations::one& cancel = cancellations_.after(random().below(planned().ttl * 2));
         std::error_code ec;
         guard g = t.right->acquire(ec, cancel.token());
         if (ec) return failed("acquire", ec, g);
@@ -170,11 +170,11 @@ private:
 
     void lead(thing& t)
     {
-        const cancellations::one& cancel = cancellations_.after(random().below(wishes().ttl * 3));
+        const cancellations::one& cancel = cancellations_.after(random().below(planned().ttl * 3));
         leasehold::leader_election_options options;
-        options.retry_min = leasehold::duration{wishes().ttl / 50};
-        options.retry_max = leasehold::duration{wishes().ttl / 4};
-        options.cooldown = leasehold::duration{wishes().ttl / 50};
+        options.retry_min = leasehold::duration{planned().ttl / 50};
+        options.retry_max = leasehold::duration{planned().ttl / 4};
+        options.cooldown = leasehold::duration{planned().ttl / 50};
         options.on_stepped_down = [this](leasehold::step_down_reason why) {
             world_.tell(self_, 'd', static_cast<int>(why), [] { return std::string{"stepped down"}; });
         };
@@ -211,7 +211,7 @@ private:
     {
         // lock() throws where the store fails; the guard is then the lease's own.
         try {
-            if (!t.right->try_lock_for(leasehold::duration{random().below(wishes().ttl)})) return;
+            if (!t.right->try_lock_for(leasehold::duration{random().below(planned().ttl)})) return;
         } catch (const std::system_error&) {
             return;
         }
@@ -255,7 +255,7 @@ private:
     void hold(thing& t, guard g)
     {
         const instant granted = world_.time.now();
-        if (wishes().at_clock.of_1024 == 0 && !g.held())
+        if (planned().at_clock.of_1024 == 0 && !g.held())
             world_.fail("what is handed out is held", self_.label + " got a guard whose deadline had passed");
         use(t, g, &g);
         if (random().chance(200)) return;  // by the destructor
@@ -281,7 +281,7 @@ private:
             if (choice == 0) write(t, g, random().chance(200) ? random().below(t.ttl * 2) : 0);
             if (choice == 1 && to_renew != nullptr) renew(t, *to_renew);
         }
-        if (wishes().calm && t.policy.which == any_policy::kind::fraction && goes_on() && !g.held())
+        if (planned().calm && t.policy.which == any_policy::kind::fraction && goes_on() && !g.held())
             world_.fail("nothing is lost without a fault", self_.label + " lost token " + std::to_string(token));
     }
 
@@ -291,10 +291,10 @@ private:
         if (!g.held()) return;
         if (pause != 0) sleep(pause);
         const reply said = net_.call(self_, {ask::write, {}, t.name, t.owner, g.token().value(), 0},
-                                     world_.time.now() + wishes().call_timeout);
+                                     world_.time.now() + planned().call_timeout);
         if (said.failed != fault::none) return;
         ++(said.yes ? world_.faults.writes : world_.faults.refused_writes);
-        if (!said.yes && believes_in(g) && wishes().trust_is_promised && wishes().jump >= 0)
+        if (!said.yes && believes_in(g) && planned().trust_is_promised && planned().jump >= 0)
             world_.fail("fence: a holder may write", self_.label + " holds, and its write is refused");
     }
 
@@ -303,7 +303,7 @@ private:
         const stopwatch watch{world_, self_};
         std::error_code ec;
         const bool other = random().chance(256);
-        const auto part = wishes().calm ? random().between(4, 6) : random().between(2, 6);
+        const auto part = planned().calm ? random().between(4, 6) : random().between(2, 6);
         const bool extended = other ? g.renew(leasehold::duration{t.ttl * part / 4}, ec) : g.renew(ec);
         watch.check(0, 3);  // up to two renewals of the engine may come first
         world_.tell(self_, 'r', extended, [&] {
@@ -322,7 +322,7 @@ private:
     // Faults have stopped: the lease is to be had within a bounded time.
     void must_get(thing& t)
     {
-        const plan& p = wishes();
+        const plan& p = planned();
         if (world_.time.draining()) return;
         const std::int64_t bound = p.longest_ttl() * 3 + p.min_hold * 2 + p.longest_delay() * 2 + p.ttl * p.hosts * 6 +
                                    std::abs(p.jump) * 2 + p.hosts * 8 * p.min_hold;

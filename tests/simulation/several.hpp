@@ -101,7 +101,7 @@ public:
     }
 
 private:
-    [[nodiscard]] bool promised() const { return world_.wishes.trust_is_promised && world_.wishes.jump >= 0; }
+    [[nodiscard]] bool promised() const { return world_.planned.trust_is_promised && world_.planned.jump >= 0; }
 
     void rows_are_ours(const belief& b)
     {
@@ -148,7 +148,7 @@ public:
     {
         const inside here{inside_};
         const bool waits = world_.random.chance(700);
-        const leasehold::duration at_most{waits ? world_.random.below(world_.wishes.ttl * 2) : 0};
+        const leasehold::duration at_most{waits ? world_.random.below(world_.planned.ttl * 2) : 0};
         std::error_code ec;
         switch (world_.random.below(9)) {
         case 0: return use(other_pool_.try_acquire(ec), right_kind::other_permit, ec);
@@ -160,7 +160,7 @@ public:
         case 6: return use(waits ? doc_.try_acquire_shared_for(at_most, ec) : doc_.try_acquire_shared(ec), right_kind::reader, ec);
         default: {
             auto writer = waits ? doc_.try_acquire_for(at_most, ec) : doc_.try_acquire(ec);
-            if (writer.empty() && !ec && world_.wishes.calm) nothing_of_it_is_left();
+            if (writer.empty() && !ec && world_.planned.calm) nothing_of_it_is_left();
             return use(std::move(writer), right_kind::writer, ec);
         }
         }
@@ -186,8 +186,8 @@ private:
 
     [[nodiscard]] leasehold::lease_terms terms() const
     {
-        const std::int64_t ttl = world_.wishes.ttl;
-        return {.ttl = leasehold::duration{ttl}, .safety_margin = leasehold::duration{ttl / world_.wishes.margin_part}};
+        const std::int64_t ttl = world_.planned.ttl;
+        return {.ttl = leasehold::duration{ttl}, .safety_margin = leasehold::duration{ttl / world_.planned.margin_part}};
     }
 
     void sleep(std::int64_t how_long) { world_.time.sleep_until(self_.clock.when(self_.clock.at(world_.time.now()) + how_long)); }
@@ -220,11 +220,11 @@ private:
         const right_monitors::belief believes{monitors_, self_, got, kind, owner_, rows_of(got, kind)};
         world_.tell(self_, 'V', static_cast<int>(kind), [&] { return "holds '" + std::string{got.name()} + "', one of several"; });
         for (auto rounds = world_.random.below(4); rounds > 0 && got.held() && world_.faults_go_on() && !world_.time.draining(); --rounds) {
-            sleep(world_.random.below(world_.wishes.ttl));
+            sleep(world_.random.below(world_.planned.ttl));
             std::error_code failed;
             if (world_.random.chance(200)) static_cast<void>(got.renew(failed));
         }
-        if (world_.wishes.calm && world_.faults_go_on() && !world_.time.draining() && !got.held())
+        if (world_.planned.calm && world_.faults_go_on() && !world_.time.draining() && !got.held())
             world_.fail("nothing is lost without a fault", self_.label + " lost '" + std::string{got.name()} + "'");
     }
 
@@ -241,7 +241,7 @@ private:
     template <class Acquire>
     void get_in_the_end(const char* what, right_kind kind, Acquire acquire)
     {
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         if (world_.time.draining() || world_.judge.broken()) return;
         const std::int64_t bound = p.ttl * 40 + p.ttl * p.hosts * 20 + p.longest_delay() * 4 + std::abs(p.jump) * 2;
         const std::int64_t begun = self_.clock.at(world_.time.now());

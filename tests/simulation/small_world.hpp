@@ -86,7 +86,7 @@ private:
     std::int64_t drift()
     {
         if (!choose_.happens(fault_kind::clock, 0)) return 0;
-        return choose_.one_of(2) == 0 ? world_.wishes.drift_ppm : -world_.wishes.drift_ppm;
+        return choose_.one_of(2) == 0 ? world_.planned.drift_ppm : -world_.planned.drift_ppm;
     }
 
     void check()
@@ -116,7 +116,7 @@ private:
         }
         if (!choose_.happens(fault_kind::crashed, 0)) return false;
         ++world_.faults.crashes;
-        const std::int64_t away = world_.wishes.ttl / 4;
+        const std::int64_t away = world_.planned.ttl / 4;
         world_.tell(p, 'K', away, [&] { return "crashes, and is started again after " + seconds(away); });
         p.dead = true;
         net_.locks().process_died(p);

@@ -30,7 +30,7 @@ public:
     void set_token(std::int64_t token) { token_ = token; }
     void set_time(std::int64_t time) { time_ = time; }
     [[nodiscard]] std::int64_t time_to_live_us() const { return (time_ + 999) / 1000; }
-    [[nodiscard]] bool single_statement_grant() const { return world_.wishes.kind == store_kind::single_statement; }
+    [[nodiscard]] bool single_statement_grant() const { return world_.planned.kind == store_kind::single_statement; }
     [[nodiscard]] bool purges() const { return false; }
 
 private:

@@ -24,7 +24,7 @@ public:
     void check(std::int64_t at_most, int calls) const
     {
         const std::int64_t stopped = (of_.frozen_total - frozen_) * 5 / 4;
-        const std::int64_t allowed = at_most + calls * (world_.wishes.call_timeout + 5 * ms) + stopped + 10 * ms;
+        const std::int64_t allowed = at_most + calls * (world_.planned.call_timeout + 5 * ms) + stopped + 10 * ms;
         if (world_.time.draining() || elapsed() <= allowed) return;
         world_.fail("calls return in time", of_.label + ": " + seconds(elapsed()) + " for what may take " +
                                                 seconds(at_most) + " and " + std::to_string(calls) + " calls");
@@ -63,7 +63,7 @@ public:
     void check(const one& cancelled) const
     {
         if (cancelled.at == never || world_.time.draining()) return;
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         const std::int64_t late = of_.clock.at(world_.time.now()) - of_.clock.at(cancelled.at);
         const std::int64_t stopped = (of_.frozen_total - cancelled.frozen) * 5 / 4;
         if (late > 2 * (p.call_timeout + 5 * ms) + p.ttl + stopped)

@@ -72,13 +72,13 @@ public:
 
     // batching_store: sent at once, then one after the other within the time of one call, so that the engine's batches meet all
     // the faults.
-    [[nodiscard]] std::size_t batch_size() const noexcept { return world_.wishes.batches() ? 8 : 1; }
+    [[nodiscard]] std::size_t batch_size() const noexcept { return world_.planned.batches() ? 8 : 1; }
 
     void renew_many(std::span<const leasehold::term_renewal> renewals, std::span<leasehold::batch_answer> answers,
                     leasehold::duration within, std::error_code& ec)
     {
         ec.clear();
-        const std::int64_t local = of_.clock.at(world_.time.now()) + std::min<std::int64_t>(world_.wishes.call_timeout, within.count());
+        const std::int64_t local = of_.clock.at(world_.time.now()) + std::min<std::int64_t>(world_.planned.call_timeout, within.count());
         const instant until = of_.clock.when(local);
         if (on_renew)
             for (const leasehold::term_renewal& each : renewals) on_renew(each.name, each.token);
@@ -143,7 +143,7 @@ public:
         reply said;
         report(try_until_deadline(call,
                          [&](bool) {
-                             const ask what = world_.wishes.kind == store_kind::memory ? ask::inspect : ask::sql;
+                             const ask what = world_.planned.kind == store_kind::memory ? ask::inspect : ask::sql;
                              said = net_.call(of_, {what, statement::inspect, call.name, nobody, 0, 0}, call.until);
                              return said.failed;
                          }),
@@ -156,7 +156,7 @@ public:
 
     [[nodiscard]] leasehold::poll_pauses pauses() const noexcept
     {
-        const plan& p = world_.wishes;
+        const plan& p = world_.planned;
         return {leasehold::duration{p.ttl / (p.slow_polls ? 2 : 100)}, leasehold::duration{p.ttl / (p.slow_polls ? 2 : 6)}};
     }
 
@@ -167,7 +167,7 @@ public:
         ticket(store& s, std::string_view name, leasehold::waker& to_wake)
             : store_{s}, name_{name}, waker_{to_wake}, place_{s.locks_, number_of(name), to_wake}
         {
-            const plan& p = store_.world_.wishes;
+            const plan& p = store_.world_.planned;
             if (p.notifies && !p.has_locks()) store_.net_.listen({&store_.of_, number_of(name), &to_wake});
         }
         ticket(const ticket&) = delete;
@@ -188,7 +188,7 @@ public:
     // As odbc::detail::store_operations does it.
     leasehold::acquire_result try_acquire(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
-        if (world_.wishes.has_locks()) {
+        if (world_.planned.has_locks()) {
             switch (of.place_.next()) {
             case flows::queue_action::attempt_at_head: return attempt_at_head(of, owner, ttl, ec);
             case flows::queue_action::look: return look_past_queue(of, owner, ttl, ec);
@@ -199,7 +199,7 @@ public:
             }
         }
         leasehold::acquire_result result = try_acquire(of.name(), owner, ttl, ec);
-        if (world_.wishes.notifies)
+        if (world_.planned.notifies)
             result.retry_after = result.remaining > leasehold::duration::zero() ? result.remaining : leasehold::duration{longest_trust};
         return result;
     }
@@ -228,7 +228,7 @@ private:
         } else {
             locks_.older_are_over(call.name, answer.result.token.value());
         }
-        if (last_.busy && world_.wishes.refused == 0 && world_.wishes.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
+        if (last_.busy && world_.planned.refused == 0 && world_.planned.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
             world_.fail("busy means held by another", "busy, but nobody else had it");
         return answer.result;
     }
@@ -239,7 +239,7 @@ private:
         bool renewed = false;
         report(try_until_deadline(call,
                          [&](bool) {
-                             if (world_.wishes.kind == store_kind::memory)
+                             if (world_.planned.kind == store_kind::memory)
                                  return ask_for(call, ask::renew, token.value(), ttl.count(), renewed);
                              statement_channel channel = open(call, ttl.count());
                              return keep(renewed, flows::renew_flow(channel, token.value()));
@@ -303,7 +303,7 @@ private:
     {
         const auto found = std::ranges::find(world_.owners, owner);
         const int number = found == world_.owners.end() ? nobody : static_cast<int>(found - world_.owners.begin());
-        const std::int64_t local = of_.clock.at(world_.time.now()) + world_.wishes.call_timeout;
+        const std::int64_t local = of_.clock.at(world_.time.now()) + world_.planned.call_timeout;
         return {number_of(name), number, of_.clock.when(local), world_.db.now()};
     }
 
@@ -311,7 +311,7 @@ private:
     // of a microsecond.
     void judge_end(const operation& call, std::int64_t token, std::int64_t ttl)
     {
-        if (world_.wishes.jump < 0 || world_.judge.latest_end(call.name, token) >= call.begun + ttl - 1000) return;
+        if (world_.planned.jump < 0 || world_.judge.latest_end(call.name, token) >= call.begun + ttl - 1000) return;
         world_.fail("granted or renewed means a whole ttl", of_.label + " was told so of token " + std::to_string(token));
     }
 
@@ -329,7 +329,7 @@ private:
 
     fault grant(const operation& call, std::int64_t ttl, std::int64_t hint, flows::grant_answer& answer)
     {
-        if (world_.wishes.kind != store_kind::memory) {
+        if (world_.planned.kind != store_kind::memory) {
             statement_channel channel = open(call, ttl);
             return keep(answer, flows::grant_flow(channel, hint));
         }
@@ -340,7 +340,7 @@ private:
 
     fault end(const operation& call, std::int64_t token, std::int64_t min_hold_left, bool repeated, bool& released)
     {
-        if (world_.wishes.kind == store_kind::memory) return ask_for(call, ask::release, token, min_hold_left, released);
+        if (world_.planned.kind == store_kind::memory) return ask_for(call, ask::release, token, min_hold_left, released);
         statement_channel channel = open(call, min_hold_left);
         return keep(released, flows::release_flow(channel, token, min_hold_left > 0, repeated));
     }
@@ -352,7 +352,7 @@ private:
         bool repeated = false;
         for (int tries = 0;; ++tries) {
             const fault failed = once(repeated);
-            if (failed == fault::connection_lost && !repeated && world_.wishes.kind != store_kind::memory) {
+            if (failed == fault::connection_lost && !repeated && world_.planned.kind != store_kind::memory) {
                 repeated = true;
                 continue;
             }

@@ -30,7 +30,7 @@ public:
     void granted(int name, std::int64_t token)
     {
         older_are_over(name, token);
-        if (!world_.wishes.has_locks()) return;
+        if (!world_.planned.has_locks()) return;
         auto next = std::make_shared<term>();
         next->token = token;
         term_of(name) = next;

@@ -24,19 +24,19 @@ namespace sim {
 struct world {
     // Drawn from a seed.
     world(std::uint64_t seed, bool told)
-        : random{seed}, drawn{random, seed}, choose{drawn}, wishes{random}, log{told}, time{choose}, db{wishes, time, judge, owners}
+        : random{seed}, drawn{random, seed}, choose{drawn}, planned{random}, log{told}, time{choose}, db{planned, time, judge, owners}
     {
     }
     // As planned, with what is left open decided by `by`.
     world(const plan& p, chooser& by, bool told)
-        : random{0}, drawn{random, 0}, choose{by}, wishes{p}, log{told}, time{choose}, db{wishes, time, judge, owners}
+        : random{0}, drawn{random, 0}, choose{by}, planned{p}, log{told}, time{choose}, db{planned, time, judge, owners}
     {
     }
 
     random_source random;  // not where all is enumerated
     random_chooser drawn;
     chooser& choose;
-    plan wishes;
+    plan planned;
     event_log log;
     scheduler time;
     checker judge;
@@ -45,7 +45,7 @@ struct world {
     tally faults;
     std::vector<std::unique_ptr<process>> processes;
 
-    [[nodiscard]] bool faults_go_on() const noexcept { return time.now() < wishes.fault_end; }
+    [[nodiscard]] bool faults_go_on() const noexcept { return time.now() < planned.fault_end; }
 
     template <class Text>
     void tell(const process& who, char what, std::int64_t value, Text&& text)

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_context_waits_for_a_call_before_it_destroys_a_coroutine_t
     opens.join();
 }
 
-BOOST_AUTO_TEST_CASE(what_is_held_while_work_runs_is_released_before_a_handler_that_owns_the_store_is_destroyed)
+BOOST_AUTO_TEST_CASE(guard_held_while_work_runs_is_released_before_a_handler_that_owns_the_store_is_destroyed)
 {
     struct world {
         explicit world(bool& held) : held_at_end{held} {}

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_two_rights_that_are_wanted_together_none_is_kep
     BOOST_TEST(both);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_held_while_work_runs_is_released_when_a_timer_cancels_the_work, Kind, kinds)
+BOOST_AUTO_TEST_CASE_TEMPLATE(guard_held_while_work_runs_is_released_when_a_timer_cancels_the_work, Kind, kinds)
 {
     scene<Kind> s;
     bool stopped = false, held_then = false;

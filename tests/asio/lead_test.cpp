@@ -156,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_of_a_higher_priority_is_handed_the_leadershi
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(what_the_work_throws_ends_the_operation_after_the_release, fixture)
+BOOST_FIXTURE_TEST_CASE(exception_of_the_work_ends_the_operation_after_the_release, fixture)
 {
     candidate one{store};
     auto work = [&](term_type&) -> net::awaitable<void> {

@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_grant_that_comes_after_the_cancellation_is_released)
 }
 #endif
 
-BOOST_AUTO_TEST_CASE(what_nobody_takes_is_released_with_its_context)
+BOOST_AUTO_TEST_CASE(set_that_nobody_takes_is_released_with_its_context)
 {
     hanging with;
     with.call.open();

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_process_does_not_outlive_the_one_that_started_it)
     for (const int descriptor : told) ::close(descriptor);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_run_is_an_error)
+BOOST_AUTO_TEST_CASE(program_that_cannot_be_run_is_an_error)
 {
     BOOST_CHECK_THROW(child_process({"no-such-program-here"}), std::system_error);
 }

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(stores_that_begin_at_once_recognise_it)
     BOOST_TEST(recognised == stores);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_said_of_a_pooler_is_not_looked_for)
+BOOST_AUTO_TEST_CASE(pooler_that_the_options_name_is_not_looked_for)
 {
     scene at{pool_mode::transaction};
     lh::odbc_store direct{at.server.connection_string(), {.pooler = lh::transaction_pooler::present}};

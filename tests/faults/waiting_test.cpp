@@ -2,6 +2,7 @@
 // needs: server, quiet
 // Waiting through real servers: woken by the release, in the order of arrival, and right when the holder is gone.
 #include <faults/waiting_scene.hpp>
+#include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <support/printing.hpp>
 #include <support/child_process.hpp>
 
@@ -91,7 +92,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waiters_get_their_turn_in_the_order_they_came, Ser
     BOOST_TEST(s.nothing_is_left(0));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(who_releases_and_comes_back_at_once_passes_nobody, Server, servers)
+BOOST_AUTO_TEST_CASE_TEMPLATE(releaser_that_comes_back_at_once_passes_nobody, Server, servers)
 {
     waiting_scene<Server> s;
     lh::basic_lease first{s.stores[0], "n", terms};

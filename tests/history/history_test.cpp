@@ -188,7 +188,7 @@ std::uint64_t first_seed()
 
 BOOST_AUTO_TEST_SUITE(histories)
 
-BOOST_AUTO_TEST_CASE(what_broke_is_rejected_and_its_nearest_sibling_that_is_right_is_accepted)
+BOOST_AUTO_TEST_CASE(broken_histories_are_rejected_and_their_nearest_correct_siblings_accepted)
 {
     for (const example& each : examples()) {
         BOOST_TEST_CONTEXT(each.what_broke)
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(explanation_has_the_name_what_came_before_and_what_found_no
                "    0.004000 s to 0.006000 s  d acquire: busy, token 2\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_right_store_answers_is_accepted)
+BOOST_AUTO_TEST_CASE(answers_of_a_correct_store_are_accepted)
 {
     const std::uint64_t seed = first_seed();
     BOOST_TEST_MESSAGE("seeds from " << seed << " on");

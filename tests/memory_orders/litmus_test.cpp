@@ -193,7 +193,7 @@ auto chain_of_two(std::memory_order store)
     };
 }
 
-BOOST_AUTO_TEST_CASE(what_happened_before_is_passed_on)
+BOOST_AUTO_TEST_CASE(happens_before_is_transitive)
 {
     BOOST_TEST(!may_happen(chain_of_two(release)));
     BOOST_TEST(may_happen(chain_of_two(relaxed)));

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_state_is_new_once)
 }
 
 // Neither the states that are known nor the orders that are not tried lead to rows that nothing else leads to.
-BOOST_AUTO_TEST_CASE(what_is_left_out_leads_to_nothing_else)
+BOOST_AUTO_TEST_CASE(orders_that_are_left_out_lead_to_nothing_else)
 {
     const auto compare = [](const sim::world_plan& plan, int faults) {
         const sim::exploration reduced = sim::explore(plan, faults);

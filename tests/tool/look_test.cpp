@@ -339,7 +339,7 @@ BOOST_FIXTURE_TEST_CASE(watch_writes_an_object_of_json_each_time, held_fixture)
 }
 
 // As with any other tool in front of `head -1`.
-BOOST_FIXTURE_TEST_CASE(who_reads_the_output_may_stop_reading, held_fixture)
+BOOST_FIXTURE_TEST_CASE(reader_of_the_output_may_stop_reading, held_fixture)
 {
     for (const char* words : {"watch", "watch --json", "watch --interval 1m", "list"}) {
         const std::string in_shell = std::string{LEASEHOLD_TOOL} + " " + words + " 2>'" + path("said") + "'";

@@ -71,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(a_loss_is_in_the_metrics_file, metrics_fixture)
     BOOST_TEST(counts("leasehold_held", "lease=\"job\"", "0"), file("job.prom"));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_writes_metrics_too, metrics_fixture)
+BOOST_FIXTURE_TEST_CASE(waiting_run_writes_metrics_too, metrics_fixture)
 {
     auto holder = start({"run", "job", "--", "sh", "-c", "echo on; exec sleep 60"});
     BOOST_REQUIRE(holder.read_line());

@@ -138,7 +138,7 @@ BOOST_FIXTURE_TEST_CASE(a_keeper_that_its_command_kills_at_once_takes_the_comman
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_command_leaves_running_is_left_and_told_of, tool_fixture)
+BOOST_FIXTURE_TEST_CASE(processes_that_a_command_leaves_running_are_left_and_told_of, tool_fixture)
 {
     const auto result = run({"run", "job", "--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!"});
     const pid_t left = std::stoi(result.out);
@@ -148,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_command_leaves_running_is_left_and_told_of, tool_
     ::kill(left, SIGKILL);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_ends_a_moment_after_the_command_by_the_same_signal_is_not_left, tool_fixture)
+BOOST_FIXTURE_TEST_CASE(process_that_ends_a_moment_after_the_command_by_the_same_signal_is_not_left, tool_fixture)
 {
     auto tool = start({"run", "job", "--", "sh", "-c",
                        "(trap 'sleep 0.1; exit' TERM; echo on; while :; do sleep 0.01; done) 2>/dev/null & exec sleep 60"});
@@ -159,7 +159,7 @@ BOOST_FIXTURE_TEST_CASE(who_ends_a_moment_after_the_command_by_the_same_signal_i
 }
 
 // A daemon has left the command's group, and so gets none of its signals.
-BOOST_FIXTURE_TEST_CASE(what_has_left_the_command_s_group_is_told_of_too, tool_fixture)
+BOOST_FIXTURE_TEST_CASE(processes_outside_the_command_s_group_are_told_of_too, tool_fixture)
 {
     const std::string daemon =
         "mkfifo \"$0\"; setsid sh -c 'echo $$ >\"$0\"; exec sleep 60' \"$0\" >/dev/null 2>&1 & cat \"$0\"; rm \"$0\"";

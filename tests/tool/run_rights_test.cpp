@@ -88,7 +88,7 @@ BOOST_FIXTURE_TEST_CASE(all_leases_are_held_or_none, tool_fixture)
 }
 
 // Nothing has run under what they get in passing and give back.
-BOOST_FIXTURE_TEST_CASE(who_waits_for_all_leases_keeps_none_closed, tool_fixture)
+BOOST_FIXTURE_TEST_CASE(waiter_for_all_leases_keeps_none_closed, tool_fixture)
 {
     auto holder = start(run_with({"b"}, worker));
     BOOST_REQUIRE(holder.read_line());

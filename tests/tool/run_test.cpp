@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(a_lease_that_is_held_is_busy_with_a_status_to_choose_and
     holder.wait();
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_runs_when_the_holder_has_ended, tool_fixture)
+BOOST_FIXTURE_TEST_CASE(waiting_run_starts_when_the_holder_has_ended, tool_fixture)
 {
     auto holder = start(run_with({"job"}, worker));
     BOOST_REQUIRE(holder.read_line());

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(three_hosts_with_one_cron_line_run_it_once, Server
     BOOST_TEST(s.tool.errors() == "");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(who_waits_is_next_and_an_election_goes_on_when_its_leader_is_killed, Server, servers)
+BOOST_AUTO_TEST_CASE_TEMPLATE(waiter_is_next_and_an_election_continues_when_its_leader_is_killed, Server, servers)
 {
     scene<Server> s;
     auto first = s.tool.start({"elect", "job", "--ttl", "2s", "--", "sh", "-c", "echo $$; exec sleep 60"});

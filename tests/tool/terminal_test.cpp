@@ -202,7 +202,7 @@ BOOST_FIXTURE_TEST_CASE(ctrl_z_suspends_one_that_waits, terminal_fixture)
 }
 
 // Nobody renews while the tool is suspended.
-BOOST_FIXTURE_TEST_CASE(who_stays_suspended_for_too_long_loses_the_lease_and_the_command, terminal_fixture)
+BOOST_FIXTURE_TEST_CASE(run_suspended_for_too_long_loses_the_lease_and_the_command, terminal_fixture)
 {
     type_tool("run job --ttl 2s -- sh -c 'echo o''n; read line'");
     BOOST_REQUIRE(terminal.shows("on\n"));

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(request_from_before_the_first_call_is_not_missed)
     BOOST_TEST(guard.handover_requested());
 }
 
-BOOST_AUTO_TEST_CASE(nobody_who_does_not_want_to_know_looks)
+BOOST_AUTO_TEST_CASE(holder_that_does_not_ask_for_requests_does_not_look)
 {
     auto guard = lease.try_acquire();
     BOOST_TEST(other.request_handover("x"));

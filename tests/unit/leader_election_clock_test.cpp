@@ -169,7 +169,7 @@ struct scene {
 BOOST_FIXTURE_TEST_SUITE(leader_election_clock_test, scene)
 
 // Two processes of a store that nobody can be woken by: the other one sleeps up to half a second.
-BOOST_AUTO_TEST_CASE(who_resigns_is_followed_by_another_also_where_the_store_is_polled)
+BOOST_AUTO_TEST_CASE(leader_that_resigns_is_followed_by_another_also_where_the_store_is_polled)
 {
     remote_store store_a{memory}, store_b{memory};
     candidate a{store_a, clock, "a"};

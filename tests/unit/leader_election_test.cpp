@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_function_that_returns_steps_down_and_leads_again_later)
     BOOST_TEST(a.told.has(diary::down(lh::step_down_reason::returned)));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_function_throws_reaches_the_caller_after_the_release)
+BOOST_AUTO_TEST_CASE(exception_of_the_function_reaches_the_caller_after_the_release)
 {
     candidate a{store, "a"};
     std::stop_source stop;

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(long_sets_go_in_calls_of_the_stores_size)
     BOOST_TEST_NAMES(s.held(), "1");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_granted_before_a_failure_is_released_the_newest_first)
+BOOST_AUTO_TEST_CASE(leases_granted_before_a_failure_are_released_the_newest_first)
 {
     scene<scripted_store> s;
     std::vector<std::string> released;

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(thread_that_would_wait_for_itself_is_told)
     a.unlock();
 }
 
-BOOST_AUTO_TEST_CASE(what_a_log_says_of_a_deadlock_is_one_line)
+BOOST_AUTO_TEST_CASE(message_of_a_deadlock_is_one_line)
 {
     auto l = lease("two\nlines");
     l.lock();

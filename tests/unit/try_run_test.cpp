@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(try_run_does_not_run_when_busy_or_failed)
     BOOST_TEST(!ran);
 }
 
-BOOST_AUTO_TEST_CASE(what_try_run_calls_may_throw_and_the_lease_is_released)
+BOOST_AUTO_TEST_CASE(function_of_try_run_may_throw_and_the_lease_is_released)
 {
     auto l = lease();
     BOOST_CHECK_THROW(l.try_run([] { throw std::out_of_range{"work"}; }), std::out_of_range);

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(objects_to_answers_that_no_store_gives_that_is_right)
     BOOST_TEST(answers(0, 13 * s + 950 * millisecond, "acquire:busy"));  // it does not say that somebody holds
 }
 
-BOOST_AUTO_TEST_CASE(what_had_no_answer_may_have_happened)
+BOOST_AUTO_TEST_CASE(calls_without_an_answer_may_have_happened)
 {
     // Without the grant of token 5: nobody can hold with it, unless somebody's attempt had no answer.
     std::vector<record> records = good();

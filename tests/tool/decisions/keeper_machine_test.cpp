@@ -63,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_moves_the_deadline_but_never_back, running_com
     BOOST_TEST(alone(when(20s)) == keeper_action::terminate);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_told_to_end_is_not_reprieved, running_command)
+BOOST_FIXTURE_TEST_CASE(command_that_was_told_to_end_is_not_reprieved, running_command)
 {
     BOOST_TEST(end(when(5s)) == keeper_action::terminate);
     extend(when(99s));
@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(told_to_end_early_it_has_its_time_from_then_and_is_told_
 }
 
 // A host that was suspended: by now the store may have let somebody else in.
-BOOST_FIXTURE_TEST_CASE(who_wakes_up_late_kills_at_once, running_command)
+BOOST_FIXTURE_TEST_CASE(keeper_that_wakes_up_late_kills_at_once, running_command)
 {
     BOOST_TEST(alone(when(1000s)) == keeper_action::terminate);
     BOOST_TEST(alone(when(1000s)) == keeper_action::kill);
@@ -116,7 +116,7 @@ BOOST_FIXTURE_TEST_CASE(a_group_that_ends_in_time_is_not_killed, running_command
     BOOST_TEST(alone(when(11s)) == keeper_action::report);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_hangs_in_the_kernel_is_not_waited_for_for_ever, running_command)
+BOOST_FIXTURE_TEST_CASE(process_that_hangs_in_the_kernel_is_not_waited_for_for_ever, running_command)
 {
     end(when(5s));
     BOOST_TEST(with_others(when(7s)) == keeper_action::kill);

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(names_are_cut_in_the_middle)
     BOOST_TEST(fitted_name("shard", 0) == "");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_probably_meant_is_found)
+BOOST_AUTO_TEST_CASE(probable_meaning_of_a_misspelt_word_is_found)
 {
     const std::vector<std::string> words{"run", "elect", "show", "list", "watch", "wait", "release", "--nowait"};
     for (const auto& [typed, meant] : {std::pair{"lsit", "list"},
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_good_database_has_nothing_to_mend)
     BOOST_TEST(all(judge(found), finding::kind::good).find("a release wakes the waiters") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_could_be_better_is_said)
+BOOST_AUTO_TEST_CASE(slow_and_unsafe_settings_are_warned_of)
 {
     checkup slow = of("PostgreSQL");
     slow.round_trip = 400ms;

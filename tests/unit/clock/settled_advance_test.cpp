@@ -31,7 +31,7 @@ struct counting_hook {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_became_due_has_been_renewed_when_advance_returns)
+BOOST_AUTO_TEST_CASE(terms_that_became_due_have_been_renewed_when_advance_returns)
 {
     for (int round = 0; round < 300; ++round) {
         lh::manual_clock clock;

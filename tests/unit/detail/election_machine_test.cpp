@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(candidates_do_not_retry_at_one_instant)
     BOOST_TEST(retries.size() > 10U);
 }
 
-BOOST_AUTO_TEST_CASE(who_gave_it_up_keeps_out_and_who_lost_it_does_not)
+BOOST_AUTO_TEST_CASE(leader_that_gave_it_up_keeps_out_and_one_that_lost_it_does_not)
 {
     for (const step_down_reason why : {step_down_reason::returned, step_down_reason::resigned, step_down_reason::asked}) {
         election_machine machine{pacing, 1};

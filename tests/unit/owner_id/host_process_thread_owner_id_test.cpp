@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(names_host_and_process)
     BOOST_TEST(id.find(":" + std::to_string(::getpid()) + ":") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_people_read_stays_on_a_thread_and_differs_between_threads)
+BOOST_AUTO_TEST_CASE(readable_part_stays_on_a_thread_and_differs_between_threads)
 {
     const lh::host_process_thread_owner_id owner;
     std::string elsewhere;

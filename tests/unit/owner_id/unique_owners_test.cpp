@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(has_what_people_read_in_front_and_128_random_bits_
     BOOST_TEST(id.starts_with(lh::detail::host_prefix()));
 }
 
-BOOST_AUTO_TEST_CASE(what_people_read_is_cut_where_it_does_not_fit_and_the_unique_part_never)
+BOOST_AUTO_TEST_CASE(readable_part_is_cut_where_it_does_not_fit_and_the_unique_part_never)
 {
     BOOST_TEST(lh::detail::unique_owner("").size() == 32U);
     for (const std::size_t length : {1U, 156U, 157U, 158U, 300U}) {

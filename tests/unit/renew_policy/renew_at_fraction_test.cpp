@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(any_proper_fraction_is_taken)
     BOOST_TEST(due(lh::renew_at_fraction{999, 1000}, 0) == 59'940ms);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_proper_fraction_is_refused)
+BOOST_AUTO_TEST_CASE(improper_fractions_are_refused)
 {
     constexpr auto least = std::numeric_limits<std::int64_t>::min();
     constexpr auto most = std::numeric_limits<std::int64_t>::max();

@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(token_of_a_term_whose_deadline_nobody_has_seen_is_stopped)
     BOOST_TEST(early.stop_requested());
 }
 
-BOOST_AUTO_TEST_CASE(who_was_told_of_the_loss_is_not_told_otherwise_by_an_answer_that_was_in_time)
+BOOST_AUTO_TEST_CASE(holder_that_was_told_of_the_loss_is_not_told_otherwise_by_an_answer_in_time)
 {
     const lh::manual_clock store_clock;
     scripted_store store{store_clock};

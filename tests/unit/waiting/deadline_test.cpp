@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(durations_of_any_unit_are_counted_from_now_and_rounded_up)
     check_after("99 years", std::chrono::years{99}, std::chrono::years{99});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_positive_is_one_attempt)
+BOOST_AUTO_TEST_CASE(time_out_that_is_not_positive_is_one_attempt)
 {
     check_after("0 s", 0s, one_attempt{});
     check_after("-1 ns", -1ns, one_attempt{});
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_positive_is_one_attempt)
     check_after("-1e300 s", std::chrono::duration<double>{-1e300}, one_attempt{});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_too_long_to_count_is_for_ever)
+BOOST_AUTO_TEST_CASE(time_out_too_long_to_count_is_for_ever)
 {
     check_after("hours::max()", std::chrono::hours::max(), for_ever{});
     check_after("seconds::max()", std::chrono::seconds::max(), for_ever{});
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(what_is_too_long_to_count_is_for_ever)
     check_after("infinity", std::chrono::duration<double>{std::numeric_limits<double>::infinity()}, for_ever{});
 }
 
-BOOST_AUTO_TEST_CASE(what_counts_as_endless_begins_at_its_bound)
+BOOST_AUTO_TEST_CASE(endless_time_outs_begin_at_their_bound)
 {
     check_after("a hundred years", lh::waiting::longest_wait, for_ever{});
     check_after("a hundred years less 1 ns", lh::waiting::longest_wait - 1ns, lh::waiting::longest_wait - 1ns);

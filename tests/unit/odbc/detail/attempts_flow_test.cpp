@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(database_that_they_are_too_much_for_is_asked_one_by_one)
     BOOST_TEST(broken.table.given_up == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_answered_before_a_failure_stays_so_in_the_next_try)
+BOOST_AUTO_TEST_CASE(answers_before_a_failure_stay_in_the_next_try)
 {
     std::vector<std::string> names;
     for (int i = 10; i < 30; ++i) names.push_back(std::to_string(i));

@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(conflict_or_lost_connection_ends_the_try_and_keeps_what_is_
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_with_one_comes_last)
+BOOST_AUTO_TEST_CASE(failure_of_one_item_comes_last)
 {
     scene s{256};
     s.db.locked = {0};

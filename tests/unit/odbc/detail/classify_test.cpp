@@ -22,7 +22,7 @@ fault kind_of(std::string_view sqlstate, int native, std::string_view text) { re
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_another_try_may_cure_is_a_conflict)
+BOOST_AUTO_TEST_CASE(failure_that_another_try_may_cure_is_a_conflict)
 {
     BOOST_TEST(kind_of("40001", 0, "ERROR: could not serialize access due to concurrent update") == fault::conflict);
     BOOST_TEST(kind_of("40P01", 0, "ERROR: deadlock detected") == fault::conflict);
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(server_that_refuses_to_write_is_read_only)
     BOOST_TEST(kind_of("HY000", 8, "[SQLite]attempt to write a readonly database (8)") == fault::read_only);
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_knows_is_a_failure_without_advice)
+BOOST_AUTO_TEST_CASE(unknown_failure_has_no_advice)
 {
     const auto found = classify("HY000", 424242, "Something new");
     BOOST_TEST(found.kind == fault::failure);

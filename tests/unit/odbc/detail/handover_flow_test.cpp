@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(upgrade_adds_the_columns_and_looks_again)
     BOOST_TEST(upgrade(later) == fault::connection_lost);
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_upgrade_goes_on_with_version_1)
+BOOST_AUTO_TEST_CASE(store_that_may_not_upgrade_continues_with_version_1)
 {
     for (const reply& second : {done, fails(fault::conflict)}) {
         operators_database db{no_columns, fails(fault::failure, "forbidden"), second, done, no_columns};

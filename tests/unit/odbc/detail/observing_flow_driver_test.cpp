@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(count_that_is_always_one_is_not_believed)
     BOOST_TEST(!holder.release(2));
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_between_a_release_and_the_look_at_it_makes_it_no_loss)
+BOOST_AUTO_TEST_CASE(owner_that_comes_between_a_release_and_the_look_at_it_makes_it_no_loss)
 {
     for (const std::int64_t said : {-1, 1}) {
         contender first{shared, "first"};
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(two_renewals_of_one_term_that_meet_are_both_renewals)
     BOOST_TEST(!holder.renew(1));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_kept_is_refused_in_a_new_row_and_in_one_that_was_there)
+BOOST_AUTO_TEST_CASE(write_that_is_not_kept_is_refused_in_a_new_row_and_in_one_that_was_there)
 {
     const std::pair<std::function<void(row&)>, const char*> changes[]{
         {[](row& r) { r.version = static_cast<std::int32_t>(r.version & 0xff); }, "64-bit"},

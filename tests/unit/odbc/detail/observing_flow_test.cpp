@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(closed_name_is_observed_like_a_holder)
     BOOST_TEST(holder.attempt().token == lh::fencing_token{5});
 }
 
-BOOST_AUTO_TEST_CASE(who_closes_a_name_knows_since_when)
+BOOST_AUTO_TEST_CASE(owner_that_closes_a_name_knows_since_when)
 {
     BOOST_TEST(holder.attempt().granted());
     holder.db.ttl_us = 3'000'000;
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(row_that_keeps_changing_is_a_conflict_in_the_end)
     BOOST_TEST(other.failed == fault::conflict);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_written_is_known_by_its_version_when_the_reply_is_lost)
+BOOST_AUTO_TEST_CASE(write_is_known_by_its_version_when_the_reply_is_lost)
 {
     shared = row{"", 1, 5, 0};
     holder.db.before = [this](statement which) { holder.db.reply_lost = which == statement::take; };

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(list_has_the_names_with_the_prefix_in_the_order_of_their_by
 }
 
 // It is live, though the database may have nothing left of it when it counts.
-BOOST_AUTO_TEST_CASE(what_is_listed_has_some_time_left)
+BOOST_AUTO_TEST_CASE(listed_terms_have_some_time_left)
 {
     operators_database db{rows({row("a", -5), row("b", 0), row("c", 1), row("d", 2)})};
     const listed l = list(db, "");
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(table_that_is_there_is_checked_and_upgraded_and_not_made)
     BOOST_TEST((without_key.asked == statements{statement::probe}));
 }
 
-BOOST_AUTO_TEST_CASE(what_can_not_be_looked_at_is_not_made)
+BOOST_AUTO_TEST_CASE(table_that_can_not_be_looked_at_is_not_made)
 {
     operators_database db{fails(fault::connection_lost), reply{}};
     BOOST_TEST(make(db) == fault::connection_lost);

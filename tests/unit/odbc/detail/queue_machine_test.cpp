@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_new_waiter_queues_before_it_looks_at_the_row)
     BOOST_TEST((queue_machine{}.next(start) == queue_action::queue_up));
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_the_lock_only_looks_and_who_has_it_tries)
+BOOST_AUTO_TEST_CASE(waiter_for_the_lock_only_looks_and_one_that_has_it_tries)
 {
     BOOST_TEST((waiting().next(start) == queue_action::look));
     BOOST_TEST((at_head().next(start) == queue_action::attempt_at_head));
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_ye
     BOOST_TEST((m.look_after(start + yield_delay) == longest_trust - yield_delay + overtake_delay), "it knows when the term ends");
 }
 
-BOOST_AUTO_TEST_CASE(what_it_knows_of_the_terms_end_counts_until_then)
+BOOST_AUTO_TEST_CASE(knowledge_of_the_terms_end_counts_until_then)
 {
     queue_machine m = at_head();
     BOOST_TEST(m.busy_at_head(term, 3s, start).unlocks);
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_nobody_ever_held_is_left_to_the_first_in_the_qu
     BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start + 20ms) == lh::duration{overtake_delay - 20ms}));
 }
 
-BOOST_AUTO_TEST_CASE(who_leaves_says_where_it_was)
+BOOST_AUTO_TEST_CASE(waiter_that_leaves_says_where_it_was)
 {
     queue_machine outside;
     BOOST_TEST((outside.leave() == queue_position::outside));

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(statement_with_arrays_is_the_same_for_any_number)
     BOOST_TEST((compiled.batches().statements[0].parameters == expected));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_written_for_each_place_of_a_list_is_repeated)
+BOOST_AUTO_TEST_CASE(text_for_each_place_of_a_list_is_repeated)
 {
     auto d = plain();
     d.batches = {"renew", "release", 20};
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_for_each_place_of_a_list_is_repeated)
     BOOST_TEST((take.parameters[6] == parameter::each_term && take.parameters[9] == parameter::most));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_written_for_each_group_is_about_the_places_of_that_group)
+BOOST_AUTO_TEST_CASE(text_for_each_group_is_about_the_places_of_that_group)
 {
     auto d = plain();
     d.batches = {"renew", "release", 130};

@@ -152,7 +152,7 @@ int serve(const serve_options& options)
             sleep_until(stop, last_success + 200ms);  // who stepped down lets the others go first
         }
         catch (const lh::store_error& error) {
-            // A database may be away for a while: a service goes on trying.
+            // A database may be away for a while: a service keeps trying.
             std::cerr << options.name + ": " + error.what() + "\n";
             if (now() > last_success + 10s) return 1;
             sleep_until(stop, now() + 500ms);

@@ -21,7 +21,7 @@ public:
     timeline& operator=(const timeline&) = delete;
 
     void line(instant at, std::string_view who, std::string_view what, colour in = colour::plain);
-    /// Only on a terminal: what goes on now, until the next line.
+    /// Only on a terminal: what happens now, until the next line.
     void now(instant at, std::string_view who, std::string_view what);
     /// Takes the line that now() has written away.
     void clear();

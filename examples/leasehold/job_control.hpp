@@ -9,7 +9,7 @@
 namespace tool {
 
 enum class on_stop : std::uint8_t {
-    nothing,        ///< somebody stopped the command by hand, and will have it go on the same way
+    nothing,        ///< somebody stopped the command by hand, and will resume it the same way
     give_terminal,  ///< it needs the terminal, which is ours to give
     stop_too        ///< it was suspended from the keyboard, or needs a terminal that we haven't got: the shell's turn
 };

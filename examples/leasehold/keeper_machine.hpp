@@ -50,7 +50,7 @@ public:
         return keeper_action::terminate;
     }
 
-    /// The process that was started has ended; others of its group may go on.
+    /// The process that was started has ended; others of its group may still run.
     void leader_ended() noexcept { leader_gone_ = true; }
 
     /// What is to be done now. `group_empty` is asked for only once the leader has ended.

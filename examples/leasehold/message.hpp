@@ -25,7 +25,7 @@ void tell(std::string_view text);
 /// Whether explain() says anything.
 [[nodiscard]] bool explains() noexcept;
 
-/// What goes on now: one line of a terminal, which the next one takes the place of, and any message. Nothing elsewhere.
+/// What happens now: one line of a terminal, which the next one takes the place of, and any message. Nothing elsewhere.
 void show_status(std::string_view text);
 void clear_status();
 [[nodiscard]] bool shows_status() noexcept;

@@ -24,7 +24,7 @@ public:
 
     /// One line for people.
     void status(std::string_view text);
-    /// Once: units that wait for the service go on.
+    /// Once: units that wait for the service start.
     void ready(std::string_view text);
     /// The first time only, so that the manager shows what came first.
     void stopping(std::string_view text);

@@ -275,8 +275,8 @@ using set_guard_of = typename decltype(set_of(std::declval<Leases&>()...))::guar
 ///
 ///     if (auto all = lh::try_acquire_all(from, to, journal)) { ... }
 ///
-/// They are asked for in an order that is the same for everybody, by name, whatever the order of the arguments; what was granted
-/// is released, the newest first, if one is busy, so nobody ever waits while it holds. Few calls if the store is a
+/// They are asked for in an order that is the same for everybody, by name, whatever the order of the arguments. If one is busy, those
+/// that were granted are released, the newest first, so nobody ever waits while it holds. Few calls if the store is a
 /// batch_acquiring_store. A back-out does not keep names closed for min_hold.
 ///
 /// Throws like basic_lease::try_acquire(), also if the set took so long that a term would already be over

@@ -146,7 +146,7 @@ concept leases_and_token = []<std::size_t... I>(std::index_sequence<I...>) {
 ///
 ///     lh::async_try_acquire_all(from, to, journal, net::use_awaitable)
 ///
-/// What try_acquire_all() throws is the error here, and a set that can't work is errc::invalid_name or errc::invalid_terms. All calls
+/// An exception of try_acquire_all() is the error here, and a set that can't work is errc::invalid_name or errc::invalid_terms. All calls
 /// are made on the threads of the first lease's store, also those of other stores. Cancellation, handlers and lifetimes: see async_acquire().
 template <class First, class... Rest>
     requires(detail::is_basic_lease<First> && sizeof...(Rest) > 0 && detail::leases_and_token<First&, Rest...>)

@@ -256,7 +256,7 @@ struct start_lead {
 ///
 /// `work` is a function of a leader_term&, which returns a net::awaitable<void>. It is called for each term; the lease is released
 /// when the coroutine has ended. When the leadership ends, the coroutine is cancelled with cancellation_type::terminal, if Asio can do
-/// that (since Boost 1.77); term.stop_token() is asked to stop in any case. What it throws because of that is no error.
+/// that (since Boost 1.77); term.stop_token() is asked to stop in any case. An exception because of that is no error.
 /// The hooks of the election and the coroutine run on a strand of the handler's associated executor. Completes with
 /// void(std::exception_ptr): none after a stop, or else what the coroutine or a hook threw. A cancellation of the operation is a
 /// stop. Pauses after failures and between campaigns follow Asio's steady clock, not the lease's.

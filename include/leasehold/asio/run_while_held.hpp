@@ -220,7 +220,7 @@ struct run_signature<void> {
 /// executor needs; the std::stop_token is asked to stop at that time as well. With Boost before 1.77, only that token cancels.
 /// Completes like co_spawn(): void(std::exception_ptr, T), or void(std::exception_ptr) for an awaitable<void>. After a loss that is a
 /// lease_lost; otherwise it is what the work threw. A release that fails is not reported. A cancellation of the operation cancels the
-/// work. Work that ignores its cancellation goes on without the lease.
+/// work. Work that ignores its cancellation continues without the lease.
 /// With a guard that isn't held the work isn't begun.
 template <detail::any_guard Guard, class Work, class Token>
 auto async_run_while_held(Guard guard, Work work, Token&& token)

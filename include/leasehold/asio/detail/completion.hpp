@@ -97,7 +97,7 @@ private:
     }
     ~handler_completion() = default;
 
-    // What the executor runs. What nobody takes is released before the handler's own things are destroyed.
+    // What the executor runs. A result that nobody takes is released before the handler's own things are destroyed.
     struct delivery {
         delivery(handler_completion* of, std::error_code error, Result&& with) noexcept : to{of}, ec{error}, result{std::move(with)} {}
         delivery(delivery&&) = default;

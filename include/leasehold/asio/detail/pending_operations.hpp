@@ -97,8 +97,8 @@ public:
     inline static net::execution_context::id id;
 
     explicit pending_operations(net::execution_context& of) : net::execution_context::service{of} {}
-    // A context that is being destroyed shuts down the services that it has when it begins. What it destroys after that, such as a
-    // function that nobody has run, may be the first to start an operation there.
+    // A context that is being destroyed first shuts down the services that it has by then. After that it destroys functions that nobody
+    // has run, and one of these may be the first to start an operation there.
     ~pending_operations() override { shut_down(); }
 
     /// False: the context is being destroyed, and no handler will run any more.

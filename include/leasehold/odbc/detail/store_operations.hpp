@@ -87,8 +87,8 @@ public:
         return {};
     }
 
-    // Each group of terms of one `time` in one call; what has no answer by `until` stays unknown. The first failure is the one that is
-    // reported. `then(i)`: the call with that item is over.
+    // Each group of terms of one `time` in one call; items without an answer by `until` stay unknown. Reports the first failure.
+    // `then(i)`: the call with that item is over.
     template <class Item, class Time, class Then>
     void call_for_many(operation what, std::span<const Item> items, std::span<const item_number> which, Time time,
                        std::span<batch_answer> answers, time_point until, failure& why, Then then)
@@ -146,7 +146,7 @@ public:
         const auto many = std::make_shared<attempts>(what.size(), most);
         for (const term_request& each : what) many->add(each.name, each.owner);
         const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, why).attempted;
-        if (!came_back) return;  // given up: what it is still granted will be ended
+        if (!came_back) return;  // given up: terms that it is still granted will be ended
         for (item_number i = 0; i < what.size(); ++i) {
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;

@@ -135,7 +135,7 @@ private:
 
     // Nothing but the index is read, and so locked: a renewal doesn't touch it, a take-over does, and waits. Owner and expiry
     // are in the row, which a plain read would show as of the transaction's snapshot, and any other would lock.
-    // The inner SELECT locks nothing and shows what the transaction sees: a snapshot from before the term would go on showing what
+    // The inner SELECT locks nothing and shows what the transaction sees: a snapshot from before the term would keep showing what
     // others have overwritten since. Nodes of Galera and Group Replication don't see each other's locks; what both have written is
     // certified, and the token is written in steps that every column keeps, so that the term doesn't grow with each fence.
     static fence_sql fence()

@@ -281,7 +281,7 @@ private:
         l.unlock = "select pg_advisory_unlock({key})";
         l.unlock_all = "select pg_advisory_unlock_all()";
         l.backend = "select pg_backend_pid()";
-        // Not a session that has come by the same number since.
+        // Only while that session waits: another one may have the same number since.
         l.end_wait = "select pg_cancel_backend(pid) from pg_locks"
                      " where pid = cast(:session as int) and locktype = 'advisory' and not granted";
         return l;

@@ -150,7 +150,7 @@ inline purge_sql purge_with(std::string add_floor)
     return p;
 }
 
-/// The statements of handover_store, and how a table of version 1 comes by the columns that they need.
+/// The statements of handover_store, and how a table of version 1 gets the columns that they need.
 ///
 /// Data and request are valid only where their token is the row's token. So nothing else that is done to the row needs to know of
 /// them, a new term has neither, and a process of an older version can go on beside.
@@ -217,7 +217,7 @@ struct session_lock_sql {
     std::string unlock;       ///< gives it back; no error if it hasn't got it
     std::string unlock_all;   ///< gives back whatever the session has, with no warning if that is nothing; empty: `unlock` warns of nothing
     std::string backend;      ///< the number by which others can end what this session is at
-    std::string end_wait;     ///< ends the wait of the session :session, which goes on; no error where it doesn't wait. :session is the
+    std::string end_wait;     ///< ends the wait of the session :session, but not the session; no error where it doesn't wait. :session is the
                               ///< number itself, not a parameter: MySQL takes none there
 
     /// Whether the database has such locks.

@@ -133,8 +133,8 @@ inline fault connection::set_up()
     return failed;
 }
 
-// What one connection to a database without a file grants, no other one sees. And libsqliteodbc takes the whole connection string for
-// the file where it finds no Database= in it.
+// No other connection sees what one connection to a database without a file grants. And libsqliteodbc takes the whole connection string
+// for the file if it finds no Database= in it.
 inline fault connection::look_for_file()
 {
     const std::string& question = catalog_->spec().file;

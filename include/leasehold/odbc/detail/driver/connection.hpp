@@ -143,7 +143,7 @@ private:
         if (report_.kind == fault::duplicate_key) refusal_ = report_.details;
         return report_.kind;
     }
-    // Before a statement: what an earlier one said is no explanation of what comes now.
+    // Before a statement: the report of an earlier one does not explain this one's failure.
     void forget_report()
     {
         if (report_.kind != fault::none) report_ = {};

@@ -127,7 +127,7 @@ inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
     {"", {}, fault::conflict, advice::conflict, "database is locked"},
 });
 
-// psqlODBC has one SQLSTATE for all that can go wrong in connecting, and no code. What the server says then names nothing but
+// psqlODBC has one SQLSTATE for all that can go wrong in connecting, and no code. The server's words then name nothing but
 // what is in the connection string. In another language than English all of these are `unavailable`, with advice for all.
 inline constexpr std::string_view connecting_failed = "08001";
 inline constexpr std::string_view postgresql_refuses = "FATAL:  ";

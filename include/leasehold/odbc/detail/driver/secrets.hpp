@@ -198,10 +198,10 @@ inline void hide_secret(std::string& text, const std::string& secret)
 }
 
 // Hides what stands as the value of a secret's keyword, whatever it is, and elsewhere each of the `secrets` that stands by
-// itself, not as a part of a longer word, and is telling. What is hidden stays as it is if that is done again.
+// itself, not as a part of a longer word, and is telling. Hiding again changes nothing.
 inline std::string redacted(std::string text, const std::vector<std::string>& secrets)
 {
-    // Until nothing is left: what takes a secret's place can be a part of another.
+    // Until nothing is left: the word that replaces a secret can be a part of another one.
     for (std::string before; before != text;) {
         before = text;
         hide_values(text, secrets);

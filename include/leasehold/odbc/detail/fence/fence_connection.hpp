@@ -15,8 +15,8 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// The caller's connection, of which nothing is changed: what is run on it is a statement of its own, closed and freed before
-// the caller has it back.
+// The caller's connection, of which nothing is changed: each statement that runs on it has a handle of its own, closed and freed before
+// the caller has the connection back.
 class fence_connection {
 public:
     fence_connection(SQLHDBC connection, const std::vector<std::string>& secrets) noexcept

@@ -36,7 +36,7 @@ inline constexpr const char* fence_needs_new_snapshot =
     "the transaction's snapshot is from before the term, and so shows what others may have overwritten since: end the transaction"
     " and start again, with the fence first";
 
-// What it finds is true of the table, and so kept for all fences of the store.
+// The answer is about the table, so it is kept for all fences of the store.
 fault learn_fence_kind(fencing_connection auto& on, const compiled_fence& sql)
 {
     if (sql.kind != fence_kind::unknown) return fault::none;
@@ -73,7 +73,7 @@ outcome<fence_answer> run_fence(fencing_connection auto& on, const compiled_stat
     return on.number() == 1 ? fence_answer::current : fence_answer::unsettled;
 }
 
-// Where no count of rows is believed: what the UPDATE has written is looked for, in the same transaction.
+// If counts of rows can't be trusted: looks, in the same transaction, for what the UPDATE has written.
 outcome<fence_answer> read_back_fence(fencing_connection auto& on, const compiled_fence& sql)
 {
     fault failed = on.run(sql.lock, true);

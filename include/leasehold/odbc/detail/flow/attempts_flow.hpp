@@ -27,7 +27,7 @@ concept attempting_database =
         db.give_up_batches();
     };
 
-// How often a part is looked at again after somebody else changed a row of it in between, before it goes on one by one.
+// How often a part is looked at again after somebody else changed a row of it in between, before the rows are tried one by one.
 inline constexpr int max_looks_at_part = 8;
 
 // The first `left()` of those that may be had.
@@ -78,7 +78,7 @@ fault attempt_each(attempts& of, std::span<const item_number> items, auto& singl
     return fault::none;
 }
 
-// Reads the rows. What was read of them before is forgotten, also where there is no row any longer.
+// Reads the rows. Forgets what was read of them before, also if there is no row any longer.
 fault read_attempted(attempting_database auto& db, attempts& of, std::span<const item_number> items)
 {
     for (const item_number i : items) of.set_row(i, {});

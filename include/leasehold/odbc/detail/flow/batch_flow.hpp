@@ -138,7 +138,7 @@ outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch&
     return unless(failed != fault::none ? failed : ended, [all] { return all; });
 }
 
-// Of one item, and no reason not to ask for the rest. What is locked is worth another try.
+// Of one item, and no reason not to ask for the rest. A locked row is worth another try.
 constexpr bool leaves_the_others(fault failed) noexcept { return failed == fault::lock_timeout || failed == fault::overtaken; }
 
 fault one_by_one(batch& of, std::span<const item_number> items, auto& single)
@@ -156,8 +156,8 @@ fault one_by_one(batch& of, std::span<const item_number> items, auto& single)
     return left;
 }
 
-// One statement for all of these; without an answer to each it is for the parts to find out. What is wrong with one of them, a
-// lock perhaps, comes to light last, when the others have their answers.
+// One statement for all of these; if it does not answer for each, the parts find out. A failure of one item, because of a lock
+// perhaps, shows last, when the others have their answers.
 fault together(batch_database auto& db, batch_kind kind, batch& of, std::span<const item_number> items, auto& single)
 {
     fault left = fault::none;

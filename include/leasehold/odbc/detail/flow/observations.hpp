@@ -67,8 +67,8 @@ public:
         return been_so >= row.ttl ? duration::zero() : row.ttl - been_so;
     }
 
-    // This store has renewed the term, or closed it, with that version; `now` is when that was confirmed. What it has written
-    // is what the next look shows, unless somebody else has written too, and then that look begins again.
+    // This store has renewed the term, or closed it, with that version; `now` is when that was confirmed. The next look
+    // shows what it has written, unless somebody else has written too, and then that look begins again.
     void renewed(std::string_view name, std::int64_t token, std::int64_t version, duration ttl, time_point now)
     {
         const std::lock_guard lock{mutex_};

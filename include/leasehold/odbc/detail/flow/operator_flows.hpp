@@ -73,7 +73,7 @@ outcome<std::optional<lease_record>> observed_record_flow(flow_database auto& db
     });
 }
 
-// What a foreign collation lets through besides is dropped here, and the order of bytes made.
+// Drops the names that a foreign collation lets through besides, and sorts by bytes.
 template <flow_database Database>
 fault list_flow(Database& db, std::string_view prefix, std::vector<lease_record>& records)
 {
@@ -163,8 +163,8 @@ fault raise_floor(flow_database auto& db, std::int64_t above)
     return fault::conflict;
 }
 
-// One step. What is counted as unused here is judged again by the statement that removes it, after the floor was raised:
-// what has been used since has a greater token or a later time.
+// One step. The statement that removes a name judges again whether it is unused, after the floor was raised: a name that has been used
+// since has a greater token or a later time.
 outcome<purge_step> purge_flow(flow_database auto& db)
 {
     purge_step step;

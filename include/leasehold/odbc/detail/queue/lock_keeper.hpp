@@ -153,7 +153,7 @@ private:
         changed_.notify_all();
     }
 
-    // What is to be given back goes first.
+    // A lock that is to be given back comes first.
     kept_locks::iterator next_chore()
     {
         return std::min_element(kept_.begin(), kept_.end(), [](const auto& a, const auto& b) {

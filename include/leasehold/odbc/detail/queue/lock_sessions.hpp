@@ -32,7 +32,7 @@ public:
         std::int64_t token = 0;
     };
 
-    // What it replaces can only be the lock of a connection that is gone.
+    // It can only replace the lock of a connection that is gone.
     std::optional<entry> put(std::string_view name, entry what)
     {
         const std::lock_guard lock{mutex_};

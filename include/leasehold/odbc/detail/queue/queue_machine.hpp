@@ -97,7 +97,7 @@ public:
         return term_ends_ > now ? std::chrono::duration_cast<duration>(term_ends_ - now) + overtake_delay : duration{first_look};
     }
 
-    // When one that waits for the lock looks again, the term going on for `remaining`.
+    // When one that waits for the lock looks again at a term that lasts for `remaining`.
     [[nodiscard]] static duration after_term(duration remaining) noexcept
     {
         return remaining < longest_trust - overtake_delay ? remaining + overtake_delay : duration{longest_trust};
@@ -116,7 +116,7 @@ public:
         seen_since_ = now;
     }
 
-    // At the head, while somebody has that term, which goes on for `remaining`. A single attempt has none of the lock yet, and takes it
+    // At the head, while somebody has that term, which lasts for `remaining`. A single attempt has none of the lock yet, and takes it
     // a little later.
     [[nodiscard]] head_answer busy_at_head(fencing_token term, duration remaining, time_point now) noexcept
     {

@@ -106,7 +106,7 @@ private:
     std::uint64_t held_by_ = 0;
     std::uint64_t connection_number_ = 0;
     // Sequentially consistent: wait() tells its number and then looks whether it is cancelled; the thread that cancels sets its flag
-    // and then looks for the number. So one of the two sees the other, and no wait goes on that nobody can end.
+    // and then looks for the number. So one of the two sees the other, and there is no wait that nobody can end.
     std::atomic<std::int64_t> backend_{0};
     std::atomic<bool> cancelled_{false};
 };

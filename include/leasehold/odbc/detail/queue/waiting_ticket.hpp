@@ -88,7 +88,7 @@ public:
         machine_.seen(term, now());
     }
 
-    // At the head, but somebody else has that term, which goes on for `remaining`. Returns when to try again.
+    // At the head, but somebody else has that term, which lasts for `remaining`. Returns when to try again.
     [[nodiscard]] duration busy_at_head(fencing_token term, duration remaining)
     {
         const std::lock_guard lock{mutex_};

@@ -25,7 +25,7 @@ namespace leasehold::inline v0::odbc::detail {
 class adaptive_spin {
 public:
     static constexpr std::chrono::microseconds for_an_answer{500};
-    // What a caller does between two calls takes longer, or hardly any time.
+    // Between two calls a caller is busy for longer than that, or for hardly any time.
     static constexpr std::chrono::microseconds for_the_next_call{50};
     // Longer than this between two looks: somebody else wanted the processor.
     static constexpr std::chrono::microseconds undisturbed{300};

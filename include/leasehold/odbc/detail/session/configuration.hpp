@@ -80,8 +80,8 @@ public:
         transaction_pooler unknown = transaction_pooler::detect;
         pooler_.compare_exchange_strong(unknown, transaction_pooler::absent);
     }
-    // What the next connection meets may be another pooler, or the same in another mode. One that keeps prepared statements for each
-    // client shows in nothing else, and ends a connection that uses a statement's name twice.
+    // The next connection may meet another pooler, or the same in another mode. A pooler that keeps prepared statements for each client
+    // shows in nothing else, and ends a connection that uses a statement's name twice.
     void note_lost_connection() const noexcept
     {
         transaction_pooler seen = transaction_pooler::absent;

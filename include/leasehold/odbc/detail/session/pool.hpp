@@ -243,8 +243,8 @@ private:
         }
     }
 
-    // What made one session hang, a router that forgot its connections perhaps, may have hit all that have not answered since. A new
-    // connection is cheap, another call that hangs is not.
+    // One session hung, perhaps because a router forgot its connections. The same may have happened to all that have not answered
+    // since. A new connection is cheap, another call that hangs is not.
     void drop_idle_since(std::uint64_t use)
     {
         open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return < use && each->leave(); });

@@ -314,7 +314,7 @@ private:
         return fault::none;
     }
 
-    // Once per store: what this connection has written, another one sees. Somebody may have gone on from that token.
+    // Once per store: whether another connection sees what this one has written. Somebody may have got a later term since.
     fault look_from_outside(std::int64_t token)
     {
         connection outside{db_.config()};

@@ -278,6 +278,9 @@ void add_turns(case_list<Fixture> cases)
                 ++ended;
             });
         BOOST_TEST(eventually([] { return waiting::own_queue::threads_waiting() == threads; }));
+        BOOST_TEST(eventually([&] { return store.attempts() > 0; }));
+        const auto still = inspect(s.store(), s.name());
+        BOOST_TEST((still && still->owner == "holder"));
         BOOST_TEST(ended == 0U);
         release(s.store(), s.name(), "holder", first);
         BOOST_TEST(comes_true(s, [&] { return ended == threads; }));

@@ -129,7 +129,7 @@ leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp,libra
     faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
 leasehold_site_packages=(doxygen=command:doxygen doxygen-awesome-css=file:/usr/share/doxygen-awesome-css/doxygen-awesome.css
     nodejs=command:node npm=command:npm python3=command:python3)
-# Not for CI: libclang takes 250 MB.
+# Only with the presets of clang++: python3-clang takes 250 MB.
 leasehold_mutant_packages=(clang=command:clang++ python3-clang=file:/usr/lib/python3/dist-packages/clang/cindex.py)
 leasehold_browser_packages=(chromium=command:chromium)
 leasehold_chart_packages=(python3-matplotlib)

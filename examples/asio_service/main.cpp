@@ -9,8 +9,8 @@
 // GET /work      200 and the fencing token, with which the work was done, or 503
 //
 // On SIGTERM it takes no more connections, lets the requests under way end (5 s at most), gives the leadership to another
-// replica, and ends. Port 0 is any free port; the first line of the output says which. It listens on 127.0.0.1, or on the address that comes
-// after the port. Beside this file are a Dockerfile, a compose.yml and a kubernetes.yml; docs/operations.md explains them.
+// replica, and ends. Port 0 is any free port; the first line of the output says which. It listens on 127.0.0.1, or on the address that
+// comes after the port. Beside this file are a Dockerfile, a compose.yml and a kubernetes.yml; docs/operations.md explains them.
 //
 // HTTP is cut down to what the example needs. Yours comes from Boost.Beast or another library.
 #include <leasehold/asio.hpp>
@@ -110,7 +110,8 @@ private:
     net::awaitable<std::string> respond_to(std::string request)
     {
         if (request == "GET /healthz") co_return response("200 OK", "serves");
-        if (request == "GET /readyz") co_return leads() ? response("200 OK", "leads") : response("503 Service Unavailable", "does not lead");
+        if (request == "GET /readyz")
+            co_return leads() ? response("200 OK", "leads") : response("503 Service Unavailable", "does not lead");
         if (request == "GET /work") co_return co_await work();
         co_return response("404 Not Found", "no such page");
     }

@@ -41,7 +41,8 @@ std::size_t permits_in(const std::string& text)
     std::size_t number = 0;
     const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (wrong == std::errc{} && end == text.data() + text.size() && number >= 1 && number <= leasehold::max_permits) return number;
-    throw failure{exit_code::usage, "--permits must be a number from 1 to " + std::to_string(leasehold::max_permits) + ", not '" + text + "'"};
+    throw failure{exit_code::usage,
+                  "--permits must be a number from 1 to " + std::to_string(leasehold::max_permits) + ", not '" + text + "'"};
 }
 
 void choose_right(settings& s)

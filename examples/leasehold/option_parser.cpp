@@ -109,7 +109,12 @@ void add_run(CLI::App& app, settings& into)
     CLI::Option* permits = to.add_option_function<std::string>("--permits", set_permits, help::permits)->type_name("N");
     CLI::Option* shared = to.add_flag("--shared", into.shared, help::shared)->excludes(permits);
     CLI::Option* exclusive = to.add_flag("--exclusive", into.exclusive, help::exclusive)->excludes(permits)->excludes(shared);
-    to.add_option_function<std::string>("--all", [&into](const std::string& text) { into.all = text; }, help::all)->type_name("NAMES")->excludes(permits)->excludes(shared)->excludes(exclusive);
+    to.add_option_function<std::string>(
+          "--all", [&into](const std::string& text) { into.all = text; }, help::all)
+        ->type_name("NAMES")
+        ->excludes(permits)
+        ->excludes(shared)
+        ->excludes(exclusive);
     CLI::Option* wait = add_duration(to, "-w,--wait", into.run.wait, "Wait this long for the lease [no limit]");
     to.add_flag("-n,--nowait", into.nowait, "Try only once")->excludes(wait);
     add_duration(to, "--min-hold", into.command.terms.min_hold,

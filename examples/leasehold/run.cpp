@@ -216,7 +216,8 @@ int run_under_all(const run_scene& at)
         for (const auto& each : guard.guards()) tokens.push_back(each.token());
     const auto busy = [&] {
         const named_lease* held = first_busy(leases);
-        return report_busy(at, std::string{(held ? *held : leases.front()).name()}, "one of " + quoted(at.options.name) + " was held by somebody else");
+        return report_busy(at, std::string{(held ? *held : leases.front()).name()},
+                           "one of " + quoted(at.options.name) + " was held by somebody else");
     };
     const lh::fencing_token first = tokens.empty() ? lh::fencing_token{} : tokens.front();
     return run_under(at, std::move(guard), first, at.options.name, busy, tokens);

@@ -66,7 +66,8 @@ void service_manager::send(std::string_view state, std::string_view text) const
     ::fcntl(to, F_SETFD, FD_CLOEXEC);
     ::setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     const std::string message = std::string{state} + "STATUS=" + printable(text) + "\n";
-    if (::sendto(to, message.data(), message.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(length)) < 0)
+    if (::sendto(to, message.data(), message.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
+                 static_cast<socklen_t>(length)) < 0)
         explain("the service manager could not be told: " + std::string{text});
     ::close(to);
 }

@@ -110,7 +110,8 @@ int main(int argc, char** argv)
         store.create_schema();
         lh::hooked_store observed{store, std::ref(metrics)};
         lh::basic_lease lease{observed, "thread-service", lh::lease_terms{.ttl = 3s}};
-        lh::leader_election election{lease, {.on_error = [](std::error_code ec) { std::cerr << "campaign: " << ec.message() << std::endl; }}};
+        lh::leader_election election{lease,
+                                     {.on_error = [](std::error_code ec) { std::cerr << "campaign: " << ec.message() << std::endl; }}};
         connection database{connection_string};
         database.run("create table if not exists service_journal (token bigint)");
         database.commit();

@@ -48,10 +48,12 @@ namespace leasehold::inline v0 {
 /// Thread safety: any thread may call any function, except moving, and guard(), which is for the thread that locked.
 /// Lifetime: the store must outlive the lease and its guards.
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
-template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
+template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
+          renew_policy RenewPolicy = renew_at_fraction>
 class basic_lease {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
-                  "without wait_until (waitable_clock) a clock allows no renewal in the background: give the lease no_renewal{}, or a waitable clock");
+                  "without wait_until (waitable_clock) a clock allows no renewal in the background: "
+                  "give the lease no_renewal{}, or a waitable clock");
 
 public:
     using store_type = Store;  ///< where the lease lives
@@ -144,7 +146,8 @@ public:
 
     /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
+                                             std::stop_token stop = {}) & noexcept
     {
         return attempts_.wait_or_report(waiting::deadline_after(attempts_.clock(), at_most), stop, ec);
     }
@@ -158,7 +161,8 @@ public:
 
     /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
+                                               std::stop_token stop = {}) & noexcept
     {
         return attempts_.wait_or_report(waiting::deadline_at(attempts_.clock(), until), stop, ec);
     }
@@ -300,15 +304,19 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert((detail::lease_option<Options> && ...),
-                      "the arguments after the name of a lease are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
-        static_assert(detail::each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
+        static_assert(
+            (detail::lease_option<Options> && ...),
+            "the arguments after the name of a lease are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+        static_assert(detail::each_once<Options...>,
+                      "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
 
     template <class... Options>
     basic_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
-        : attempts_{store, name, terms, detail::pick<detail::role_of_clock, Clock>(options...),
-                    detail::pick<detail::role_of_owner_id, OwnerId>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)}
+        : attempts_{store, name, terms,
+                    detail::pick<detail::role_of_clock, Clock>(options...),
+                    detail::pick<detail::role_of_owner_id, OwnerId>(options...),
+                    detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)}
     {
     }
 
@@ -319,7 +327,8 @@ private:
 
     [[nodiscard]] detail::lock_site lock_site() const noexcept
     {
-        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), name())}, attempts_.handle().get(), keeper().mutex()};
+        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), name())}, attempts_.handle().get(),
+                keeper().mutex()};
     }
 
     template <class Work>

@@ -42,10 +42,12 @@ namespace leasehold::inline v0 {
 /// permits; as with a lease, two objects with one fixed_owner_id take each other's permits.
 /// Movable, not copyable; a moved-from semaphore can only be destroyed or assigned to.
 /// Thread safety: any thread may call any function, except moving. Lifetime: the store must outlive the semaphore and its guards.
-template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
+template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
+          renew_policy RenewPolicy = renew_at_fraction>
 class lease_semaphore {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
-                  "without wait_until (waitable_clock) a clock allows no renewal in the background: give the semaphore no_renewal{}, or a waitable clock");
+                  "without wait_until (waitable_clock) a clock allows no renewal in the background: "
+                  "give the semaphore no_renewal{}, or a waitable clock");
 
 public:
     using store_type = Store;  ///< where the permits live
@@ -120,7 +122,8 @@ public:
     }
     /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
+                                             std::stop_token stop = {}) & noexcept
     {
         return wait_or_report(waiting::deadline_after(pool_->clock(), at_most), stop, ec);
     }
@@ -133,7 +136,8 @@ public:
     }
     /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
+                                               std::stop_token stop = {}) & noexcept
     {
         return wait_or_report(waiting::deadline_at(pool_->clock(), until), stop, ec);
     }
@@ -167,7 +171,8 @@ private:
     {
         static_assert((detail::lease_option<Options> && ...),
                       "the arguments after the count are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
-        static_assert(detail::each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
+        static_assert(detail::each_once<Options...>,
+                      "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
 
     template <class Count, class... Options>

@@ -89,7 +89,10 @@ public:
     // In which they are asked for.
     [[nodiscard]] std::vector<std::size_t>& order() noexcept { return order_; }
 
-    [[noreturn]] void raise(std::error_code ec, std::string_view operation) const { lease_access::raise_failure(*leases_[failed_], ec, operation, too_late_); }
+    [[noreturn]] void raise(std::error_code ec, std::string_view operation) const
+    {
+        lease_access::raise_failure(*leases_[failed_], ec, operation, too_late_);
+    }
 
     void failed_at(std::size_t i, bool too_late) noexcept
     {
@@ -325,7 +328,8 @@ template <class... Leases>
 
 /// The same for single leases, with the error code as the last argument.
 template <class... Arguments>
-    requires(sizeof...(Arguments) > 1 && std::same_as<std::tuple_element_t<sizeof...(Arguments) - 1, std::tuple<Arguments...>>, std::error_code> &&
+    requires(sizeof...(Arguments) > 1 &&
+             std::same_as<std::tuple_element_t<sizeof...(Arguments) - 1, std::tuple<Arguments...>>, std::error_code> &&
              detail::is_basic_lease<std::tuple_element_t<0, std::tuple<Arguments...>>>)
 [[nodiscard]] auto try_acquire_all(Arguments&... leases_and_ec) noexcept
 {

@@ -48,7 +48,9 @@ public:
     {
         const auto operation = static_cast<std::size_t>(call.operation);
         if (operation >= detail::counted_operations) return;
-        const auto outcome = report.error ? detail::call_outcome::error : report.succeeded ? detail::call_outcome::yes : detail::call_outcome::no;
+        const auto outcome = report.error       ? detail::call_outcome::error
+                             : report.succeeded ? detail::call_outcome::yes
+                                                : detail::call_outcome::no;
         detail::name_series& of = names_.of(call.name);
         of.calls[operation][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
         of.call_seconds[operation].add(report.elapsed);
@@ -89,7 +91,8 @@ public:
             names_.for_each([&](std::string_view, const detail::name_series& of) { all.add(of.call_seconds[i]); });
             to.histogram("leasehold_store_call_duration_seconds", {{"operation", detail::operation_names[i]}}, all);
         }
-        to.begin("leasehold_loss_signal_delay_seconds", "histogram", "How long after its deadline a lost term was signalled to its holder.");
+        to.begin("leasehold_loss_signal_delay_seconds", "histogram",
+                 "How long after its deadline a lost term was signalled to its holder.");
         to.histogram("leasehold_loss_signal_delay_seconds", {}, loss_delay_seconds_);
         to.begin("leasehold_store_errors_total", "counter", "Calls of the store that failed, by what was wrong.");
         for (std::size_t i = 0; i < errors_.size(); ++i)
@@ -111,7 +114,8 @@ private:
             to.begin(family.name, "counter", family.help);
             names_.for_each([&](std::string_view name, const detail::name_series& of) {
                 for (std::size_t outcome = 0; outcome < detail::outcome_count; ++outcome)
-                    to.sample(family.name, {{"lease", name}, {"outcome", family.outcomes[outcome]}}, of.calls[i][outcome].load(std::memory_order_relaxed));
+                    to.sample(family.name, {{"lease", name}, {"outcome", family.outcomes[outcome]}},
+                              of.calls[i][outcome].load(std::memory_order_relaxed));
             });
         }
     }
@@ -119,18 +123,27 @@ private:
     void write_terms(const detail::prometheus_writer& to) const
     {
         to.begin("leasehold_held", "gauge", "Terms that this process holds now.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) { to.sample("leasehold_held", {{"lease", name}}, of.held.load(std::memory_order_relaxed)); });
+        names_.for_each([&](std::string_view name, const detail::name_series& of) {
+            to.sample("leasehold_held", {{"lease", name}}, of.held.load(std::memory_order_relaxed));
+        });
         to.begin("leasehold_fencing_token", "gauge", "The token of the last term of this process; 0 before the first.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) { to.sample("leasehold_fencing_token", {{"lease", name}}, of.token.load(std::memory_order_relaxed)); });
-        to.begin("leasehold_lost_total", "counter", "Terms that were lost: in an outage of the store, or because the store said so or nobody renewed.");
+        names_.for_each([&](std::string_view name, const detail::name_series& of) {
+            to.sample("leasehold_fencing_token", {{"lease", name}}, of.token.load(std::memory_order_relaxed));
+        });
+        to.begin("leasehold_lost_total", "counter",
+                 "Terms that were lost: in an outage of the store, or because the store said so or nobody renewed.");
         names_.for_each([&](std::string_view name, const detail::name_series& of) {
             to.sample("leasehold_lost_total", {{"lease", name}, {"reason", "over"}}, of.lost[0].load(std::memory_order_relaxed));
             to.sample("leasehold_lost_total", {{"lease", name}, {"reason", "outage"}}, of.lost[1].load(std::memory_order_relaxed));
         });
         to.begin("leasehold_wait_duration_seconds", "histogram", "How long a caller that was granted the lease had waited for it.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) { to.histogram("leasehold_wait_duration_seconds", {{"lease", name}}, of.wait_seconds); });
+        names_.for_each([&](std::string_view name, const detail::name_series& of) {
+            to.histogram("leasehold_wait_duration_seconds", {{"lease", name}}, of.wait_seconds);
+        });
         to.begin("leasehold_term_duration_seconds", "histogram", "How long terms lasted that have ended.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) { to.histogram("leasehold_term_duration_seconds", {{"lease", name}}, of.term_seconds); });
+        names_.for_each([&](std::string_view name, const detail::name_series& of) {
+            to.histogram("leasehold_term_duration_seconds", {{"lease", name}}, of.term_seconds);
+        });
     }
 
     detail::name_table names_;

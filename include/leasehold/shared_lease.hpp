@@ -80,10 +80,12 @@ inline lease_terms checked_shared_terms(const lease_terms& terms)
 /// Movable, not copyable; a moved-from lease can only be destroyed or assigned to.
 /// Thread safety: any thread may call any function, except moving; guard() and shared_guard() are for the thread that locked.
 /// Lifetime: the store must outlive the lease and its guards.
-template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id, renew_policy RenewPolicy = renew_at_fraction>
+template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
+          renew_policy RenewPolicy = renew_at_fraction>
 class shared_lease {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
-                  "without wait_until (waitable_clock) a clock allows no renewal in the background: give the lease no_renewal{}, or a waitable clock");
+                  "without wait_until (waitable_clock) a clock allows no renewal in the background: "
+                  "give the lease no_renewal{}, or a waitable clock");
 
 public:
     using store_type = Store;  ///< where the lease lives
@@ -150,7 +152,8 @@ public:
     }
     /// The same, reported in `ec`: does not throw.
     template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
+                                             std::stop_token stop = {}) & noexcept
     {
         return attempts_.wait_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
     }
@@ -163,7 +166,8 @@ public:
     }
     /// The same, reported in `ec`: does not throw.
     template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
+                                               std::stop_token stop = {}) & noexcept
     {
         return attempts_.wait_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
     }
@@ -335,9 +339,11 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert(((detail::lease_option<Options> || std::same_as<std::remove_cvref_t<Options>, reader_limit>) && ...),
-                      "the arguments after the name are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy, a reader_limit");
-        static_assert(detail::each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
+        static_assert(
+            ((detail::lease_option<Options> || std::same_as<std::remove_cvref_t<Options>, reader_limit>) && ...),
+            "the arguments after the name are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy, a reader_limit");
+        static_assert(detail::each_once<Options...>,
+                      "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
 
     template <class... Options>

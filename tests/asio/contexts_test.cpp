@@ -38,7 +38,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_guard_that_nobody_took_is_released_with_its_cont
     auto right = Kind::on(store, "a");
     {
         net::io_context io;
-        Kind::async_acquire(right, net::bind_executor(io, [](error_code, const guard_of<Kind, decltype(right)>&) { BOOST_ERROR("called"); }));
+        Kind::async_acquire(right,
+                            net::bind_executor(io, [](error_code, const guard_of<Kind, decltype(right)>&) { BOOST_ERROR("called"); }));
         BOOST_TEST(eventually([&] { return rows_taken<Kind>(store, "a") == Kind::own_rows; }));
     }
     BOOST_TEST(rows_taken<Kind>(store, "a") == 0u);

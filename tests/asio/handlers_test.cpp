@@ -132,7 +132,10 @@ BOOST_AUTO_TEST_CASE(an_operation_that_starts_while_its_context_is_destroyed_end
         net::io_context& io;
         std::shared_ptr<int> counted;
 
-        session(scripted_lease& from, net::io_context& on, std::shared_ptr<int> count) : guard{from.acquire()}, io{on}, counted{std::move(count)} {}
+        session(scripted_lease& from, net::io_context& on, std::shared_ptr<int> count)
+            : guard{from.acquire()}, io{on}, counted{std::move(count)}
+        {
+        }
         session(const session&) = delete;
         session& operator=(const session&) = delete;
         ~session()

@@ -38,8 +38,14 @@ struct plain_operations {
 struct reader_operations {
     static auto acquire(auto& right) { return right.acquire_shared(); }
     static auto try_acquire(auto& right) { return right.try_acquire_shared(); }
-    static auto async_acquire(auto& right, auto&&... rest) { return lh::async_acquire_shared(right, std::forward<decltype(rest)>(rest)...); }
-    static auto async_try_acquire(auto& right, auto&& token) { return lh::async_try_acquire_shared(right, std::forward<decltype(token)>(token)); }
+    static auto async_acquire(auto& right, auto&&... rest)
+    {
+        return lh::async_acquire_shared(right, std::forward<decltype(rest)>(rest)...);
+    }
+    static auto async_try_acquire(auto& right, auto&& token)
+    {
+        return lh::async_try_acquire_shared(right, std::forward<decltype(token)>(token));
+    }
     static auto async_try_acquire_for(auto& right, auto at_most, auto&&... rest)
     {
         return lh::async_try_acquire_shared_for(right, at_most, std::forward<decltype(rest)>(rest)...);

@@ -259,7 +259,8 @@ BOOST_FIXTURE_TEST_CASE(a_coroutine_that_leads_is_cancelled_by_the_handlers_slot
         co_await never.async_wait(net::use_awaitable);
     };
     lh::async_lead(*one.election, work,
-                   net::bind_cancellation_slot(cancel.slot(), net::bind_executor(one.io.context, [&](std::exception_ptr e) { one.done.set_value(e); })));
+                   net::bind_cancellation_slot(cancel.slot(),
+                                               net::bind_executor(one.io.context, [&](std::exception_ptr e) { one.done.set_value(e); })));
     BOOST_TEST(one.comes_to_lead());
     net::post(one.io.context, [&] { cancel.emit(net::cancellation_type::terminal); });
     BOOST_TEST((one.done.get_future().get() == nullptr));

@@ -18,7 +18,9 @@ using guards = std::vector<memory_guard>;
 using never_renewed = lh::basic_lease<lh::memory_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal>;
 
 template <class Leases, class... Rest>
-concept acquires_all = requires(Leases&& leases, Rest&&... rest) { lh::async_try_acquire_all(std::forward<Leases>(leases), std::forward<Rest>(rest)..., net::use_future); };
+concept acquires_all = requires(Leases&& leases, Rest&&... rest) {
+    lh::async_try_acquire_all(std::forward<Leases>(leases), std::forward<Rest>(rest)..., net::use_future);
+};
 static_assert(acquires_all<leases&> && acquires_all<memory_lease&, never_renewed&> && acquires_all<memory_lease&>);
 static_assert(!acquires_all<memory_lease> && !acquires_all<memory_lease&, memory_lease>, "not on a temporary lease");
 

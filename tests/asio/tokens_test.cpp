@@ -236,7 +236,8 @@ BOOST_FIXTURE_TEST_CASE(the_handlers_allocator_is_used_and_gets_its_memory_back_
 BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_leaves_through_the_context_that_runs_it, fixture)
 {
     net::io_context io;
-    lh::async_acquire(lease, net::bind_executor(io, [](error_code, const memory_guard&) { throw std::runtime_error{"the handler's own"}; }));
+    lh::async_acquire(lease,
+                      net::bind_executor(io, [](error_code, const memory_guard&) { throw std::runtime_error{"the handler's own"}; }));
     BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, [](const auto& e) { return std::string{e.what()} == "the handler's own"; });
     BOOST_TEST(other.try_acquire().held());
 }

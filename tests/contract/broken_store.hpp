@@ -359,7 +359,8 @@ private:
 
     static lh::lease_record record(const row& r, lh::time_point now)
     {
-        return {.name = r.name, .owner = r.waiter.empty() ? r.owner : r.waiter, .token = lh::fencing_token{r.token}, .remaining = r.ends - now};
+        return {
+            .name = r.name, .owner = r.waiter.empty() ? r.owner : r.waiter, .token = lh::fencing_token{r.token}, .remaining = r.ends - now};
     }
 
     lh::manual_clock clock_;

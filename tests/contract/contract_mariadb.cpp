@@ -108,8 +108,9 @@ BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 
 BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
 {
-    leasehold_test::check_plans(mariadb_fixture::database().connection_string(), {"MySQL", "concat('job-', n)", "utc_timestamp() + interval 1 hour",
-                                                               "explain format=traditional ", "analyze table plans", "range", " | ALL | "});
+    leasehold_test::check_plans(mariadb_fixture::database().connection_string(),
+                                {"MySQL", "concat('job-', n)", "utc_timestamp() + interval 1 hour", "explain format=traditional ",
+                                 "analyze table plans", "range", " | ALL | "});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)

@@ -30,7 +30,8 @@ struct postgresql_database {
     Store another;
 
     explicit postgresql_database(std::vector<std::string> server_arguments = {}, lh::odbc_options options = {})
-        : server{around.server_arguments(std::move(server_arguments))}, store{connection_string(), options}, another{connection_string(), options}
+        : server{around.server_arguments(std::move(server_arguments))}, store{connection_string(), options},
+          another{connection_string(), options}
     {
         around.check(server);
         store.create_schema();
@@ -120,8 +121,9 @@ BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 
 BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
 {
-    leasehold_test::check_plans(postgresql_fixture::database().connection_string(), {"PostgreSQL", "'job-' || n", "now() + interval '1 hour'",
-                                                               "explain ", "set enable_seqscan = off", "Index", "Seq Scan"});
+    leasehold_test::check_plans(
+        postgresql_fixture::database().connection_string(),
+        {"PostgreSQL", "'job-' || n", "now() + interval '1 hour'", "explain ", "set enable_seqscan = off", "Index", "Seq Scan"});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
@@ -132,9 +134,9 @@ BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)
 BOOST_AUTO_TEST_CASE(table_from_before_is_taken_over_by_adding_a_token_column)
 {
     leasehold_test::odbc_connection own{postgresql_fixture::database().connection_string()};
-    leasehold_test::check_taking_a_table_over(
-        postgresql_fixture::database().connection_string(), [&own](const std::string& sql) { own.execute(sql); }, "varchar(64)", "timestamptz",
-        "now() - interval '1 minute'", "now() + interval '1 hour'", {"42703"});
+    leasehold_test::check_taking_a_table_over(postgresql_fixture::database().connection_string(),
+                                              [&own](const std::string& sql) { own.execute(sql); }, "varchar(64)", "timestamptz",
+                                              "now() - interval '1 minute'", "now() + interval '1 hour'", {"42703"});
 }
 
 BOOST_AUTO_TEST_CASE(read_only_database_is_named)

@@ -47,7 +47,8 @@ void add_handover(case_list<Fixture> cases)
         const fencing_token token = grant(s.store(), s.name(), "a");
         BOOST_TEST(inspect(s.other(), s.name())->data == "");
         const std::string largest = std::string(max_data_bytes - 3, 'x') + "\u4e16";
-        for (const std::string& data : {std::string{"10.0.0.7:8443"}, std::string{"Gr\u00fc\u00dfe 'quoted' \"too\" \\ % _ ; \U0001f600\n\t "}, largest}) {
+        for (const std::string& data :
+             {std::string{"10.0.0.7:8443"}, std::string{"Gr\u00fc\u00dfe 'quoted' \"too\" \\ % _ ; \U0001f600\n\t "}, largest}) {
             for (int once_more = 0; once_more < 2; ++once_more) BOOST_TEST(publish(s.store(), s.name(), "a", token, data));
             BOOST_TEST(inspect(s.other(), s.name())->data == data);
         }
@@ -135,7 +136,8 @@ void add_handover(case_list<Fixture> cases)
     cases.add("request_reaches_the_holder_and_takes_nothing_away", [](auto& s) {
         const fencing_token token = grant(s.store(), s.name(), "a");
         BOOST_TEST(!asked(s.store(), s.name(), "a", token).has_value());
-        for (const std::string& reason : {std::string{"a new version"}, std::string{"a new version"}, std::string{}, std::string(max_data_bytes, 'r')}) {
+        for (const std::string& reason :
+             {std::string{"a new version"}, std::string{"a new version"}, std::string{}, std::string(max_data_bytes, 'r')}) {
             BOOST_TEST(ask(s.other(), s.name(), reason));
             BOOST_TEST(asked(s.store(), s.name(), "a", token).value_or("none") == reason);
             BOOST_TEST(inspect(s.other(), s.name())->handover_request.value_or("none") == reason);

@@ -195,7 +195,8 @@ inline void check_connection_strings(const std::string& good)
         {.code = lh::errc::store_unavailable, .sqlstates = {"01000", "IM"}, .words = {"driver"}, .secrets = {"hush-hush"}});
     for (const char* text : {"", "just words", ";;=;"}) {
         lh::odbc_store nonsense{text};
-        check_failure(nonsense, {.code = lh::errc::store_unavailable, .sqlstates = {"IM", "01000"}, .words = {"keyword=value"}, .secrets = {}});
+        check_failure(nonsense,
+                      {.code = lh::errc::store_unavailable, .sqlstates = {"IM", "01000"}, .words = {"keyword=value"}, .secrets = {}});
     }
     lh::odbc_store no_driver{"Server=127.0.0.1;UID=somebody;" + secret};
     check_failure(no_driver,

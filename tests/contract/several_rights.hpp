@@ -322,7 +322,8 @@ void add_many_attempts(case_list<Fixture> cases)
             std::array<std::vector<acquire_result>, 4> said;
             const auto wanted_by = [&](std::size_t i) {
                 std::vector<term_request> wanted;
-                for (std::size_t k = 0; k < names.size(); ++k) wanted.push_back({names[(k * (i % 2 == 0 ? 1 : 11)) % 12], racers[i], long_ttl});
+                for (std::size_t k = 0; k < names.size(); ++k)
+                    wanted.push_back({names[(k * (i % 2 == 0 ? 1 : 11)) % 12], racers[i], long_ttl});
                 return wanted;
             };
             at_once(4, [&](std::size_t i) {

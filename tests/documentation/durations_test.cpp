@@ -77,7 +77,8 @@ BOOST_AUTO_TEST_CASE(three_calls_that_hang_for_5_s_fit_into_30_s_and_none_into_3
 BOOST_AUTO_TEST_CASE(drift_that_a_tenth_covers_is_5_percent)
 {
     const lh::lease_terms terms;
-    const double margin = std::chrono::duration<double>(terms.safety_margin).count(), ttl = std::chrono::duration<double>(terms.ttl).count();
+    const double margin = std::chrono::duration<double>(terms.safety_margin).count(),
+                 ttl = std::chrono::duration<double>(terms.ttl).count();
     const double bound = margin / (2 * ttl - margin);
     BOOST_TEST(bound > 0.0525);
     BOOST_TEST(bound < 0.0527);

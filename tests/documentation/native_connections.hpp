@@ -45,7 +45,8 @@ public:
     {
         const std::unique_ptr<PGresult, decltype(&PQclear)> result{PQexec(connection_.get(), sql.c_str()), &PQclear};
         const ExecStatusType status = PQresultStatus(result.get());
-        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) throw std::runtime_error{sql + ": " + PQerrorMessage(connection_.get())};
+        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+            throw std::runtime_error{sql + ": " + PQerrorMessage(connection_.get())};
         return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
     }
     void begin() { execute("begin"); }
@@ -68,7 +69,9 @@ public:
 
     std::string execute(const std::string& sql)
     {
-        const auto first = [](const pqxx::result& rows) { return rows.empty() || rows[0][0].is_null() ? std::string{} : rows[0][0].c_str(); };
+        const auto first = [](const pqxx::result& rows) {
+            return rows.empty() || rows[0][0].is_null() ? std::string{} : rows[0][0].c_str();
+        };
         if (transaction_) return first(transaction_->exec(sql));
         pqxx::nontransaction alone{*connection_};
         return first(alone.exec(sql));
@@ -106,7 +109,8 @@ public:
 
     std::string execute(const std::string& sql)
     {
-        if (mysql_real_query(connection_.get(), sql.data(), sql.size())) throw std::runtime_error{sql + ": " + mysql_error(connection_.get())};
+        if (mysql_real_query(connection_.get(), sql.data(), sql.size()))
+            throw std::runtime_error{sql + ": " + mysql_error(connection_.get())};
         const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result{mysql_store_result(connection_.get()), &mysql_free_result};
         const MYSQL_ROW row = result ? mysql_fetch_row(result.get()) : nullptr;
         return row && row[0] ? row[0] : "";

@@ -33,8 +33,8 @@ template <class Dialect, class Expiry = lh::expiry_by_server_clock>
 void check_schema()
 {
     const lh::odbc_options options;
-    const lh::odbc::detail::statement_catalog program{Expiry::applied_to(Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}})),
-                                            options};
+    const lh::odbc::detail::statement_catalog program{
+        Expiry::applied_to(Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}})), options};
     BOOST_TEST_REQUIRE(!program.schema().empty());
     const std::string text = page("dialects.md");
     for (const std::string& statement : program.schema())
@@ -110,10 +110,12 @@ void run_migration(const std::string& connection_string, const std::string& data
 {
     leasehold_test::odbc_connection operators{connection_string};
     operators.execute(create_table);
-    operators.execute("insert into shedlock (name, lock_until, locked_at, locked_by) values ('old', '2020-01-01 00:00:00', '2020-01-01 00:00:00', 'host')");
+    operators.execute("insert into shedlock (name, lock_until, locked_at, locked_by) values ('old', '2020-01-01 00:00:00', '2020-01-01 "
+                      "00:00:00', 'host')");
     for (const std::string& sql : statements("migrating.md", database)) operators.execute(sql);
-    lh::odbc_store store{connection_string,
-                         {.table = "shedlock", .columns = {.name = "name", .owner = "locked_by", .token = "token", .expires_at = "lock_until"}}};
+    lh::odbc_store store{
+        connection_string,
+        {.table = "shedlock", .columns = {.name = "name", .owner = "locked_by", .token = "token", .expires_at = "lock_until"}}};
     for (const char* name : {"old", "new"}) {
         lh::basic_lease lease{store, name, lh::lease_terms{.ttl = 60s}};
         lh::basic_lease other{store, name, lh::lease_terms{.ttl = 60s}};

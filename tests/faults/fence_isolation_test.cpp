@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(refuses_a_snapshot_from_before_the_term, Database,
             std::error_code ec;
             const bool fenced = lh::odbc::fence(app.handle(), guard, ec);
             // MariaDB's serializable transactions read with locks, and so from no snapshot.
-            const bool has_snapshot = level != "read committed" && (level != "serializable" || std::is_same_v<Database, postgresql_database>);
+            const bool has_snapshot =
+                level != "read committed" && (level != "serializable" || std::is_same_v<Database, postgresql_database>);
             BOOST_TEST(fenced == !has_snapshot);
             BOOST_TEST((fenced || !ec || ec == lh::errc::store_conflict), ec.message());
             app.roll_back();

@@ -115,7 +115,8 @@ BOOST_AUTO_TEST_CASE(extra_arguments_reach_the_servers)
     postgresql_server postgresql{{"-c", "default_transaction_isolation=serializable"}};
     BOOST_TEST(answer(postgresql.connection_string(), "show default_transaction_isolation") == "serializable");
     mariadb_server mariadb{{"--transaction-isolation=SERIALIZABLE"}};
-    BOOST_TEST(answer(mariadb.connection_string(), mariadb.is_mysql() ? "select @@transaction_isolation" : "select @@tx_isolation") == "SERIALIZABLE");
+    BOOST_TEST(answer(mariadb.connection_string(), mariadb.is_mysql() ? "select @@transaction_isolation" : "select @@tx_isolation") ==
+               "SERIALIZABLE");
 }
 
 BOOST_AUTO_TEST_CASE(two_servers_of_a_kind_live_side_by_side)

@@ -267,7 +267,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_reader_that_waits_is_not_in_the_way_of_a_writer,
         got = now();
     }};
     // It has looked at the share, and relies on being woken.
-    BOOST_REQUIRE(eventually([&] { return attempts > 3 && throughout([&, before = attempts.load()] { return attempts == before; }, 600ms); }));
+    BOOST_REQUIRE(
+        eventually([&] { return attempts > 3 && throughout([&, before = attempts.load()] { return attempts == before; }, 600ms); }));
     const auto released = now();
     reader.release();
     writing.join();

@@ -59,7 +59,9 @@ BOOST_AUTO_TEST_SUITE(out_of_memory_test)
 
 BOOST_AUTO_TEST_CASE(making_a_lease)
 {
-    sweep<scene>([](scene& s) { lh::basic_lease{s.store, std::string_view{name}, lh::fixed_owner_id{"somebody with a long name, too long to be kept"}}; });
+    sweep<scene>([](scene& s) {
+        lh::basic_lease{s.store, std::string_view{name}, lh::fixed_owner_id{"somebody with a long name, too long to be kept"}};
+    });
 }
 
 BOOST_AUTO_TEST_CASE(one_attempt)

@@ -209,7 +209,8 @@ private:
 
     void take_permits()
     {
-        leasehold::lease_semaphore pool{store_, "pool", plan_.permits, terms(), clock_, leasehold::fixed_owner_id{owner_text_}, any_policy{}};
+        leasehold::lease_semaphore pool{store_,      "pool", plan_.permits, terms(), clock_, leasehold::fixed_owner_id{owner_text_},
+                                        any_policy{}};
         const right_kind kind = plan_.permits == 1 ? right_kind::permit : right_kind::other_permit;
         for (int term = 0; term < plan_.terms; ++term)
             get_one(kind, [&](std::error_code& ec) { return pool.try_acquire_for(leasehold::duration{patience()}, ec); },
@@ -309,7 +310,8 @@ private:
 
     void write(const guard& g)
     {
-        const reply said = net_.call(self_, {ask::write, {}, job, owner_, g.token().value(), 0}, world_.time.now() + world_.planned.call_timeout);
+        const reply said =
+            net_.call(self_, {ask::write, {}, job, owner_, g.token().value(), 0}, world_.time.now() + world_.planned.call_timeout);
         if (said.failed == fault::none && !said.yes && believes_in(g))
             world_.fail("fence: a holder may write", self_.label + " holds, and its write is refused");
     }

@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(every_kind_of_fault_happens)
         BOOST_TEST(found.complete);
         all.add(found.faults_made);
     }
-    for (const std::uint64_t count : {all.lost_requests, all.lost_replies, all.duplicates, all.slow_messages, all.broken_connections, all.refusals,
-                                      all.process_freezes, all.crashes})
+    for (const std::uint64_t count : {all.lost_requests, all.lost_replies, all.duplicates, all.slow_messages, all.broken_connections,
+                                      all.refusals, all.process_freezes, all.crashes})
         BOOST_TEST(count > 0U);
     // A clock that is wrong leads to terms that begin and end at other times.
     BOOST_TEST(sim::explore(world("waiting", bounds_of(1, {clock})), 1).ends.size() >

@@ -51,10 +51,11 @@ inline void print_catalogue()
 inline void print(const world_plan& of, const exploration& found)
 {
     const auto number = [](auto n) { return static_cast<unsigned long long>(n); };
-    std::printf("%-10s faults %d, swaps %d: %llu runs (%llu ended in a known state), %llu choice points, %llu states, deepest path %llu choices, "
-                "%llu terms lost, %llu calls timed out, %.1f s: ",
-                of.name, found.faults, of.bounds.swaps, number(found.runs), number(found.known), number(found.questions), number(found.states),
-                number(found.deepest), number(found.faults_made.losses), number(found.faults_made.timeouts), found.seconds);
+    std::printf(
+        "%-10s faults %d, swaps %d: %llu runs (%llu ended in a known state), %llu choice points, %llu states, deepest path %llu choices, "
+        "%llu terms lost, %llu calls timed out, %.1f s: ",
+        of.name, found.faults, of.bounds.swaps, number(found.runs), number(found.known), number(found.questions), number(found.states),
+        number(found.deepest), number(found.faults_made.losses), number(found.faults_made.timeouts), found.seconds);
     if (found.last.broken_rule != nullptr)
         std::printf("BROKEN: %s\n  %s\n  replay: %s\n", found.last.broken_rule, found.last.details.c_str(), found.replay.c_str());
     else if (found.complete)

@@ -64,7 +64,8 @@ public:
     void process_died(const process& p)
     {
         for (std::size_t i = 0; i < sessions_.size(); ++i)
-            if (sessions_[i].of == &p) later(world_.choose.between(0, world_.planned.ttl / 4), [this, i] { end_at_server(static_cast<int>(i)); });
+            if (sessions_[i].of == &p)
+                later(world_.choose.between(0, world_.planned.ttl / 4), [this, i] { end_at_server(static_cast<int>(i)); });
     }
 
 private:
@@ -148,7 +149,8 @@ private:
     {
         if (of.dead) return;
         const instant now = world_.time.now();
-        if (of.frozen_until > now) return later(of.frozen_until - now + 1, [this, &of, act = std::move(act)]() mutable { in_process(of, std::move(act)); });
+        if (of.frozen_until > now)
+            return later(of.frozen_until - now + 1, [this, &of, act = std::move(act)]() mutable { in_process(of, std::move(act)); });
         world_.time.affect(of);
         act();
     }

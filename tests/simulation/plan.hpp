@@ -73,14 +73,16 @@ struct plan {
     {
         const char* kinds[] = {"memory_store", "compare-and-set statements", "single-statement grants"};
         char text[400];
-        std::snprintf(
-            text, sizeof text,
-            "%d hosts, %d names, %s%s%s%s; ttl about %.3f s, margin 1/%d, drift up to %.2f %%, jump %.3f s%s, call timeout "
-            "%.3f s%s",
-            hosts, names, kinds[static_cast<int>(kind)], lag() != 0 ? ", nodes that lag" : "", has_locks() ? ", session locks" : notifies ? ", notifying" : "", fixed_owners ? ", fixed owners" : "",
-            static_cast<double>(ttl) / 1e9, static_cast<int>(margin_part), static_cast<double>(drift_ppm) / 1e4,
-            static_cast<double>(jump) / 1e9, trust_is_promised ? "" : " (beyond the margin)",
-            static_cast<double>(call_timeout) / 1e9, calm ? "; no faults" : "");
+        std::snprintf(text, sizeof text,
+                      "%d hosts, %d names, %s%s%s%s; ttl about %.3f s, margin 1/%d, drift up to %.2f %%, jump %.3f s%s, call timeout "
+                      "%.3f s%s",
+                      hosts, names, kinds[static_cast<int>(kind)], lag() != 0 ? ", nodes that lag" : "",
+                      has_locks() ? ", session locks"
+                      : notifies  ? ", notifying"
+                                  : "",
+                      fixed_owners ? ", fixed owners" : "", static_cast<double>(ttl) / 1e9, static_cast<int>(margin_part),
+                      static_cast<double>(drift_ppm) / 1e4, static_cast<double>(jump) / 1e9,
+                      trust_is_promised ? "" : " (beyond the margin)", static_cast<double>(call_timeout) / 1e9, calm ? "; no faults" : "");
         return text;
     }
 

@@ -57,7 +57,8 @@ public:
             bool inside = false)
     {
         const bool any_time = when >= chooser::whenever;
-        push({any_time ? never : std::max(when, now_), any_time ? when - chooser::whenever : 0, 0, nullptr, number, act, with, 0, concerns, inside});
+        push({any_time ? never : std::max(when, now_), any_time ? when - chooser::whenever : 0, 0, nullptr, number, act, with, 0, concerns,
+              inside});
     }
 
     // A thread that reads the clock over and over without ever waiting runs for ever: time stands still meanwhile.

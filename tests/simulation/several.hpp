@@ -77,7 +77,8 @@ public:
         }
         if (!promised()) return;
         const auto of = [&count](right_kind kind) { return count[static_cast<std::size_t>(kind)]; };
-        if (of(right_kind::permit) > most_permits_) world_.fail("no more than so many permits", std::to_string(of(right_kind::permit)) + " are held");
+        if (of(right_kind::permit) > most_permits_)
+            world_.fail("no more than so many permits", std::to_string(of(right_kind::permit)) + " are held");
         if (of(right_kind::permit) > 0 && of(right_kind::other_permit) > 0)
             world_.fail("all agree on the count", "permits of two semaphores with different counts are held");
         if (of(right_kind::writer) > 1) world_.fail("one writer", "two writers hold");
@@ -108,7 +109,8 @@ private:
         for (const int name : b.rows_) {
             const row_view row = world_.db.look(name);
             if (!row.live || row.owner != b.owner_)
-                world_.fail("trust ends before the term", b.of_.label + " believes in '" + std::string{lease_names[static_cast<std::size_t>(name)]} +
+                world_.fail("trust ends before the term", b.of_.label + " believes in '" +
+                                                              std::string{lease_names[static_cast<std::size_t>(name)]} +
                                                               "', which is over in the store");
         }
     }
@@ -170,9 +172,12 @@ public:
     void must_get()
     {
         const inside here{inside_};
-        get_in_the_end("a permit", right_kind::permit, [this](leasehold::duration bound, std::error_code& ec) { return pool_.try_acquire_for(bound, ec); });
-        get_in_the_end("a share", right_kind::reader, [this](leasehold::duration bound, std::error_code& ec) { return doc_.try_acquire_shared_for(bound, ec); });
-        get_in_the_end("the whole", right_kind::writer, [this](leasehold::duration bound, std::error_code& ec) { return doc_.try_acquire_for(bound, ec); });
+        get_in_the_end("a permit", right_kind::permit,
+                       [this](leasehold::duration bound, std::error_code& ec) { return pool_.try_acquire_for(bound, ec); });
+        get_in_the_end("a share", right_kind::reader,
+                       [this](leasehold::duration bound, std::error_code& ec) { return doc_.try_acquire_shared_for(bound, ec); });
+        get_in_the_end("the whole", right_kind::writer,
+                       [this](leasehold::duration bound, std::error_code& ec) { return doc_.try_acquire_for(bound, ec); });
     }
 
 private:
@@ -204,7 +209,8 @@ private:
     void use(Guard got, right_kind kind, const std::error_code& ec)
     {
         if (got.empty()) {
-            world_.tell(self_, 'v', static_cast<int>(kind), [&] { return "gets none of several: " + (ec ? ec.message() : std::string{"busy"}); });
+            world_.tell(self_, 'v', static_cast<int>(kind),
+                        [&] { return "gets none of several: " + (ec ? ec.message() : std::string{"busy"}); });
             return;
         }
         if (ec) world_.fail("an error holds nothing", self_.label + ": an attempt at one of several rights failed and gave a guard");

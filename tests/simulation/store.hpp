@@ -103,7 +103,8 @@ public:
         ec.clear();
         for (std::size_t i = 0; i < requests.size(); ++i) {
             const leasehold::term_request& each = requests[i];
-            const leasehold::acquire_result said = most > 0 ? try_acquire(each.name, each.owner, each.ttl, ec) : leasehold::acquire_result{};
+            const leasehold::acquire_result said =
+                most > 0 ? try_acquire(each.name, each.owner, each.ttl, ec) : leasehold::acquire_result{};
             if (ec) return;
             if (said.granted()) --most;
             answers[i] = said;
@@ -212,7 +213,8 @@ public:
     std::function<void(std::string_view name, leasehold::fencing_token token)> on_refused;
 
 private:
-    leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head, std::error_code& ec)
+    leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head,
+                                      std::error_code& ec)
     {
         const instant begun = world_.time.now();
         const std::int64_t hint = terms_.take_hint(name);
@@ -228,7 +230,8 @@ private:
         } else {
             locks_.older_are_over(call.name, answer.result.token.value());
         }
-        if (last_.busy && world_.planned.refused == 0 && world_.planned.lag() == 0 && !world_.judge.was_held_by_another(call.name, call.owner, begun))
+        if (last_.busy && world_.planned.refused == 0 && world_.planned.lag() == 0 &&
+            !world_.judge.was_held_by_another(call.name, call.owner, begun))
             world_.fail("busy means held by another", "busy, but nobody else had it");
         return answer.result;
     }
@@ -268,15 +271,16 @@ private:
         operation call = begin(of.name(), owner);
         leasehold::acquire_result row;
         bool ours = false;
-        report(try_until_deadline(call,
-                                  [&](bool) {
-                                      const reply said = net_.call(of_, {ask::sql, statement::read, call.name, call.owner, 0, 0}, call.until);
-                                      const bool live = said.found && said.number(column::live) != 0;
-                                      ours = live && said.number(column::whose) == flows::owner_is_us;
-                                      row.token = leasehold::fencing_token{said.found ? said.number(column::token) : 0};
-                                      row.remaining = std::chrono::microseconds{live ? std::max<std::int64_t>(said.number(column::remaining), 1) : 0};
-                                      return said.failed;
-                                  }),
+        report(try_until_deadline(
+                   call,
+                   [&](bool) {
+                       const reply said = net_.call(of_, {ask::sql, statement::read, call.name, call.owner, 0, 0}, call.until);
+                       const bool live = said.found && said.number(column::live) != 0;
+                       ours = live && said.number(column::whose) == flows::owner_is_us;
+                       row.token = leasehold::fencing_token{said.found ? said.number(column::token) : 0};
+                       row.remaining = std::chrono::microseconds{live ? std::max<std::int64_t>(said.number(column::remaining), 1) : 0};
+                       return said.failed;
+                   }),
                ec);
         if (ec) return {};
         locks_.older_are_over(call.name, row.token.value());

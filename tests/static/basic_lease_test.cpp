@@ -38,8 +38,9 @@ static_assert(std::same_as<decltype(lh::basic_lease{std::declval<lh::memory_stor
 
 // what follows the name comes in any order
 static_assert(std::same_as<deduced<lh::memory_store&, const char*, std::chrono::seconds>, one_to_two>);
-static_assert(std::same_as<deduced<lh::memory_store&, const char*, lh::no_renewal, const lh::fixed_owner_id&, lh::manual_clock&, std::chrono::minutes>,
-                           lh::basic_lease<lh::memory_store, lh::manual_clock, lh::fixed_owner_id, lh::no_renewal>>);
+static_assert(std::same_as<
+              deduced<lh::memory_store&, const char*, lh::no_renewal, const lh::fixed_owner_id&, lh::manual_clock&, std::chrono::minutes>,
+              lh::basic_lease<lh::memory_store, lh::manual_clock, lh::fixed_owner_id, lh::no_renewal>>);
 static_assert(std::same_as<deduced<lh::memory_store&, const char*, lh::fixed_owner_id, lh::lease_terms&>,
                            lh::basic_lease<lh::memory_store, lh::steady_clock, lh::fixed_owner_id>>);
 static_assert(std::same_as<decltype(lh::basic_lease{std::declval<lh::memory_store&>(), "n", {.ttl = 30s}, {}, lh::fixed_owner_id{"o"}}),

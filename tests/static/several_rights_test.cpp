@@ -36,9 +36,12 @@ static_assert(std::same_as<shared_of<lh::memory_store&, const char*, lh::fixed_o
 
 // what moves, and does not copy
 template <class T>
-concept moves_only = std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> && !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>;
+concept moves_only = std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> && !std::is_copy_constructible_v<T> &&
+                     !std::is_copy_assignable_v<T>;
 template <class T>
-concept guard = moves_only<T> && std::is_nothrow_default_constructible_v<T> && std::is_nothrow_swappable_v<T> && !std::convertible_to<T, bool> && std::constructible_from<bool, T>;
+concept guard =
+    moves_only<T> && std::is_nothrow_default_constructible_v<T> && std::is_nothrow_swappable_v<T> && !std::convertible_to<T, bool> &&
+    std::constructible_from<bool, T>;
 using lease = lh::lease<lh::memory_store>;
 using other_lease = lh::basic_lease<lh::memory_store, lh::manual_clock>;
 static_assert(moves_only<semaphore> && moves_only<shared>);
@@ -47,9 +50,11 @@ static_assert(guard<lh::lease_set_guard<lease>> && guard<lh::lease_set_guard<lea
 
 // what a set is made of
 static_assert(std::same_as<decltype(lh::try_acquire_all(std::declval<lease&>(), std::declval<lease&>())), lh::lease_set_guard<lease>>);
-static_assert(std::same_as<decltype(lh::try_acquire_all(std::declval<lease&>(), std::declval<other_lease&>())), lh::lease_set_guard<lease, other_lease>>);
+static_assert(std::same_as<decltype(lh::try_acquire_all(std::declval<lease&>(), std::declval<other_lease&>())),
+                           lh::lease_set_guard<lease, other_lease>>);
 static_assert(std::same_as<decltype(lh::try_acquire_all(std::declval<std::vector<lease>&>())), lh::lease_set_guard<lease>>);
-static_assert(std::same_as<decltype(lh::try_acquire_all(std::declval<lease&>(), std::declval<std::error_code&>())), lh::lease_set_guard<lease>>);
+static_assert(
+    std::same_as<decltype(lh::try_acquire_all(std::declval<lease&>(), std::declval<std::error_code&>())), lh::lease_set_guard<lease>>);
 static_assert(std::same_as<decltype(lh::try_acquire_each(std::declval<std::vector<lease>&>())), std::vector<lease::guard_type>>);
 static_assert(noexcept(lh::try_acquire_all(std::declval<lease&>(), std::declval<std::error_code&>())));
 static_assert(noexcept(lh::try_acquire_each(std::declval<std::vector<lease>&>(), std::declval<std::error_code&>())));

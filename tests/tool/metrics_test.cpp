@@ -95,7 +95,10 @@ BOOST_FIXTURE_TEST_CASE(rights_of_every_kind_are_counted, metrics_fixture)
     for (const auto& [words, any_of] : rights) {
         BOOST_TEST(run(counted(words, {"true"})).status.success());
         const std::string text = file("job.prom");
-        BOOST_TEST(std::ranges::any_of(any_of, [&](const std::string& name) { return text.find("\nleasehold_fencing_token{lease=\"" + name) != std::string::npos; }),
+        BOOST_TEST(std::ranges::any_of(any_of,
+                                       [&](const std::string& name) {
+                                           return text.find("\nleasehold_fencing_token{lease=\"" + name) != std::string::npos;
+                                       }),
                    any_of.front());
     }
 }

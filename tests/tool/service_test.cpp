@@ -123,7 +123,8 @@ BOOST_FIXTURE_TEST_CASE(a_manager_that_is_not_there_or_does_not_read_keeps_nothi
 {
     const manager full{path("full")};
     full.fill();
-    for (const std::string& name : {path("full"), path("nobody"), std::string{}, std::string{"@"}, std::string{"vsock:2:1"}, "/" + std::string(200, 'x')}) {
+    for (const std::string& name :
+         {path("full"), path("nobody"), std::string{}, std::string{"@"}, std::string{"vsock:2:1"}, "/" + std::string(200, 'x')}) {
         const auto result = run({"run", "job", "--", "echo", "ran"}, {{"NOTIFY_SOCKET", name}});
         BOOST_TEST(result.status.success(), name);
         BOOST_TEST(result.out == "ran\n", name);

@@ -119,7 +119,8 @@ BOOST_AUTO_TEST_CASE(priority_is_read_only_from_a_reason_that_is_nothing_else)
     using lh::detail::priority_in;
     BOOST_TEST((priority_in(lh::detail::reason_of_priority(7)) == 7));
     BOOST_TEST((priority_in(lh::detail::reason_of_priority(-7)) == -7));
-    for (const std::string_view other : {"", "priority", "priority ", "priority x", "priority 7 please", "priority  7", "Priority 7", "priority 99999999999"})
+    for (const std::string_view other :
+         {"", "priority", "priority ", "priority x", "priority 7 please", "priority  7", "Priority 7", "priority 99999999999"})
         BOOST_TEST(!priority_in(other).has_value(), other);
     BOOST_TEST(lh::detail::is_declined("priority 3", 3));
     BOOST_TEST(!lh::detail::is_declined("priority 4", 3));

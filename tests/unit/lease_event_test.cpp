@@ -66,7 +66,10 @@ struct scene {
     diary told;
     lh::hooked_store<scripted_store, std::reference_wrapper<diary>> observed{store, std::ref(told)};
 
-    auto lease(const std::string& name = "n") { return lh::basic_lease{observed, name, lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}}; }
+    auto lease(const std::string& name = "n")
+    {
+        return lh::basic_lease{observed, name, lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+    }
     auto renewed_lease() { return lh::basic_lease{observed, "n", lh::lease_terms{.ttl = 30s}, clock}; }
 };
 

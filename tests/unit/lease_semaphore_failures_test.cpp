@@ -32,7 +32,8 @@ struct clock_of_blocked_threads {
 }  // namespace lease_semaphore_failures_test
 
 template <>
-struct leasehold::renewal::runtime_traits<lease_semaphore_failures_test::clock_of_blocked_threads> : leasehold::renewal::runtime_traits<void> {
+struct leasehold::renewal::runtime_traits<lease_semaphore_failures_test::clock_of_blocked_threads>
+    : leasehold::renewal::runtime_traits<void> {
     struct condition_variable : std::condition_variable {
         void wait(std::unique_lock<std::mutex>& lock)
         {
@@ -69,7 +70,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_stays_busy_is_a_conflict, Store, both_
     const auto permit = theirs.try_acquire();
     s.store.always(operation::try_acquire, fate::refused);
     const int before = s.attempts();
-    BOOST_CHECK_EXCEPTION(static_cast<void>(ours.try_acquire()), lh::store_error, says(lh::errc::store_conflict, {"try_acquire 'licences'"}));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(ours.try_acquire()), lh::store_error,
+                          says(lh::errc::store_conflict, {"try_acquire 'licences'"}));
     BOOST_TEST(s.attempts() - before == 3);
 }
 

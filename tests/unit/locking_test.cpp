@@ -54,8 +54,9 @@ BOOST_AUTO_TEST_CASE(message_of_a_deadlock_is_one_line)
 {
     auto l = lease("two\nlines");
     l.lock();
-    BOOST_CHECK_EXCEPTION(l.lock(), std::system_error,
-                          [](const std::system_error& e) { return std::string_view{e.what()}.find("'two\\nlines'") != std::string_view::npos; });
+    BOOST_CHECK_EXCEPTION(l.lock(), std::system_error, [](const std::system_error& e) {
+        return std::string_view{e.what()}.find("'two\\nlines'") != std::string_view::npos;
+    });
     l.unlock();
 }
 

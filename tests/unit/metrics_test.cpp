@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(a_duration_is_in_the_bucket_whose_bound_it_does_not_exceed)
 {
     lh::metrics m;
     const lh::store_call call{lh::store_operation::try_acquire, "n"};
-    for (const lh::duration each : {lh::duration{0}, lh::duration{100us}, lh::duration{101us}, lh::duration{400us}, lh::duration{401us}, lh::duration{1h}, lh::duration{24h}})
+    for (const lh::duration each : {lh::duration{0}, lh::duration{100us}, lh::duration{101us}, lh::duration{400us}, lh::duration{401us},
+                                    lh::duration{1h}, lh::duration{24h}})
         m(call, answered(true, each));
     const auto up_to = [text = text_of(m)](const std::string& bound) {
         return value_of(text, "leasehold_store_call_duration_seconds_bucket{operation=\"try_acquire\",le=\"" + bound + "\"}");

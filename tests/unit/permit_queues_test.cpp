@@ -35,7 +35,10 @@ public:
 
     class ticket {
     public:
-        ticket(ticket_counting_store& of, std::string_view name, lh::waker& to_wake) : of_{of}, inner_{of.leases.enqueue(name, to_wake)} { ++of_.tickets; }
+        ticket(ticket_counting_store& of, std::string_view name, lh::waker& to_wake) : of_{of}, inner_{of.leases.enqueue(name, to_wake)}
+        {
+            ++of_.tickets;
+        }
         ticket(const ticket&) = delete;
         ticket& operator=(const ticket&) = delete;
         ~ticket()

@@ -141,12 +141,15 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_or_has_a_nul_is_refused)
     using namespace std::string_view_literals;
     auto guard = lease.try_acquire();
     const auto says = [](const char* words) {
-        return [words](const std::system_error& e) { return names_data(e) && std::string_view{e.what()}.find(words) != std::string_view::npos; };
+        return [words](const std::system_error& e) {
+            return names_data(e) && std::string_view{e.what()}.find(words) != std::string_view::npos;
+        };
     };
     BOOST_CHECK_EXCEPTION(guard.publish("\xFF"), std::system_error, says("the data must be valid UTF-8"));
     BOOST_CHECK_EXCEPTION(guard.publish("a\0b"sv), std::system_error, says("the data must not contain a NUL"));
     BOOST_CHECK_EXCEPTION(other.request_handover("\xC0\x80"), std::system_error, says("the reason must be valid UTF-8"));
-    BOOST_CHECK_EXCEPTION(other.request_handover(std::string(1025, 'x')), std::system_error, says("the reason is longer than the 1024 bytes"));
+    BOOST_CHECK_EXCEPTION(other.request_handover(std::string(1025, 'x')), std::system_error,
+                          says("the reason is longer than the 1024 bytes"));
     BOOST_TEST(!other.request_handover("a\0b"sv, ec));
     BOOST_TEST((ec == lh::errc::invalid_data));
     BOOST_TEST(store.sent(operation::publish) + store.sent(operation::request_handover) == 0);

@@ -67,7 +67,8 @@ BOOST_AUTO_TEST_CASE(is_a_system_error_and_copies_without_throwing)
 
 BOOST_AUTO_TEST_CASE(is_whole_after_it_was_moved_from)
 {
-    lh::store_error from{lh::errc::store_failure, "renew 'n'", {.sqlstate = "HY000", .native_error = 1, .advice = {}, .server_message = "m"}};
+    lh::store_error from{
+        lh::errc::store_failure, "renew 'n'", {.sqlstate = "HY000", .native_error = 1, .advice = {}, .server_message = "m"}};
     const std::string what = from.what();
     const lh::store_error to{std::move(from)};
     BOOST_TEST(from.what() == what);  // NOLINT(bugprone-use-after-move): what is tested

@@ -58,7 +58,8 @@ struct start_acquire {
             }
             else if (deadline <= right.clock().now()) {
                 started = true;
-                start_call<guard_type>(engine, renewal::call_order::second, [right](std::error_code& failed) { return right.attempt(failed); }, *told, stop);
+                start_call<guard_type>(
+                    engine, renewal::call_order::second, [right](std::error_code& failed) { return right.attempt(failed); }, *told, stop);
             }
             else {
                 auto operation = std::make_shared<wait_operation<Right>>(right, engine, deadline);
@@ -77,8 +78,8 @@ auto initiate_acquire(Right right, DeadlineOf deadline_of, std::stop_token stop,
 {
     using guard_type = typename Right::guard_type;
     using error = error_code_for<Token, guard_type>;
-    return net::async_initiate<Token, void(error, guard_type)>(start_acquire<Right, error>{}, token, std::move(right), std::move(deadline_of),
-                                                               std::move(stop));
+    return net::async_initiate<Token, void(error, guard_type)>(start_acquire<Right, error>{}, token, std::move(right),
+                                                               std::move(deadline_of), std::move(stop));
 }
 
 inline constexpr auto no_deadline = [](const auto&) { return time_point::max(); };
@@ -111,7 +112,8 @@ auto async_try_acquire(Right& right, Token&& token)
 template <detail::waitable_right Right, class Rep, class Period, detail::completion_token Token>
 auto async_try_acquire_for(Right& right, std::chrono::duration<Rep, Period> at_most, std::stop_token stop, Token&& token)
 {
-    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_in(at_most), std::move(stop), std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_in(at_most), std::move(stop),
+                                    std::forward<Token>(token));
 }
 /// The same.
 template <detail::waitable_right Right, class Rep, class Period, detail::completion_token Token>
@@ -124,7 +126,8 @@ auto async_try_acquire_for(Right& right, std::chrono::duration<Rep, Period> at_m
 template <detail::waitable_right Right, class Clk, class Dur, detail::completion_token Token>
 auto async_try_acquire_until(Right& right, std::chrono::time_point<Clk, Dur> until, std::stop_token stop, Token&& token)
 {
-    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_until(until), std::move(stop), std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_until(until), std::move(stop),
+                                    std::forward<Token>(token));
 }
 /// The same.
 template <detail::waitable_right Right, class Clk, class Dur, detail::completion_token Token>
@@ -155,9 +158,11 @@ auto async_try_acquire_shared(shared_lease<S, C, O, R>& right, Token&& token)
 
 /// Waits for a share, at most this long from the start of the operation, like shared_lease::try_acquire_shared_for().
 template <class S, class C, class O, class R, class Rep, class Period, detail::completion_token Token>
-auto async_try_acquire_shared_for(shared_lease<S, C, O, R>& right, std::chrono::duration<Rep, Period> at_most, std::stop_token stop, Token&& token)
+auto async_try_acquire_shared_for(shared_lease<S, C, O, R>& right, std::chrono::duration<Rep, Period> at_most, std::stop_token stop,
+                                  Token&& token)
 {
-    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_in(at_most), std::move(stop), std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_in(at_most), std::move(stop),
+                                    std::forward<Token>(token));
 }
 /// The same.
 template <class S, class C, class O, class R, class Rep, class Period, detail::completion_token Token>
@@ -168,9 +173,11 @@ auto async_try_acquire_shared_for(shared_lease<S, C, O, R>& right, std::chrono::
 
 /// Waits until an instant of the right's own clock, or of any std clock, like shared_lease::try_acquire_shared_until().
 template <class S, class C, class O, class R, class Clk, class Dur, detail::completion_token Token>
-auto async_try_acquire_shared_until(shared_lease<S, C, O, R>& right, std::chrono::time_point<Clk, Dur> until, std::stop_token stop, Token&& token)
+auto async_try_acquire_shared_until(shared_lease<S, C, O, R>& right, std::chrono::time_point<Clk, Dur> until, std::stop_token stop,
+                                    Token&& token)
 {
-    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_until(until), std::move(stop), std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_until(until), std::move(stop),
+                                    std::forward<Token>(token));
 }
 /// The same.
 template <class S, class C, class O, class R, class Clk, class Dur, detail::completion_token Token>

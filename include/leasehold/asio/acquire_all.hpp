@@ -135,7 +135,8 @@ template <class... Arguments>
 concept leases_and_token = []<std::size_t... I>(std::index_sequence<I...>) {
     using all = std::tuple<Arguments...>;
     using last = std::tuple_element_t<sizeof...(I), all>;
-    return ((std::is_lvalue_reference_v<std::tuple_element_t<I, all>> && is_basic_lease<std::remove_reference_t<std::tuple_element_t<I, all>>>) && ...) &&
+    return ((std::is_lvalue_reference_v<std::tuple_element_t<I, all>> &&
+             is_basic_lease<std::remove_reference_t<std::tuple_element_t<I, all>>>) && ...) &&
            !is_basic_lease<std::remove_cvref_t<last>> && completion_token<last>;
 }(std::make_index_sequence<sizeof...(Arguments) - 1>{});
 
@@ -147,7 +148,8 @@ concept leases_and_token = []<std::size_t... I>(std::index_sequence<I...>) {
 ///     lh::async_try_acquire_all(from, to, journal, net::use_awaitable)
 ///
 /// An exception of try_acquire_all() is the error here, and a set that can't work is errc::invalid_name or errc::invalid_terms. All calls
-/// are made on the threads of the first lease's store, also those of other stores. Cancellation, handlers and lifetimes: see async_acquire().
+/// are made on the threads of the first lease's store, also those of other stores.
+/// Cancellation, handlers and lifetimes: see async_acquire().
 template <class First, class... Rest>
     requires(detail::is_basic_lease<First> && sizeof...(Rest) > 0 && detail::leases_and_token<First&, Rest...>)
 auto async_try_acquire_all(First& first, Rest&&... leases_and_token)
@@ -155,7 +157,8 @@ auto async_try_acquire_all(First& first, Rest&&... leases_and_token)
     const auto all = std::forward_as_tuple(std::forward<Rest>(leases_and_token)...);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         using token = std::tuple_element_t<sizeof...(I), std::tuple<Rest...>>;
-        return detail::initiate_acquire_all(detail::keep_leases(first, std::get<I>(all)...), std::forward<token>(std::get<sizeof...(I)>(all)));
+        return detail::initiate_acquire_all(detail::keep_leases(first, std::get<I>(all)...),
+                                            std::forward<token>(std::get<sizeof...(I)>(all)));
     }(std::make_index_sequence<sizeof...(Rest) - 1>{});
 }
 

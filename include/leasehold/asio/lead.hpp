@@ -135,7 +135,8 @@ private:
     static net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
     {
         const auto at_most = std::min<duration>(how_long, std::chrono::hours{1});  // the machine says so again
-        const auto timer = std::make_shared<net::steady_timer>(end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most));
+        const auto timer =
+            std::make_shared<net::steady_timer>(end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most));
         const std::stop_callback cancel{end.token(), [&end, of = std::weak_ptr<net::steady_timer>{timer}] {
                                             end.work()->on_strand([of](auto&) {
                                                 if (const auto sleeping = of.lock()) sleeping->cancel();
@@ -267,8 +268,8 @@ auto async_lead(leader_election<Lease>& election, std::stop_token stop, Work wor
 {
     static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
                   "async_lead needs a function of a leader_term& that returns an awaitable<void>");
-    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election), std::move(stop),
-                                                                       std::move(work));
+    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election),
+                                                                        std::move(stop), std::move(work));
 }
 /// The same.
 template <class Lease, class Work, class Token>

@@ -26,7 +26,9 @@ struct start_renew {
         auto* const told = handler_completion<std::decay_t<Handler>, Error, bool>::make(std::forward<Handler>(handler));
         if (!told) return;
         if (!engine) return told->complete(errc::not_held, false);
-        start_call<bool>(engine, renewal::call_order::first, [extend = std::move(extend), ttl](std::error_code& ec) mutable { return extend(ttl, ec); }, *told);
+        start_call<bool>(
+            engine, renewal::call_order::first, [extend = std::move(extend), ttl](std::error_code& ec) mutable { return extend(ttl, ec); },
+            *told);
     }
 };
 

@@ -194,7 +194,8 @@ struct start_run_while_held {
             co_return co_await begin_work(begins, of->stop_token());
         };
 #if LEASEHOLD_ASIO_HAS_CANCELLATION
-        net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_cancellation_slot(run->work().slot(), net::bind_executor(strand, std::move(ended))));
+        net::co_spawn(strand, coroutine(run, std::move(work)),
+                      net::bind_cancellation_slot(run->work().slot(), net::bind_executor(strand, std::move(ended))));
 #else
         net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_executor(strand, std::move(ended)));
 #endif

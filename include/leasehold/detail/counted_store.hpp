@@ -38,7 +38,10 @@ namespace leasehold::inline v0::detail {
 template <lease_store Store, lease_clock Clock>
 class counted_store {
 public:
-    counted_store(Store& store, Clock clock, std::string name, std::string count) : store_{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)} {}
+    counted_store(Store& store, Clock clock, std::string name, std::string count)
+        : store_{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)}
+    {
+    }
     counted_store(const counted_store&) = delete;
     counted_store& operator=(const counted_store&) = delete;
 
@@ -56,7 +59,8 @@ public:
         return agree(ttl, ec) ? store_.try_acquire(ticket, owner, ttl, ec) : acquire_result{};
     }
 
-    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
+                      std::error_code& ec)
         requires batch_acquiring_store<Store>
     {
         if (agree(longest(requests), ec)) store_.acquire_many(requests, most, answers, ec);
@@ -162,7 +166,8 @@ private:
     {
         const std::string here = "'" + printable(name_) + "' has " + count_ + " here, but ";
         if (!is_count(other.owner))
-            return here + "a lease of that name is " + (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other.owner) + "'") +
+            return here + "a lease of that name is " +
+                   (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other.owner) + "'") +
                    ": the name keeps the record of the count. Give one of the two another name";
         return here + "the store's record of that name says '" + printable(other.owner) +
                "': all processes must agree on the count. Give the same count, or end all processes that have the other one, and wait " +

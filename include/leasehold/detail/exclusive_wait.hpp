@@ -127,8 +127,8 @@ public:
 
     // The engine of the gate is attached. May throw std::bad_alloc.
     exclusive_wait(Pool& shares, lease_type& gate, time_point deadline, waker& to_wake, waiting::ticket_limit* limit = nullptr)
-        : pool_{shares}, deadline_{deadline}, waker_{to_wake}, limit_{limit}, taken_{shares}, on_loss_{taken_.stop_token(), wake_it{to_wake}},
-          asked_for_{&gate}
+        : pool_{shares}, deadline_{deadline}, waker_{to_wake}, limit_{limit}, taken_{shares},
+          on_loss_{taken_.stop_token(), wake_it{to_wake}}, asked_for_{&gate}
     {
         waits_.emplace(lease_access::keeper(gate), deadline, to_wake, limit);
     }

@@ -86,7 +86,8 @@ public:
         if (!begin_attempt(ec)) return {.guard = {}, .closed = !ec};
         acquire_result result;
         const time_point sent = clock().now();
-        catch_into(ec, [&] { result = waiting::try_acquire(store(), ticket, keeper().name(), keeper().owner(), keeper().terms().ttl, ec); });
+        catch_into(ec,
+                   [&] { result = waiting::try_acquire(store(), ticket, keeper().name(), keeper().owner(), keeper().terms().ttl, ec); });
         std::error_code not_released;
         if (!ec) return answered(result, sent, ec, not_released, asked);
         keeper().attempt_failed();
@@ -117,8 +118,9 @@ public:
         }
         // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
         if (!not_released)
-            catch_into(not_released,
-                       [&] { static_cast<void>(store().release(keeper().name(), keeper().owner(), result.token, duration::zero(), not_released)); });
+            catch_into(not_released, [&] {
+                static_cast<void>(store().release(keeper().name(), keeper().owner(), result.token, duration::zero(), not_released));
+            });
         keeper().attempt_failed();
         waiting::released(store(), keeper().name());
         ec = errc::store_timeout;

@@ -242,7 +242,8 @@ public:
 
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false, bool of_another = false)
     {
-        if (const std::string said = counted_->disagreement(); ec == errc::invalid_terms && !said.empty()) raise_invalid(errc::invalid_terms, said);
+        if (const std::string said = counted_->disagreement(); ec == errc::invalid_terms && !said.empty())
+            raise_invalid(errc::invalid_terms, said);
         if (of_another) {
             store_diagnostics said;  // the store's own are about this thread's calls
             said.advice = "another thread's attempt failed, for which this one waited";

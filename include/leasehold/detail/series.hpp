@@ -47,10 +47,10 @@ inline constexpr std::array<call_family, counted_operations> call_families{{
     {"leasehold_inspections_total", "Reads of a lease's record.", {"held", "free", "error"}},
 }};
 
-inline constexpr std::array<errc, 5> counted_errors{errc::store_unavailable, errc::store_timeout, errc::store_conflict, errc::schema_missing,
-                                                    errc::store_failure};
-inline constexpr std::array<std::string_view, counted_errors.size() + 1> error_labels{"store_unavailable", "store_timeout", "store_conflict",
-                                                                                      "schema_missing", "store_failure", "other"};
+inline constexpr std::array<errc, 5> counted_errors{errc::store_unavailable, errc::store_timeout, errc::store_conflict,
+                                                    errc::schema_missing, errc::store_failure};
+inline constexpr std::array<std::string_view, counted_errors.size() + 1> error_labels{
+    "store_unavailable", "store_timeout", "store_conflict", "schema_missing", "store_failure", "other"};
 
 // Counts durations by their size: the bounds are 100 us, and four times the one before each, up to nearly two hours.
 class histogram {
@@ -70,7 +70,10 @@ public:
         sum_us_.fetch_add(other.sum_us_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
 
-    [[nodiscard]] static double bound_seconds(std::size_t bucket) noexcept { return 1e-4 * static_cast<double>(std::uint64_t{1} << (2 * bucket)); }
+    [[nodiscard]] static double bound_seconds(std::size_t bucket) noexcept
+    {
+        return 1e-4 * static_cast<double>(std::uint64_t{1} << (2 * bucket));
+    }
     [[nodiscard]] std::uint64_t count(std::size_t bucket) const noexcept { return counts_[bucket].load(std::memory_order_relaxed); }
     [[nodiscard]] double sum_seconds() const noexcept { return static_cast<double>(sum_us_.load(std::memory_order_relaxed)) * 1e-6; }
 

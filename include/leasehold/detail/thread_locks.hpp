@@ -95,7 +95,8 @@ private:
     {
         registry& all = instance();
         const std::lock_guard lock{all.mutex};
-        return std::ranges::any_of(all.names, [&](const locked_name* each) { return each->thread_ == thread && each->owner() == lease && each->held(); });
+        return std::ranges::any_of(
+            all.names, [&](const locked_name* each) { return each->thread_ == thread && each->owner() == lease && each->held(); });
     }
 
     struct registry {
@@ -121,8 +122,9 @@ private:
 inline void refuse_deadlock(std::string_view operation, std::string_view name, bool would_deadlock)
 {
     if (!would_deadlock) return;
-    throw_exception(std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
-                                      "leasehold: " + std::string{operation} + " '" + printable(name) + "': this thread has already locked the name"});
+    throw_exception(
+        std::system_error{std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "leasehold: " + std::string{operation} + " '" + printable(name) + "': this thread has already locked the name"});
 }
 
 // The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has
@@ -181,7 +183,10 @@ public:
 
 private:
     struct entry final : locked_name {
-        entry(const lock_site& here, Guard kept) : locked_name{here.target, Threads::this_thread()}, lease{here.lease}, guard{std::move(kept)} {}
+        entry(const lock_site& here, Guard kept)
+            : locked_name{here.target, Threads::this_thread()}, lease{here.lease}, guard{std::move(kept)}
+        {
+        }
         ~entry() { unlink(); }
         [[nodiscard]] bool held() const noexcept override { return guard.held(); }
         [[nodiscard]] const void* owner() const noexcept override { return lease; }

@@ -78,7 +78,8 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
 /// True: by the database's clock that very term (name, owner, token) is unexpired, and nobody else is granted the name until
 /// the transaction ends, or is rolled back to a savepoint from before; an attempt at it answers busy after
 /// odbc_options::lock_timeout. The term itself can still run out or be released meanwhile, only nobody can have it next.
-/// On a cluster (Galera, Group Replication) another node may grant it nevertheless; then the transaction fails, at the latest in its commit.
+/// On a cluster (Galera, Group Replication) another node may grant it nevertheless; then the transaction fails, at the latest
+/// in its commit.
 /// False: it is over, or the guard is empty or no longer held(), for which nothing is asked. End the transaction: it may have
 /// got the lock nevertheless.
 ///

@@ -56,7 +56,8 @@ inline std::string write_fence_sql(const dialect::spec& of, const std::string& t
         refuse_fence_sql("the dialect " + std::string{of.name} + " has no fence in one statement; use odbc::fence() over ODBC");
     compiled_statement fence = statement_catalog::compile(text, of, options);
     if (fence.parameters != std::vector{parameter::name, parameter::owner, parameter::token})
-        refuse_fence_sql("the fence of the dialect " + std::string{of.name} + " must have :name, :owner and :token once each, in this order");
+        refuse_fence_sql("the fence of the dialect " + std::string{of.name} +
+                         " must have :name, :owner and :token once each, in this order");
     const bool numbers = style == sql_placeholders::usual ? of.fence.numbers_parameters : style == sql_placeholders::dollar_numbers;
     return numbers ? numbered_parameters(fence.sql) : std::move(fence.sql);
 }

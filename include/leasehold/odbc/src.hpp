@@ -92,8 +92,8 @@ LEASEHOLD_DECL store_base::store_base(std::string connection_string, odbc_option
 {
     validate(options);
     if (connection_string.find('\0') != std::string::npos)
-        leasehold::detail::throw_exception(
-            std::system_error{std::make_error_code(std::errc::invalid_argument), "leasehold: the connection string must not contain a NUL"});
+        leasehold::detail::throw_exception(std::system_error{std::make_error_code(std::errc::invalid_argument),
+                                                             "leasehold: the connection string must not contain a NUL"});
     config_ = std::make_shared<const detail::configuration>(std::move(connection_string), std::move(options), describe);
     operations_ = std::make_unique<detail::store_operations>(config_, in_process);
 }
@@ -154,19 +154,22 @@ LEASEHOLD_DECL bool store_base::renew(std::string_view name, std::string_view ow
     return renewed;
 }
 
-LEASEHOLD_DECL bool store_base::release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
+LEASEHOLD_DECL bool store_base::release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left,
+                                        std::error_code& ec)
 {
     reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return false;
     return operations_->release({detail::operation::release, name, owner, token.value(), min_hold_left}, operations_->deadline(), on.why);
 }
 
-LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
+LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within,
+                                           std::error_code& ec)
 {
     reporting on{*this, ec};
     operations_->call_for_many(detail::operation::renew_many, renewals, detail::all_items(renewals.size()), &term_renewal::ttl, answers,
                                operations_->deadline(within), on.why, [&](detail::item_number i) {
-                                   if (answers[i] == batch_answer::no) operations_->give_locks_back(renewals[i].name, renewals[i].token.value());
+                                   if (answers[i] == batch_answer::no)
+                                       operations_->give_locks_back(renewals[i].name, renewals[i].token.value());
                                });
 }
 
@@ -227,7 +230,8 @@ LEASEHOLD_DECL std::optional<lease_record> store_base::inspect(std::string_view 
     return operations_->call({detail::operation::inspect, name}, on.why).record;
 }
 
-LEASEHOLD_DECL bool store_base::publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
+LEASEHOLD_DECL bool store_base::publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data,
+                                        std::error_code& ec)
 {
     const std::error_code refusal = leasehold::detail::refusal_of(name, owner);
     reporting on{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(data)};

@@ -45,7 +45,8 @@ public:
     store_base& operator=(const store_base&) = delete;
 
     /// lease_store: a term for `owner`, more time for the one it has, or busy.
-    [[nodiscard]] LEASEHOLD_DECL acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec);
+    [[nodiscard]] LEASEHOLD_DECL acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl,
+                                                            std::error_code& ec);
 
     /// lease_store: true if that very term was unexpired and now ends `ttl` from now.
     [[nodiscard]] LEASEHOLD_DECL bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl,
@@ -61,7 +62,8 @@ public:
 
     /// batching_store: one statement for the terms of one ttl; where it doesn't answer for all, smaller ones, and in the end one
     /// each.
-    LEASEHOLD_DECL void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec);
+    LEASEHOLD_DECL void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within,
+                                   std::error_code& ec);
 
     /// batching_store: the same, each statement a transaction; those with min_hold_left one by one.
     LEASEHOLD_DECL void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec);
@@ -77,7 +79,8 @@ public:
 
     /// handover_store: what the holder says of itself. Adds the columns for it (version 2 of the schema) on the first use, if the
     /// user may; errc::schema_missing, with words on what to do, if not.
-    LEASEHOLD_DECL bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec);
+    LEASEHOLD_DECL bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data,
+                                std::error_code& ec);
 
     /// handover_store: asks the holder. The columns: as for publish().
     LEASEHOLD_DECL bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec);
@@ -89,7 +92,8 @@ public:
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).
     [[nodiscard]] LEASEHOLD_DECL queue_ticket enqueue(std::string_view name, waker& to_wake);
     /// notifying_store: in the order of coming, across processes, where the database has session locks.
-    [[nodiscard]] LEASEHOLD_DECL acquire_result try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl, std::error_code& ec);
+    [[nodiscard]] LEASEHOLD_DECL acquire_result try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl,
+                                                            std::error_code& ec);
 
     /// See waiting::queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return *waiters_; }

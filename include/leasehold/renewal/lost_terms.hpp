@@ -132,7 +132,10 @@ private:
     // In the background. Without that, the release tells the store.
     [[nodiscard]] static bool is_to_be_observed(const term& lost) noexcept { return observes && Keeper::watches && !lost.end_observed; }
 
-    [[nodiscard]] static bool is_to_be_signalled(const term& lost) noexcept { return lost.stop.stop_possible() && !lost.stop.stop_requested(); }
+    [[nodiscard]] static bool is_to_be_signalled(const term& lost) noexcept
+    {
+        return lost.stop.stop_possible() && !lost.stop.stop_requested();
+    }
 
     [[nodiscard]] bool is_over(const term& of) const noexcept
     {
@@ -142,8 +145,13 @@ private:
     [[nodiscard]] lease_event loss_of(const term& lost, time_point now) const noexcept
     {
         const time_point until = std::min(now, lost.machine.deadline());
-        return {.kind = lease_event_kind::lost, .name = keeper_.name_, .owner = keeper_.owner_, .token = lost.token, .held = until - lost.machine.begun(),
-                .late = now - until, .error = lost.renewal_error(now)};
+        return {.kind = lease_event_kind::lost,
+                .name = keeper_.name_,
+                .owner = keeper_.owner_,
+                .token = lost.token,
+                .held = until - lost.machine.begun(),
+                .late = now - until,
+                .error = lost.renewal_error(now)};
     }
 
     void observe_loss(std::unique_lock<std::mutex>& lock, term& lost) noexcept

@@ -54,7 +54,8 @@ public:
     static constexpr bool watches = engine_link<Clock>::watches;
 
     term_keeper(Store& store, std::string name, std::string owner, lease_terms terms, Clock clock, Policy policy)
-        : store_{store}, name_{std::move(name)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)}, policy_{std::move(policy)}
+        : store_{store}, name_{std::move(name)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)},
+          policy_{std::move(policy)}
     {
     }
 
@@ -211,7 +212,8 @@ public:
     void observe_beginning(const term& begun, time_point asked) noexcept
     {
         if constexpr (observed_store<Store>)
-            store_.observe({.kind = lease_event_kind::acquired, .name = name_, .owner = owner_, .token = begun.token, .waited = clock_.now() - asked});
+            store_.observe(
+                {.kind = lease_event_kind::acquired, .name = name_, .owner = owner_, .token = begun.token, .waited = clock_.now() - asked});
     }
 
     [[nodiscard]] const void* batch_kind() const noexcept override

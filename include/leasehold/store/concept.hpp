@@ -135,7 +135,8 @@ concept store_can_release_many =
     };
 
 template <class S>
-concept store_can_publish = requires(S& s, std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec) {
+concept store_can_publish = requires(S& s, std::string_view name, std::string_view owner, fencing_token token, std::string_view data,
+                                     std::error_code& ec) {
     { s.publish(name, owner, token, data, ec) } -> std::same_as<bool>;
 };
 
@@ -232,7 +233,8 @@ using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, 
 /// wrap one store; and for a short time two may where an asynchronous wait ends, or where a writer of a shared lease comes while a
 /// reader waits.
 template <class S>
-concept notifying_store = lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {
+concept notifying_store =
+    lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {
     requires queue_ticket<std::remove_reference_t<decltype(ticket)>>;
     { s.try_acquire(ticket, owner, ttl, ec) } -> std::same_as<acquire_result>;
 };
@@ -286,7 +288,8 @@ concept batch_acquiring_store = lease_store<S> && detail::store_can_acquire_many
 ///
 /// Data and request are part of the term: inspect() shows them while it is unexpired and not released, and the next term has
 /// neither. A reason of the form "priority 7" is that of a candidate, which asks again by itself: it had better leave a reason of another
-/// form in place, which it did not see when it asked. None of the three operations grants, extends or ends a term. Everything else is as for lease_store.
+/// form in place, which it did not see when it asked. None of the three operations grants, extends or ends a term. Everything else is as
+/// for lease_store.
 template <class S>
 concept handover_store = lease_store<S> && detail::store_can_publish<S> && detail::store_can_request_handover<S> &&
                          detail::store_can_tell_requested_handover<S>;

@@ -27,7 +27,8 @@ enum class store_fault : std::uint8_t {
 
 /// A store whose calls fail according to a plan, to test what your own code does in an outage.
 ///
-///     lh::faulty_store flaky{store, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
+///     lh::faulty_store flaky{
+///         store, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
 ///
 /// The plan is called before each call of the store, on the same thread. It may block, to imitate a store that hangs. It
 /// must not throw. This is never a batching_store: each renewal and each release is a separate call, which can fail by
@@ -51,7 +52,8 @@ public:
     acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
         requires notifying_store<Store>
     {
-        return planned({store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec, [&] { return store_.try_acquire(ticket, owner, ttl, ec); });
+        return planned({store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec,
+                       [&] { return store_.try_acquire(ticket, owner, ttl, ec); });
     }
 
     /// See lease_store.

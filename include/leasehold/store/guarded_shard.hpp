@@ -67,7 +67,8 @@ public:
     }
 
     /// See batch_acquiring_store.
-    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
+                      std::error_code& ec)
         requires batch_acquiring_store<Store>
     {
         if_admitted(longest(requests), ec, requests, [&] { store_.acquire_many(requests, most, answers, ec); });

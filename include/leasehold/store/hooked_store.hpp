@@ -23,7 +23,8 @@ namespace leasehold::inline v0 {
 /// A finished call: how it went and how long it took, on std::chrono::steady_clock.
 struct store_call_report {
     std::error_code error;  ///< the error, if it failed
-    bool succeeded = false;  ///< granted, renewed, released, held (inspect), published, or asked (both operations about a hand-over); meaningless if error is set
+    bool succeeded = false;  ///< granted, renewed, released, held (inspect), published, or asked (both operations about a hand-over);
+                             ///< meaningless if error is set
     duration elapsed{};        ///< from call to return
     std::size_t batch_size = 1;  ///< how many operations shared one call; `elapsed` is the time of all of them
 };
@@ -53,7 +54,9 @@ public:
     acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
         requires notifying_store<Store>
     {
-        return reported({store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec, [&] { return store_.try_acquire(ticket, owner, ttl, ec); }, &acquire_result::granted);
+        return reported(
+            {store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec, [&] { return store_.try_acquire(ticket, owner, ttl, ec); },
+            &acquire_result::granted);
     }
 
     /// See lease_store.
@@ -74,14 +77,17 @@ public:
     bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
         requires handover_store<Store>
     {
-        return reported({store_operation::publish, name, owner, token}, ec, [&] { return store_.publish(name, owner, token, data, ec); }, std::identity{});
+        return reported(
+            {store_operation::publish, name, owner, token}, ec, [&] { return store_.publish(name, owner, token, data, ec); },
+            std::identity{});
     }
 
     /// See handover_store.
     bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
         requires handover_store<Store>
     {
-        return reported({store_operation::request_handover, name}, ec, [&] { return store_.request_handover(name, reason, ec); }, std::identity{});
+        return reported(
+            {store_operation::request_handover, name}, ec, [&] { return store_.request_handover(name, reason, ec); }, std::identity{});
     }
 
     /// See handover_store.
@@ -100,7 +106,8 @@ public:
     }
 
     /// See batch_acquiring_store; the hook gets each attempt, also those that were not made because enough were granted.
-    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
+                      std::error_code& ec)
         requires batch_acquiring_store<Store>
     {
         const auto begun = std::chrono::steady_clock::now();
@@ -206,7 +213,9 @@ private:
             const Item& item = items[i];
             const bool answered = answers[i] != batch_answer::unknown;
             hook_(store_call{what, item.name, item.owner, item.token, item.*time},
-                  store_call_report{.error = answered ? std::error_code{} : ec, .succeeded = answers[i] == batch_answer::yes, .elapsed = elapsed,
+                  store_call_report{.error = answered ? std::error_code{} : ec,
+                                    .succeeded = answers[i] == batch_answer::yes,
+                                    .elapsed = elapsed,
                                     .batch_size = items.size()});
         }
     }

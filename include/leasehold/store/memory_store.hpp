@@ -70,7 +70,8 @@ public:
     }
 
     /// See batch_acquiring_store.
-    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
+                      std::error_code& ec)
     {
         ec.clear();
         for (std::size_t i = 0; i < requests.size(); ++i) {

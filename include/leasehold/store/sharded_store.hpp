@@ -105,8 +105,8 @@ public:
     }
 
     /// See batch_acquiring_store: one call for each shard that has some of the names, in the order of the shards, not of the requests.
-    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers, std::error_code& ec)
-        requires batch_acquiring_store<Store>
+    void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
+                      std::error_code& ec) requires batch_acquiring_store<Store>
     {
         ec.clear();
         for (const member& each : shards_) {
@@ -161,7 +161,9 @@ public:
         ec.clear();
         for (auto each = shards_.begin(); each != shards_.end(); ++each) {
             Store& store = each->store->underlying();
-            const auto is_same = [&store](const member& other) { return std::addressof(other.store->underlying()) == std::addressof(store); };
+            const auto is_same = [&store](const member& other) {
+                return std::addressof(other.store->underlying()) == std::addressof(store);
+            };
             if (std::any_of(shards_.begin(), each, is_same)) continue;
             auto some = store.list(prefix, ec);
             if (ec) return {};

@@ -99,7 +99,9 @@ public:
 
 private:
     struct held_ticket {
-        explicit held_ticket(lease_wait& of) : limit{of.limit_}, ticket(waiting::enqueue(of.keeper_.store(), of.keeper_.name(), of.waker_)) {}
+        explicit held_ticket(lease_wait& of) : limit{of.limit_}, ticket(waiting::enqueue(of.keeper_.store(), of.keeper_.name(), of.waker_))
+        {
+        }
         held_ticket(const held_ticket&) = delete;
         held_ticket& operator=(const held_ticket&) = delete;
 

@@ -68,7 +68,10 @@ public:
     void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, now); }
 
 private:
-    static time_point after(time_point now, duration pause) noexcept { return pause < time_point::max() - now ? now + pause : time_point::max(); }
+    static time_point after(time_point now, duration pause) noexcept
+    {
+        return pause < time_point::max() - now ? now + pause : time_point::max();
+    }
 
     time_point deadline_;
     time_point attempt_at_ = time_point::max();

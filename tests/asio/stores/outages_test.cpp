@@ -187,8 +187,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_at_a_frozen_server_ends_a
     BOOST_TEST(held.held());
 }
 
-// A call that has begun, and one that gives rows back, take the call's time-out. What that one could not send stays taken until the ttl is over,
-// since nobody renews it.
+// A call that has begun, and one that gives rows back, take the call's time-out. What that one could not send stays taken until the
+// ttl is over, since nobody renews it.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_ends_although_the_server_stays_frozen, On, over_network)
 {
     outage<On> s{short_timeout};

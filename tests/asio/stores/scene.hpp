@@ -58,8 +58,9 @@ struct postgresql : network_database<postgresql_server> {
     // Whether a session has the lock of this lease.
     [[nodiscard]] bool is_locked(const std::string& name)
     {
-        return number("select count(*) from pg_locks where locktype = 'advisory' and granted and (classid::bigint << 32 | objid::bigint) = " +
-                      std::to_string(lh::odbc::detail::session_lock_key{"leasehold", name}.number())) == 1;
+        return number(
+                   "select count(*) from pg_locks where locktype = 'advisory' and granted and (classid::bigint << 32 | objid::bigint) = " +
+                   std::to_string(lh::odbc::detail::session_lock_key{"leasehold", name}.number())) == 1;
     }
 };
 
@@ -170,7 +171,8 @@ struct contenders : Stores {
         auto held = kind::hold(holder);
         if constexpr (On::queues_at_server) {
             const std::string row{std::is_same_v<kind, a_writer> ? kind::all_rows(name).front() : std::string{held.name()}};
-            if (!eventually([&] { return this->database.is_locked(row); }, 20s, 20ms)) throw std::runtime_error{row + " has no session lock"};
+            if (!eventually([&] { return this->database.is_locked(row); }, 20s, 20ms))
+                throw std::runtime_error{row + " has no session lock"};
         }
         return held;
     }
@@ -198,8 +200,8 @@ struct contenders : Stores {
 };
 
 template <class Database>
-using each_kind_on =
-    std::tuple<on<a_lease, Database>, on<a_permit, Database>, on<a_reader, Database>, on<a_writer, Database>, on<a_writer_after_a_reader, Database>>;
+using each_kind_on = std::tuple<on<a_lease, Database>, on<a_permit, Database>, on<a_reader, Database>, on<a_writer, Database>,
+                                on<a_writer_after_a_reader, Database>>;
 using over_network = decltype(std::tuple_cat(each_kind_on<postgresql>{}, each_kind_on<mariadb>{}));
 template <class Database>
 using each_kind_in_queue_on =

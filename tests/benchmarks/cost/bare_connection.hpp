@@ -34,7 +34,8 @@ public:
              environment_, "version");
         must(SQLAllocHandle(SQL_HANDLE_DBC, environment_, &connection_), SQL_HANDLE_ENV, environment_, "connection");
         std::string text = connection_string;
-        must(SQLDriverConnect(connection_, nullptr, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, nullptr, 0, nullptr, SQL_DRIVER_NOPROMPT),
+        must(SQLDriverConnect(connection_, nullptr, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, nullptr, 0, nullptr,
+                              SQL_DRIVER_NOPROMPT),
              SQL_HANDLE_DBC, connection_, "connect");
         for (std::string setting : settings) {
             SQLHSTMT once = SQL_NULL_HSTMT;

@@ -54,8 +54,8 @@ void print(results& raw, const std::string& subject, const alternating& all, std
 {
     for (std::size_t i = 0; i < all.size(); ++i) {
         const spread ratio = all.ratio(i, floor);
-        std::printf("%-40s %-32s %9.2f us   ratio %6.2f (%.2f to %.2f)\n", subject.c_str(), all.name(i).c_str(), all.time(i).median, ratio.median,
-                    ratio.least, ratio.most);
+        std::printf("%-40s %-32s %9.2f us   ratio %6.2f (%.2f to %.2f)\n", subject.c_str(), all.name(i).c_str(), all.time(i).median,
+                    ratio.median, ratio.least, ratio.most);
         raw.add(subject, all.name(i), all.time(i).median);
         raw.add(subject, all.name(i) + ", ratio", ratio.median);
     }
@@ -79,7 +79,8 @@ void measure(results& raw, const database& of, const options& wanted)
     unbounded();
     std::vector<std::string> set_up = unbounded.sql().spec().on_connect;
     set_up.insert(set_up.end(), of.settings.begin(), of.settings.end());
-    bare_connection connection{of.connection_string, of.settings}, hand{of.connection_string, set_up}, transactions{of.connection_string, of.settings};
+    bare_connection connection{of.connection_string, of.settings}, hand{of.connection_string, set_up},
+        transactions{of.connection_string, of.settings};
     bare_update update{of, connection};
     bare_select select{connection};
     statements_by_hand by_hand{unbounded.sql(), hand};
@@ -121,7 +122,8 @@ void measure_memory(results& raw, const options& wanted)
     const auto with_threads = [&raw](const std::string& what, const std::string& apart, double (*times)(std::size_t, bool)) {
         const auto [one_for_all, nothing_in_common] = measured_with_threads(times);
         std::printf("%-40s %s: %.2f times one thread (%.2f to %.2f); %s %.2f (%.2f to %.2f)\n", "memory", what.c_str(), one_for_all.median,
-                    one_for_all.least, one_for_all.most, apart.c_str(), nothing_in_common.median, nothing_in_common.least, nothing_in_common.most);
+                    one_for_all.least, one_for_all.most, apart.c_str(), nothing_in_common.median, nothing_in_common.least,
+                    nothing_in_common.most);
         std::fflush(stdout);
         raw.add("memory", what + ", times one thread", one_for_all.median);
         raw.add("memory", apart + ", times one thread", nothing_in_common.median);
@@ -140,7 +142,16 @@ void measure_all(results& raw, const options& options)
     // Another value each time: SQLite writes nothing for a row that stays as it was, and its clock has milliseconds only.
     const auto sqlite = [&](const char* label, const char* file, const char* synchronous, int times) {
         if (!wanted(label)) return;
-        measure(raw, {named(label), sqlite_connection_string(folder.path() / file), {synchronous}, "expires_at + 1", "bigint", "", "BEGIN IMMEDIATE", times}, options);
+        measure(raw,
+                {named(label),
+                 sqlite_connection_string(folder.path() / file),
+                 {synchronous},
+                 "expires_at + 1",
+                 "bigint",
+                 "",
+                 "BEGIN IMMEDIATE",
+                 times},
+                options);
     };
     sqlite("SQLite, flushing", "full.db", "PRAGMA synchronous=FULL", 200);
     sqlite("SQLite, synchronous=NORMAL", "normal.db", "PRAGMA synchronous=NORMAL", 400);
@@ -149,12 +160,24 @@ void measure_all(results& raw, const options& options)
         postgresql_server server{postgresql_of_usual_size({"-c", "fsync=" + flush, "-c", "full_page_writes=" + flush})};
         std::optional<synchronous_standby> standby;
         if (with_standby) standby.emplace(server);
-        measure(raw, {named(label), server.connection_string(), {}, "clock_timestamp() + interval '30 seconds'", "timestamptz", " FOR UPDATE", nullptr, 200}, options);
+        measure(raw,
+                {named(label),
+                 server.connection_string(),
+                 {},
+                 "clock_timestamp() + interval '30 seconds'",
+                 "timestamptz",
+                 " FOR UPDATE",
+                 nullptr,
+                 200},
+                options);
     };
     postgresql("PostgreSQL, flushing", "on", false);
     postgresql("PostgreSQL, fsync=off", "off", false);
     const auto mariadb = [&](const char* label, const std::string& connection_string, int times) {
-        measure(raw, {named(label), connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", "datetime(6)", " FOR UPDATE", nullptr, times}, options);
+        measure(
+            raw,
+            {named(label), connection_string, {}, "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND", "datetime(6)", " FOR UPDATE", nullptr, times},
+            options);
     };
     if (const char* label = "MariaDB, flushing"; wanted(label))
         mariadb(label, mariadb_server{mariadb_of_usual_size({"--innodb-flush-log-at-trx-commit=1"})}.connection_string(), 200);

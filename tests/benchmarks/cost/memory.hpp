@@ -61,8 +61,10 @@ inline alternating measured_in_memory()
     all.add("lease on memory_store, with metrics", [&] { auto guard = counted.try_acquire(); });
     all.add("metrics: a call", [&] { metrics(a_call(name), granted_in_20_us); });
     all.add("metrics: a term's beginning and end", [&] {
-        metrics(lh::lease_event{.kind = lh::lease_event_kind::acquired, .name = name, .owner = owner, .token = lh::fencing_token{1}, .waited = 20us});
-        metrics(lh::lease_event{.kind = lh::lease_event_kind::released, .name = name, .owner = owner, .token = lh::fencing_token{1}, .held = 20us});
+        metrics(lh::lease_event{
+            .kind = lh::lease_event_kind::acquired, .name = name, .owner = owner, .token = lh::fencing_token{1}, .waited = 20us});
+        metrics(lh::lease_event{
+            .kind = lh::lease_event_kind::released, .name = name, .owner = owner, .token = lh::fencing_token{1}, .held = 20us});
     });
     all.run(50'000);
     return all;

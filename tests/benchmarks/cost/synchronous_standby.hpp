@@ -33,7 +33,8 @@ public:
         primary.execute_sql("alter system set synchronous_standby_names = 'standby'");
         primary.execute_sql("select pg_reload_conf()");
         const auto in_step = [&primary] { return primary.execute_sql("select sync_state from pg_stat_replication").starts_with("sync"); };
-        if (!leasehold_test::eventually(in_step, std::chrono::seconds{30})) throw std::runtime_error{"the standby does not follow:\n" + log()};
+        if (!leasehold_test::eventually(in_step, std::chrono::seconds{30}))
+            throw std::runtime_error{"the standby does not follow:\n" + log()};
     }
 
     using database_server::connection_string;

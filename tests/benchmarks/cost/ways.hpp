@@ -88,9 +88,14 @@ private:
 class classic_flow {
 public:
     classic_flow(const database& on, bare_connection& by)
-        : connection_{by}, parts_{"classic"},
-          select_{by, parts_.statement("SELECT owner, expires_at FROM leasehold WHERE name = ?" + on.for_update), parts_.in},
-          take_{by, parts_.statement("UPDATE leasehold SET owner = 'classic', token = token + 1, expires_at = " + on.expiry + " WHERE name = ?"), parts_.in},
+        : connection_{by}, parts_{"classic"}, select_{by,
+                                                      parts_.statement("SELECT owner, expires_at FROM leasehold WHERE name = ?" +
+                                                                       on.for_update),
+                                                      parts_.in},
+          take_{
+              by,
+              parts_.statement("UPDATE leasehold SET owner = 'classic', token = token + 1, expires_at = " + on.expiry + " WHERE name = ?"),
+              parts_.in},
           release_{by, parts_.statement("UPDATE leasehold SET owner = '', expires_at = " + on.expiry + " WHERE name = ?"), parts_.in}
     {
         if (on.begin)

@@ -54,7 +54,8 @@ inline void measure_gathered(std::vector<std::size_t> counts, leasehold_test::re
         const double rate = static_cast<double>(statements() - before) / std::chrono::duration<double>{measured}.count();
         std::size_t lost = 0;
         for (const auto& each : guards) lost += each.held() ? 0 : 1;
-        std::printf("simulated   %6zu held, granted at random moments: %.3f statements a second to renew them, %zu lost\n", count, rate, lost);
+        std::printf("simulated   %6zu held, granted at random moments: %.3f statements a second to renew them, %zu lost\n", count, rate,
+                    lost);
         std::fflush(stdout);
         results.add("simulated", "statements a second, " + std::to_string(count) + " held", rate);
     }

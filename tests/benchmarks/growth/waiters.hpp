@@ -102,8 +102,8 @@ void measure_waiters(const char* label, Store& store, const std::function<double
         const double open = sessions ? sessions() : 0;
         const auto ending = std::chrono::steady_clock::now();
         waiters.end();
-        std::printf("%-11s %4zu threads wait: to the next holder %.3f ms, p99 %.3f ms; %.0f sessions; all called off in %.3f s\n", label, count,
-                    at(took, 0.5), at(took, 0.99), open, seconds_since(ending));
+        std::printf("%-11s %4zu threads wait: to the next holder %.3f ms, p99 %.3f ms; %.0f sessions; all called off in %.3f s\n", label,
+                    count, at(took, 0.5), at(took, 0.99), open, seconds_since(ending));
         std::fflush(stdout);
         const std::string with = ", " + std::to_string(count) + " threads";
         results.add(label, "hand-over" + with, at(took, 0.5));

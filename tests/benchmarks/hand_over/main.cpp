@@ -279,7 +279,8 @@ void measure_mariadb(results& raw)
 {
     mariadb_server server{mariadb_of_usual_size()};
     const auto statements = [&server] {
-        return number_in(server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
+        return number_in(
+            server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
     };
     measure({"MariaDB", server.connection_string(), statements, raw});
 }

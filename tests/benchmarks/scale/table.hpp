@@ -131,10 +131,11 @@ inline std::list<measured_table> tables_of(const subject& of, std::size_t most, 
 inline void report(const subject& of, const measured_table& each, leasehold_test::results& results)
 {
     const auto [least, most] = std::ranges::minmax(each.to_smallest);
-    std::printf("%-12.*s %7zu names: grant + release of 300 of them %.1f us, ratio to the smallest table %.2f (%.2f to %.2f); of any %.1f us;"
-                " list of a prefix %.0f us\n",
-                static_cast<int>(of.label.size()), of.label.data(), each.table.names, median(each.of_some), median(each.to_smallest), least,
-                most, median(each.of_any), median(each.lists));
+    std::printf(
+        "%-12.*s %7zu names: grant + release of 300 of them %.1f us, ratio to the smallest table %.2f (%.2f to %.2f); of any %.1f us;"
+        " list of a prefix %.0f us\n",
+        static_cast<int>(of.label.size()), of.label.data(), each.table.names, median(each.of_some), median(each.to_smallest), least, most,
+        median(each.of_any), median(each.lists));
     const std::string in = " in a table of " + std::to_string(each.table.names) + " names";
     results.add(of.label, "grant + release" + in + ", us", median(each.of_some));
     results.add(of.label, "grant + release" + in + ", any name, us", median(each.of_any));

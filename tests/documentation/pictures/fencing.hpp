@@ -87,7 +87,8 @@ inline std::string fencing()
         else
             out.cross("failed", x(write.at), document + 15);
         const std::string token = std::to_string(write.token.value());
-        out.text(write.taken ? "small" : "bad", x(write.at), document + bar + 20, write.taken ? "last_token = " + token : "refused: " + token + " is smaller", "middle");
+        out.text(write.taken ? "small" : "bad", x(write.at), document + bar + 20,
+                 write.taken ? "last_token = " + token : "refused: " + token + " is smaller", "middle");
     }
     out.text("small", x(0s), document + bar + 46, "update document set text = ?, last_token = ? where last_token &lt;= ?");
     return out.str();

@@ -89,7 +89,8 @@ inline std::string one_term()
     out.text("small", x(story.extended.back()) + 8, axis_y + 20, "ttl " + seconds(terms.ttl) + ", from the last success");
     out.measure(x(story.deadline), x(expiry), axis_y + 52);
     out.text("small", x(expiry) + 6, axis_y + 57, seconds(terms.safety_margin) + " margin");
-    out.text("small", x(story.deadline) - 6, axis_y + 57, "deadline at " + seconds(story.deadline) + ": held() is false, stop token", "end");
+    out.text("small", x(story.deadline) - 6, axis_y + 57, "deadline at " + seconds(story.deadline) + ": held() is false, stop token",
+             "end");
     out.text("small", x(expiry) + 6, axis_y + 80, "take-over", "start");
     out.text("small", x(expiry) - 6, axis_y + 80, "the store's time is over at " + seconds(expiry), "end");
     return out.str();

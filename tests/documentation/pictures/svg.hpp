@@ -26,7 +26,8 @@ public:
     /// `anchor`: start, middle or end.
     void text(const std::string& kind, double x, double y, const std::string& words, const std::string& anchor = "start")
     {
-        body_ << "<text class=\"" << kind << "\" x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\">" << words << "</text>\n";
+        body_ << "<text class=\"" << kind << "\" x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\">" << words
+              << "</text>\n";
     }
 
     void dot(const std::string& kind, double x, double y)
@@ -51,8 +52,8 @@ public:
     [[nodiscard]] std::string str() const
     {
         std::ostringstream out;
-        out << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << width_ << ' ' << height_ << "\" width=\"" << width_ << "\" height=\""
-            << height_ << "\" role=\"img\">\n<title>" << title_ << "</title>\n<style>" << style << "</style>\n"
+        out << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << width_ << ' ' << height_ << "\" width=\"" << width_
+            << "\" height=\"" << height_ << "\" role=\"img\">\n<title>" << title_ << "</title>\n<style>" << style << "</style>\n"
             << "<rect class=\"ground\" width=\"100%\" height=\"100%\" rx=\"8\"/>\n"
             << body_.str() << "</svg>\n";
         return out.str();

@@ -247,7 +247,8 @@ BOOST_AUTO_TEST_CASE(objects_to_more_holders_than_there_are_places)
         return judged(std::move(records)).overlaps;
     };
     const auto reader = [](const std::string& who, instant at) { return record{event::won, who, 99, at, at + s, "1"}; };
-    const std::vector<record> four{reader("c2.1", 30 * s), reader("c3.1", 30 * s + 1), reader("c4.1", 30 * s + 2), reader("c5.1", 30 * s + 3)};
+    const std::vector<record> four{reader("c2.1", 30 * s), reader("c3.1", 30 * s + 1), reader("c4.1", 30 * s + 2),
+                                   reader("c5.1", 30 * s + 3)};
     auto five = four;
     five.push_back(reader("c6.1", 31 * s - 1));
     auto later = four;

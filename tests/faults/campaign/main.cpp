@@ -74,9 +74,9 @@ std::filesystem::path new_folder()
 int run(const options& o)
 {
     const std::filesystem::path records = new_folder();
-    const auto replay =
-        "fault_campaign --on " + o.on + " --seconds " + std::to_string(o.seconds) + " --seed " + std::to_string(o.seed) +
-        (o.right == campaign::right_names[0] ? "" : " --right " + o.right) + (o.crowd ? " --crowd" : "") + (o.only.empty() ? "" : " --only " + o.only);
+    const auto replay = "fault_campaign --on " + o.on + " --seconds " + std::to_string(o.seconds) + " --seed " + std::to_string(o.seed) +
+                        (o.right == campaign::right_names[0] ? "" : " --right " + o.right) + (o.crowd ? " --crowd" : "") +
+                        (o.only.empty() ? "" : " --only " + o.only);
     campaign::circumstances around = campaign::drawn_circumstances(o.seed);
     around.right = o.right;
     around.crowd = o.crowd;

@@ -83,8 +83,8 @@ public:
                  !tried ? "untried" : said && said->granted() ? "granted" : "busy");
         }
     }
-    void renew_many(std::span<const leasehold::term_renewal> renewals, std::span<leasehold::batch_answer> answers, leasehold::duration within,
-                    std::error_code& ec)
+    void renew_many(std::span<const leasehold::term_renewal> renewals, std::span<leasehold::batch_answer> answers,
+                    leasehold::duration within, std::error_code& ec)
     {
         if (is_of_the_crowd(renewals.front().name)) {
             const instant begin = now();
@@ -94,7 +94,8 @@ public:
         std::vector<instant> begun;
         for (const auto& each : renewals) begun.push_back(calling("renew", each.name, each.token.value(), each.ttl));
         store_.renew_many(renewals, answers, within, ec);
-        for (std::size_t i = 0; i < renewals.size(); ++i) note("renew", renewals[i].name, renewals[i].token.value(), begun[i], answers[i], ec);
+        for (std::size_t i = 0; i < renewals.size(); ++i)
+            note("renew", renewals[i].name, renewals[i].token.value(), begun[i], answers[i], ec);
     }
     void release_many(std::span<const leasehold::term_release> releases, std::span<leasehold::batch_answer> answers, std::error_code& ec)
     {
@@ -106,20 +107,25 @@ public:
         std::vector<instant> begun;
         for (const auto& each : releases) begun.push_back(calling("release", each.name, each.token.value(), {}));
         store_.release_many(releases, answers, ec);
-        for (std::size_t i = 0; i < releases.size(); ++i) note("release", releases[i].name, releases[i].token.value(), begun[i], answers[i], ec);
+        for (std::size_t i = 0; i < releases.size(); ++i)
+            note("release", releases[i].name, releases[i].token.value(), begun[i], answers[i], ec);
     }
     [[nodiscard]] std::size_t batch_size() const noexcept { return store_.batch_size(); }
     std::optional<leasehold::lease_record> inspect(std::string_view name, std::error_code& ec) { return store_.inspect(name, ec); }
     [[nodiscard]] leasehold::poll_pauses pauses() const noexcept { return store_.pauses(); }
     [[nodiscard]] auto enqueue(std::string_view name, leasehold::waker& to_wake) { return store_.enqueue(name, to_wake); }
-    leasehold::acquire_result try_acquire(leasehold::queue_ticket auto& ticket, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
+    leasehold::acquire_result try_acquire(leasehold::queue_ticket auto& ticket, std::string_view owner, leasehold::duration ttl,
+                                          std::error_code& ec)
     {
         const instant begin = calling("acquire", ticket.name(), 0, ttl);
         const leasehold::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
         const bool queued = result.status == leasehold::acquire_status::queued;
         // Without a remaining time it is not told that somebody holds the lease: the store prefers one who has waited longer.
         const bool told = result.granted() || result.remaining > leasehold::duration::zero();
-        note("acquire", ticket.name(), told ? result.token.value() : 0, begin, ec, queued ? "queued" : result.granted() ? "granted" : "busy");
+        note("acquire", ticket.name(), told ? result.token.value() : 0, begin, ec,
+             queued             ? "queued"
+             : result.granted() ? "granted"
+                                : "busy");
         return result;
     }
     [[nodiscard]] leasehold::store_diagnostics diagnostics() const { return store_.diagnostics(); }
@@ -129,7 +135,8 @@ private:
     instant calling(const char* operation, std::string_view lease, std::int64_t token, leasehold::duration ttl)
     {
         const instant begin = now();
-        if (!is_of_the_crowd(lease)) records_.write({event::calling, process_, token, begin, ttl.count(), operation, parts_.number_of(lease)});
+        if (!is_of_the_crowd(lease))
+            records_.write({event::calling, process_, token, begin, ttl.count(), operation, parts_.number_of(lease)});
         return begin;
     }
 
@@ -152,7 +159,8 @@ private:
         records_.write({event::call, process_, token, begin, end, detail, parts_.number_of(lease)});
     }
 
-    void note(const char* operation, std::string_view lease, std::int64_t token, instant begin, leasehold::batch_answer said, std::error_code ec)
+    void note(const char* operation, std::string_view lease, std::int64_t token, instant begin, leasehold::batch_answer said,
+              std::error_code ec)
     {
         const bool known = said != leasehold::batch_answer::unknown;
         note(operation, lease, token, begin, known ? std::error_code{} : ec, said == leasehold::batch_answer::yes ? "yes" : "no");

@@ -25,8 +25,10 @@ inline constexpr instant second = 1000 * millisecond;
 enum class event : std::uint8_t {
     // of a contender; `token` is its term's
     started,    ///< at; detail: how it contends
-    call,       ///< one call of the store, from at until until; detail: "acquire:granted", "acquire:queued", "renew:no", "release:error:..."; busy: the holder's token, or 0
-    won,        ///< held() was seen true for the first time in a term: at; it says that it will hold until until; detail: of so many holders it takes the place, "-": of all
+    call,       ///< one call of the store, from at until until; detail: "acquire:granted", "acquire:queued", "renew:no",
+                ///< "release:error:..."; busy: the holder's token, or 0
+    won,        ///< held() was seen true for the first time in a term: at; it says that it will hold until until;
+                ///< detail: of so many holders it takes the place, "-": of all
     held,       ///< held() was seen true: at; it says that it will hold until until
     over,       ///< held() was seen false without a release: at
     signalled,  ///< the loss was signalled: at

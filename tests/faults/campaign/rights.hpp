@@ -125,7 +125,8 @@ class whole_set {
 public:
     whole_set(store_type& store, const std::string& name)
     {
-        for (std::size_t i = 0; i < leases_in_a_set; ++i) leases_.emplace_back(store, name + "/" + std::to_string(i), terms, owner_for(name));
+        for (std::size_t i = 0; i < leases_in_a_set; ++i)
+            leases_.emplace_back(store, name + "/" + std::to_string(i), terms, owner_for(name));
     }
 
     template <class Use>

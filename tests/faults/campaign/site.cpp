@@ -19,8 +19,9 @@ namespace campaign {
 using leasehold_test::database_server;
 
 site::site(const std::string& kind, const circumstances& around)
-    : kind_{kind}, around_{around},
-      surroundings_{is_postgresql() ? leasehold_test::server_family::postgresql : leasehold_test::server_family::mysql, around.tls, around.language}
+    : kind_{kind}, around_{around}, surroundings_{is_postgresql() ? leasehold_test::server_family::postgresql
+                                                                  : leasehold_test::server_family::mysql,
+                                                  around.tls, around.language}
 {
     if (kind != "postgresql" && kind != "mariadb" && kind != "galera" && kind != "group_replication")
         throw std::invalid_argument{"no such database here: " + kind};

@@ -62,7 +62,8 @@ public:
     /// A trigger refuses each row, with the lease's name as the message.
     void refuse_rows();
     void accept_rows();
-    /// That node takes so long, and a second, to apply what the others have committed; it shows what was, and certifies what it writes itself.
+    /// That node takes so long, and a second, to apply what the others have committed; it shows what was, and certifies what
+    /// it writes itself.
     void lag(std::size_t number, std::chrono::milliseconds length);
     /// Transactions that the node is behind another.
     [[nodiscard]] std::int64_t transactions_behind(std::size_t number);

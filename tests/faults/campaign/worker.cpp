@@ -59,11 +59,12 @@ public:
             const instant begin = now();
             std::error_code ec;
             bool granted = false;
-            right_.attempt(mode == "elect" ? "acquire_for" : mode, ec, stop, random_, [&](auto& guard, std::int64_t number, const char* weight) {
-                granted = true;
-                hold(guard, number, weight, stop);
-                release(guard, number);
-            });
+            right_.attempt(mode == "elect" ? "acquire_for" : mode, ec, stop, random_,
+                           [&](auto& guard, std::int64_t number, const char* weight) {
+                               granted = true;
+                               hold(guard, number, weight, stop);
+                               release(guard, number);
+                           });
             if (granted) {
                 pause(5, 40);
             } else {

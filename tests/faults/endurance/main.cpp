@@ -181,10 +181,12 @@ private:
         const auto now = samples_.take(sessions, store_.hanging_calls());
         if (minutes() < next_line_) return;
         next_line_ = minutes() + 1;
-        std::printf("%6.1f min: %zu held, heap %zu kB, resident %zu kB, %td threads, %td files, %zu sessions; %llu grants beside, %llu busy,"
-                    " %llu outages\n", minutes(), leases_.held(), now.heap_kb, now.has.resident_kb, now.has.threads, now.has.files,
-                    now.sessions, static_cast<unsigned long long>(beside.grants), static_cast<unsigned long long>(beside.busy),
-                    static_cast<unsigned long long>(beside.outages));
+        std::printf(
+            "%6.1f min: %zu held, heap %zu kB, resident %zu kB, %td threads, %td files, %zu sessions; %llu grants beside, %llu busy,"
+            " %llu outages\n",
+            minutes(), leases_.held(), now.heap_kb, now.has.resident_kb, now.has.threads, now.has.files, now.sessions,
+            static_cast<unsigned long long>(beside.grants), static_cast<unsigned long long>(beside.busy),
+            static_cast<unsigned long long>(beside.outages));
         std::fflush(stdout);
     }
 

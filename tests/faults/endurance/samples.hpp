@@ -43,7 +43,8 @@ public:
         std::string grown;
         for (const figure& each : figures()) {
             if (each.late() > each.early() + each.allowance)
-                grown += std::string{each.name} + " grew from " + std::to_string(each.early()) + " to " + std::to_string(each.late()) + ". ";
+                grown +=
+                    std::string{each.name} + " grew from " + std::to_string(each.early()) + " to " + std::to_string(each.late()) + ". ";
         }
         return grown;
     }

@@ -21,7 +21,8 @@ bool several_can_be_used(Store& store, std::error_code& ec)
     leasehold::shared_lease shared{store, "shared", leasehold::reader_limit{2}};
     const auto reader = shared.try_acquire_shared(ec);
     const auto writer = shared.try_acquire(ec);
-    return !ec && both.renew(ec) && permit.renew(ec) && reader.held() && writer.empty() && both.release(ec) == leasehold::release_outcome::released;
+    return !ec && both.renew(ec) && permit.renew(ec) && reader.held() && writer.empty() &&
+           both.release(ec) == leasehold::release_outcome::released;
 }
 
 }  // namespace

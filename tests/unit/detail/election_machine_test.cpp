@@ -117,7 +117,8 @@ BOOST_AUTO_TEST_CASE(leader_that_gave_it_up_keeps_out_and_one_that_lost_it_does_
         machine.stepped_down(start, why);
         pauses_until(machine, start, start + 700ms, std::string{to_string(why)});
     }
-    for (const step_down_reason why : {step_down_reason::lost, step_down_reason::store_error, step_down_reason::stopped, step_down_reason::threw}) {
+    for (const step_down_reason why :
+         {step_down_reason::lost, step_down_reason::store_error, step_down_reason::stopped, step_down_reason::threw}) {
         election_machine machine{pacing, 1};
         machine.elected();
         machine.stepped_down(start, why);

@@ -99,8 +99,8 @@ BOOST_AUTO_TEST_CASE(different_sets_have_different_texts)
 
 BOOST_AUTO_TEST_CASE(text_of_any_set_can_be_an_owner)
 {
-    for (const std::string& piece : {std::string{"x"}, std::string{"\xC3\xA9"}, std::string{"\xED\x95\x9C"}, std::string{"\xF0\x9F\x90\x98"},
-                                     std::string{"\xFF"}, std::string{'\0'}, std::string{"\n"}})
+    for (const std::string& piece : {std::string{"x"}, std::string{"\xC3\xA9"}, std::string{"\xED\x95\x9C"},
+                                     std::string{"\xF0\x9F\x90\x98"}, std::string{"\xFF"}, std::string{'\0'}, std::string{"\n"}})
         for (std::size_t length = 1; length < 220; ++length) {
             std::string id;
             for (std::size_t i = 0; i < length; ++i) id += piece;

@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(a_dialect_and_its_name_give_one_text_in_both_namespaces)
 
 BOOST_AUTO_TEST_CASE(has_the_names_of_table_and_columns_that_the_store_has)
 {
-    const lh::odbc_options options{.table = "Own.Leases", .columns = {.name = "Key", .owner = "Holder", .token = "Number", .expires_at = "Until"}};
+    const lh::odbc_options options{.table = "Own.Leases",
+                                   .columns = {.name = "Key", .owner = "Holder", .token = "Number", .expires_at = "Until"}};
     for (const char* database : databases) BOOST_TEST_CONTEXT(database) {
             const std::string sql = lh::fence_sql(database, options);
             const char quote = database == std::string{"postgresql"} ? '"' : '`';
@@ -120,12 +121,14 @@ BOOST_AUTO_TEST_CASE(refuses_a_dialect_that_cannot_judge_a_term_in_one_statement
 BOOST_AUTO_TEST_CASE(refuses_names_that_would_not_be_names)
 {
     for (const char* database : databases)
-        BOOST_TEST(refusal([&] { return lh::fence_sql(database, {.table = "a; drop table b"}); }).find("table must be") != std::string::npos);
+        BOOST_TEST(refusal([&] { return lh::fence_sql(database, {.table = "a; drop table b"}); }).find("table must be") !=
+                   std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(checks_the_parameters_of_a_dialect_of_ones_own)
 {
-    BOOST_TEST(lh::fence_sql(own_dialect<0>{}) == "update \"leasehold\" set \"token\" = \"token\" where \"name\" = ? and \"owner\" = ? and \"token\" = ?");
+    BOOST_TEST(lh::fence_sql(own_dialect<0>{}) ==
+               "update \"leasehold\" set \"token\" = \"token\" where \"name\" = ? and \"owner\" = ? and \"token\" = ?");
     BOOST_TEST(refusal([] { return lh::fence_sql(own_dialect<1>{}); }).find("in this order") != std::string::npos);
     BOOST_TEST(refusal([] { return lh::fence_sql(own_dialect<2>{}); }).find("once each") != std::string::npos);
     BOOST_TEST(refusal([] { return lh::fence_sql(own_dialect<3>{}); }).find("own") != std::string::npos);

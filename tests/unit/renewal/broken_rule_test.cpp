@@ -36,8 +36,9 @@ BOOST_AUTO_TEST_CASE(first_renewal_comes_before_the_deadline_or_never)
     const lh::lease_terms terms{.ttl = 30s, .safety_margin = 3s};
     BOOST_TEST(broken_rule(terms, 10s) == "none");
     BOOST_TEST(broken_rule(terms, 27s - 1ns) == "none");
-    BOOST_TEST(broken_rule(terms, 27s) ==
-               "the policy renews only when the deadline (ttl - safety_margin) has passed: renew earlier, or choose a shorter safety_margin");
+    BOOST_TEST(
+        broken_rule(terms, 27s) ==
+        "the policy renews only when the deadline (ttl - safety_margin) has passed: renew earlier, or choose a shorter safety_margin");
     BOOST_TEST(broken_rule(terms, std::nullopt) == "none");
 }
 

@@ -166,7 +166,8 @@ BOOST_AUTO_TEST_CASE(answer_that_comes_with_an_error_is_none)
     };
     const lh::manual_clock clock;
     failing_store store{clock};
-    lh::renewal::term_keeper<failing_store, lh::manual_clock, lh::no_renewal> keeper{store, "n", "o", lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+    lh::renewal::term_keeper<failing_store, lh::manual_clock, lh::no_renewal> keeper{
+        store, "n", "o", lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
     std::error_code ec;
     const auto result = store.try_acquire("n", "o", 30s, ec);
     BOOST_TEST_REQUIRE(keeper.begin_attempt());

@@ -129,7 +129,8 @@ struct scene {
     lh::manual_clock time;
     Store store{time};
     std::error_code ec;
-    std::shared_ptr<keeper_type> keeper = std::make_shared<keeper_type>(store, "n", "o", lh::lease_terms{.ttl = 30s}, Clock{time}, lh::no_renewal{});
+    std::shared_ptr<keeper_type> keeper =
+        std::make_shared<keeper_type>(store, "n", "o", lh::lease_terms{.ttl = 30s}, Clock{time}, lh::no_renewal{});
 };
 
 using plain_scene = scene<scripted_store, lh::manual_clock>;

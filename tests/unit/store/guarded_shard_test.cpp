@@ -132,7 +132,8 @@ BOOST_FIXTURE_TEST_CASE(leases_longer_than_the_record_make_it_longer, scene)
 BOOST_FIXTURE_TEST_CASE(batches_are_guarded, scene)
 {
     process old = with_two(), other = with_three();
-    const std::array requests{lh::term_request{"name-1", "o", ttl}, lh::term_request{"name-2", "o", ttl}, lh::term_request{"name-3", "o", 1h}};
+    const std::array requests{lh::term_request{"name-1", "o", ttl}, lh::term_request{"name-2", "o", ttl},
+                              lh::term_request{"name-3", "o", 1h}};
     std::array<std::optional<lh::acquire_result>, 3> answers;
     old.acquire_many(requests, 3, answers, ec);
     BOOST_TEST(!ec);

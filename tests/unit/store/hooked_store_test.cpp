@@ -51,9 +51,10 @@ struct scene {
 
     auto hooked()
     {
-        return lh::hooked_store{below, [this](const lh::store_call& call, const lh::store_call_report& report) {
-                                    calls.push_back({call.operation, std::string{call.name}, std::string{call.owner}, call.token, call.time, report});
-                                }};
+        return lh::hooked_store{
+            below, [this](const lh::store_call& call, const lh::store_call_report& report) {
+                calls.push_back({call.operation, std::string{call.name}, std::string{call.owner}, call.token, call.time, report});
+            }};
     }
 };
 

@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(shard_of_a_name_is_the_same_in_every_version)
     lh::memory_store a, b, c;
     const sharded all{{{"a", a}, {"b", b}, {"c", c}}};
     std::string chosen;
-    for (int i = 0; i < 16; ++i) chosen += &all.shard_of(numbered(i)).underlying() == &a ? 'a' : &all.shard_of(numbered(i)).underlying() == &b ? 'b' : 'c';
+    for (int i = 0; i < 16; ++i)
+        chosen += &all.shard_of(numbered(i)).underlying() == &a ? 'a' : &all.shard_of(numbered(i)).underlying() == &b ? 'b' : 'c';
     BOOST_TEST(chosen == "ccbacbaabbccabab");
 }
 

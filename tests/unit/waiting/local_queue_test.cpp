@@ -32,9 +32,18 @@ template <class Inner>
 struct wrapper {
     Inner inner;
 
-    lh::acquire_result try_acquire(std::string_view n, std::string_view o, lh::duration d, std::error_code& ec) { return inner.try_acquire(n, o, d, ec); }
-    bool renew(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.renew(n, o, t, d, ec); }
-    bool release(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.release(n, o, t, d, ec); }
+    lh::acquire_result try_acquire(std::string_view n, std::string_view o, lh::duration d, std::error_code& ec)
+    {
+        return inner.try_acquire(n, o, d, ec);
+    }
+    bool renew(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec)
+    {
+        return inner.renew(n, o, t, d, ec);
+    }
+    bool release(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec)
+    {
+        return inner.release(n, o, t, d, ec);
+    }
     std::optional<lh::lease_record> inspect(std::string_view n, std::error_code& ec) { return inner.inspect(n, ec); }
 };
 

@@ -46,10 +46,12 @@ struct count_in {
 
 // Hides what the memory store can do beyond the four operations.
 class plain_store {
+    using text = std::string_view;
+
 public:
-    lh::acquire_result try_acquire(std::string_view n, std::string_view o, lh::duration d, std::error_code& ec) { return inner.try_acquire(n, o, d, ec); }
-    bool renew(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.renew(n, o, t, d, ec); }
-    bool release(std::string_view n, std::string_view o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.release(n, o, t, d, ec); }
+    lh::acquire_result try_acquire(text n, text o, lh::duration d, std::error_code& ec) { return inner.try_acquire(n, o, d, ec); }
+    bool renew(text n, text o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.renew(n, o, t, d, ec); }
+    bool release(text n, text o, lh::fencing_token t, lh::duration d, std::error_code& ec) { return inner.release(n, o, t, d, ec); }
     std::optional<lh::lease_record> inspect(std::string_view n, std::error_code& ec) { return inner.inspect(n, ec); }
 
 private:

@@ -150,7 +150,10 @@ public:
         keeper.attach_engine();
         return keeper.serving_engine();
     }
-    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return guard_of(*rights_, lease_access::write<SharedLease>(*rights_, ec).guard); }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const
+    {
+        return guard_of(*rights_, lease_access::write<SharedLease>(*rights_, ec).guard);
+    }
 
     class wait : public wait_type {
     public:
@@ -203,7 +206,8 @@ auto acquirable_shared_of(shared_lease<S, C, O, R>& lease)
     auto pool = lease_access::parts(lease)->pool;
     auto reader = lease_access::reader(lease);
     using pool_type = typename decltype(pool)::element_type;
-    return acquirable_permit<typename shared_lease<S, C, O, R>::shared_guard_type, pool_type, decltype(reader)>{std::move(pool), std::move(reader)};
+    return acquirable_permit<typename shared_lease<S, C, O, R>::shared_guard_type, pool_type, decltype(reader)>{
+        std::move(pool), std::move(reader)};
 }
 
 /// What has the plain operations: a lease, a semaphore, and a shared lease, for its exclusive right.

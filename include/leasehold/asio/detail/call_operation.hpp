@@ -93,7 +93,8 @@ private:
 
 /// Starts it; `stop` cancels it. On a failure to start, the handler gets the error.
 template <class Result, class Engine, class Call>
-void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler, const std::stop_token& stop = {})
+void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler,
+                const std::stop_token& stop = {})
 {
     std::error_code ec;
     std::shared_ptr<call_operation<Call, Result>> operation;

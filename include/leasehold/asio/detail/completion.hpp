@@ -91,8 +91,8 @@ public:
 private:
     // If this throws, the handler has not been moved from.
     handler_completion(Handler& handler, const allocator_type& allocator)
-        : allocator_{allocator}, work_{executor_of(handler)}, pending_{net::use_service<pending_operations>(context_of(work_.get_executor()))},
-          handler_{std::move(handler)}
+        : allocator_{allocator}, work_{executor_of(handler)},
+          pending_{net::use_service<pending_operations>(context_of(work_.get_executor()))}, handler_{std::move(handler)}
     {
     }
     ~handler_completion() = default;

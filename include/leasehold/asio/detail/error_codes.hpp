@@ -74,7 +74,8 @@ inline net_error_code to_net(const std::error_code& ec)
 /// A plain function gets a std::error_code. Asio's own tokens (use_awaitable, use_future and others) get Asio's, which they turn
 /// into exceptions.
 template <class Token, class... Results>
-using error_code_for = std::conditional_t<std::invocable<std::decay_t<Token>, std::error_code, Results...>, std::error_code, net_error_code>;
+using error_code_for =
+    std::conditional_t<std::invocable<std::decay_t<Token>, std::error_code, Results...>, std::error_code, net_error_code>;
 
 template <class Error>
 Error error_as(const std::error_code& ec)

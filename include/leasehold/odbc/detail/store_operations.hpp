@@ -130,7 +130,8 @@ public:
     // A single attempt.
     acquire_result attempt(const acquire_request& request, failure& why)
     {
-        const answer said = call({operation::acquire, request.name, request.owner, pool_->take_hint(request.name), request.ttl}, request.until, why);
+        const answer said =
+            call({operation::acquire, request.name, request.owner, pool_->take_hint(request.name), request.ttl}, request.until, why);
         if (why) return {};
         if (!said.grant.result.granted()) {
             pool_->put_hint(request.name, busy_last_time);

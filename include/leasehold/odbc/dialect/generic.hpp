@@ -13,9 +13,9 @@ namespace leasehold::inline v0::dialect {
 /// Any other database with SELECT, a conditional UPDATE and 64-bit integers.
 ///
 /// Terms expire by observation, whatever the store's Expiry: see expiry_by_observation. So nothing is asked of a database's
-/// clock, of its arithmetic of dates, or of what its columns keep of a time. Integers go as digits. Nothing is believed either: what was written is
-/// read back, and on a store's first grant over a second connection. A database or driver that doesn't keep it is an
-/// errc::store_failure, with words on what was lost. The statements use nothing that SQL-92 hasn't got.
+/// clock, of its arithmetic of dates, or of what its columns keep of a time. Integers go as digits. Nothing is
+/// believed either: what was written is read back, and on a store's first grant over a second connection. A database or
+/// driver that doesn't keep it is an errc::store_failure, with words on what was lost. The statements use nothing that SQL-92 hasn't got.
 struct generic {
     /// See odbc_dialect.
     static constexpr bool in_process = false;

@@ -217,8 +217,8 @@ struct session_lock_sql {
     std::string unlock;       ///< gives it back; no error if it hasn't got it
     std::string unlock_all;   ///< gives back whatever the session has, with no warning if that is nothing; empty: `unlock` warns of nothing
     std::string backend;      ///< the number by which others can end what this session is at
-    std::string end_wait;     ///< ends the wait of the session :session, but not the session; no error where it doesn't wait. :session is the
-                              ///< number itself, not a parameter: MySQL takes none there
+    std::string end_wait;     ///< ends the wait of the session :session, but not the session; no error where it doesn't wait.
+                              ///< :session is the number itself, not a parameter: MySQL takes none there
 
     /// Whether the database has such locks.
     [[nodiscard]] bool available() const noexcept { return !lock.empty(); }

@@ -16,16 +16,16 @@ using leasehold::odbc::detail::without_blanks_beside_keywords;
 
 BOOST_AUTO_TEST_CASE(blanks_beside_a_keyword_are_no_part_of_it)
 {
-    for (const char* text : {" Driver=SQLite3; Database=jobs.db", "Driver=SQLite3;\n    Database=jobs.db", "Driver =SQLite3;\tDatabase = jobs.db",
-                             "Driver=SQLite3;Database=jobs.db"})
+    for (const char* text : {" Driver=SQLite3; Database=jobs.db", "Driver=SQLite3;\n    Database=jobs.db",
+                             "Driver =SQLite3;\tDatabase = jobs.db", "Driver=SQLite3;Database=jobs.db"})
         BOOST_TEST(without_blanks_beside_keywords(text) == "Driver=SQLite3;Database=jobs.db");
 }
 
 BOOST_AUTO_TEST_CASE(values_stay_as_they_are)
 {
     for (const char* text :
-         {"Driver=PostgreSQL Unicode;PWD= x ;UID=a b", "PWD={a; b = c};UID=x", "PWD={a}}; b};UID=x", "pqopt={password='a; b'};UID=x", "PWD='a; b';UID=x",
-          "PWD={never; closed", "PWD='never;closed", "Database=a=b", "Database=", "=x", ";;=;", "just words", ""})
+         {"Driver=PostgreSQL Unicode;PWD= x ;UID=a b", "PWD={a; b = c};UID=x", "PWD={a}}; b};UID=x", "pqopt={password='a; b'};UID=x",
+          "PWD='a; b';UID=x", "PWD={never; closed", "PWD='never;closed", "Database=a=b", "Database=", "=x", ";;=;", "just words", ""})
         BOOST_TEST(without_blanks_beside_keywords(text) == text);
 }
 
@@ -42,7 +42,8 @@ BOOST_AUTO_TEST_CASE(once_is_enough)
             for (int i = 0, rest = which; i < length; ++i, rest /= static_cast<int>(letters.size()))
                 text += letters[static_cast<std::size_t>(rest) % letters.size()];
             const std::string once = without_blanks_beside_keywords(text);
-            BOOST_TEST_REQUIRE(without_blanks_beside_keywords(once) == once, "'" << text << "' becomes '" << once << "', and that is changed again");
+            BOOST_TEST_REQUIRE(without_blanks_beside_keywords(once) == once,
+                               "'" << text << "' becomes '" << once << "', and that is changed again");
         }
     }
 }

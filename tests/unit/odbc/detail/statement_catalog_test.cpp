@@ -239,9 +239,9 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
 BOOST_AUTO_TEST_CASE(every_update_of_a_term_sets_the_expiry_on_mariadb)
 {
     const auto d = lh::dialect::mariadb::describe(connected_to("MariaDB"));
-    for (const std::string& text : {d.take, d.renew, d.release, d.force_release, d.batches.renew, d.batches.release, d.many_attempts.take,
-                                    d.handover.publish, d.handover.request, d.handover.request_of_candidate, d.fence.write, d.fence.write_back,
-                                    d.fence.by_itself_on_cluster}) {
+    for (const std::string& text :
+         {d.take, d.renew, d.release, d.force_release, d.batches.renew, d.batches.release, d.many_attempts.take, d.handover.publish,
+          d.handover.request, d.handover.request_of_candidate, d.fence.write, d.fence.write_back, d.fence.by_itself_on_cluster}) {
         BOOST_TEST_CONTEXT(text)
         {
             BOOST_REQUIRE((text.find("update {table} set ") != std::string::npos && text.find(" where ") != std::string::npos));

@@ -40,7 +40,8 @@ inline constexpr const char* version_1 =
     "the table is of version 1: it has no columns for data and requests of a term, and they could not be added; have create_schema()"
     " called by a user who may alter the table, or run the ALTER TABLE that schema_sql() shows";
 inline constexpr const char* log_in = "the database refuses the log-in: check user and password in the connection string";
-inline constexpr const char* database = "the database of that name is not there, or not for this user: check Database in the connection string";
+inline constexpr const char* database =
+    "the database of that name is not there, or not for this user: check Database in the connection string";
 inline constexpr const char* driver =
     "the ODBC driver or data source is not there: the connection string must be keyword=value;... with a Driver= of"
     " odbcinst -q -d or a DSN= of odbcinst -q -s";

@@ -109,7 +109,8 @@ public:
         for (const std::string& text : h.add_columns) added_columns_.push_back(compile(text, options).sql);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
         if (!d.new_table.empty()) new_table_ = compile(d.new_table, options).sql;
-        for (std::string* text : {&spec_.name_key.present, &spec_.name_key.add}) *text = compile(with_bare_names(*text, options), options).sql;
+        for (std::string* text : {&spec_.name_key.present, &spec_.name_key.add})
+            *text = compile(with_bare_names(*text, options), options).sql;
         const dialect::fence_sql& f = d.fence;
         const std::pair<compiled_statement&, const std::string&> of_fence[]{
             {fence_.possible, f.possible}, {fence_.transaction, f.transaction}, {fence_.cluster, f.cluster}, {fence_.lock, f.lock},
@@ -128,7 +129,10 @@ public:
     }
 
     [[nodiscard]] const dialect::spec& spec() const noexcept { return spec_; }
-    [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept { return statements_[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept
+    {
+        return statements_[static_cast<std::size_t>(which)];
+    }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
     // Run before it; may be empty.
     [[nodiscard]] const std::string& new_table() const noexcept { return new_table_; }

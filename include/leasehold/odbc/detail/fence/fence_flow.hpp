@@ -13,7 +13,8 @@ namespace leasehold::inline v0::odbc::detail {
 
 // The caller's connection, or a stand-in for it: runs statements, and shows what the last one came to.
 template <class Connection>
-concept fencing_connection = requires(Connection& on, const Connection& shown, const compiled_statement& next, fault kind, const char* advice) {
+concept fencing_connection = requires(Connection& on, const Connection& shown, const compiled_statement& next, fault kind,
+                                      const char* advice) {
     { on.run(next) } -> std::same_as<fault>;
     { on.run(next, true) } -> std::same_as<fault>;
     { shown.has_result() } -> std::same_as<bool>;

@@ -33,7 +33,8 @@ LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::strin
 
     bool autocommit = false;
     fault failed = on.read_autocommit(autocommit);
-    const auto sql = failed == fault::none ? config.catalog_for(driver_info(connection, SQL_DBMS_NAME), driver_info(connection, SQL_DBMS_VER)) : nullptr;
+    const auto sql =
+        failed == fault::none ? config.catalog_for(driver_info(connection, SQL_DBMS_NAME), driver_info(connection, SQL_DBMS_VER)) : nullptr;
     if (failed == fault::none) failed = look_for_transaction(on, sql->fence(), autocommit);
     if (failed == fault::none && autocommit) {
         ec = std::make_error_code(std::errc::invalid_argument);

@@ -26,7 +26,8 @@ struct attempted_row {
 };
 
 // Attempts at distinct names for one ttl, at most so many of which are to be granted, and what has become of them. Copies all it
-// is told, for a caller may leave before the driver does. A caller that has left looks at no answer: terms that were granted are then ended.
+// is told, for a caller may leave before the driver does. A caller that has left looks at no answer:
+// terms that were granted are then ended.
 class attempts {
 public:
     attempts(std::size_t count, std::size_t most) : left_{most} { items_.reserve(count); }

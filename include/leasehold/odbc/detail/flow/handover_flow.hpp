@@ -86,7 +86,8 @@ outcome<bool> publish_flow(flow_database auto& db, std::int64_t token, std::stri
 outcome<bool> request_flow(flow_database auto& db, std::string_view reason)
 {
     const bool of_candidate = leasehold::detail::priority_in(reason).has_value();
-    return write_said(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said, [&] { return db.has_text(column::request); });
+    return write_said(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said,
+                      [&] { return db.has_text(column::request); });
 }
 
 // Where there are no columns, nobody can have asked.

@@ -25,7 +25,8 @@ namespace leasehold::inline v0::odbc::detail {
 // Writes versions, compares the one it has seen, and knows whether counts of rows are to be believed.
 template <class Database>
 concept observing_database =
-    flow_database<Database> && requires(Database& db, const Database& shown, std::int64_t version, duration ttl, fault kind, const char* advice) {
+    flow_database<Database> &&
+    requires(Database& db, const Database& shown, std::int64_t version, duration ttl, fault kind, const char* advice) {
         db.set_version(version);
         db.set_seen(version);
         db.set_time_to_live(ttl);

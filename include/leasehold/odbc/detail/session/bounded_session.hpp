@@ -61,7 +61,8 @@ public:
     using abandoned_return_handler = std::function<void(bounded_session&)>;
 
     // `dedicated`: not one of the pool's.
-    bounded_session(std::shared_ptr<const configuration> config, bool runs_inline, abandoned_return_handler on_abandoned_return, bool dedicated = false)
+    bounded_session(std::shared_ptr<const configuration> config, bool runs_inline, abandoned_return_handler on_abandoned_return,
+                    bool dedicated = false)
         : inner_{std::move(config)}, runs_inline_{runs_inline}, dedicated_{dedicated}, on_abandoned_return_{std::move(on_abandoned_return)}
     {
     }

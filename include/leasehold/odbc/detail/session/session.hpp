@@ -30,7 +30,8 @@ namespace leasehold::inline v0::odbc::detail {
 inline constexpr const char* no_purge =
     "names can't be purged here: the generic dialect and stores that expire by observation keep no time of last use";
 
-inline constexpr const char* no_handover = "this dialect has no statements for the data and the requests of a term (dialect::spec::handover)";
+inline constexpr const char* no_handover =
+    "this dialect has no statements for the data and the requests of a term (dialect::spec::handover)";
 
 // PostgreSQL has no room for more locks of any kind: nobody can connect, or lock a table, before some are given back.
 inline constexpr const char* out_of_shared_memory = "53200";

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_HPP
 #define LEASEHOLD_ASIO_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/asio/acquire.hpp>
 #include <leasehold/asio/acquire_all.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_BASIC_STATIC_LEASE_HPP
 #define LEASEHOLD_BASIC_STATIC_LEASE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/bounded_text.hpp>
 #include <leasehold/clock/concept.hpp>

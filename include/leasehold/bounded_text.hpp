@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_BOUNDED_TEXT_HPP
 #define LEASEHOLD_BOUNDED_TEXT_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <array>
 #include <cstddef>

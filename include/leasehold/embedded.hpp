@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_EMBEDDED_HPP
 #define LEASEHOLD_EMBEDDED_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 // Everything that needs no heap, no exceptions and no threads, also for systems whose standard library has no threads.
 // leasehold.hpp includes all of it too.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ERROR_HPP
 #define LEASEHOLD_ERROR_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/store_diagnostics.hpp>

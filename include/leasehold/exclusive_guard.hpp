@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_EXCLUSIVE_GUARD_HPP
 #define LEASEHOLD_EXCLUSIVE_GUARD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_FENCING_TOKEN_HPP
 #define LEASEHOLD_FENCING_TOKEN_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <compare>
 #include <cstddef>

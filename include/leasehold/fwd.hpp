@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_FWD_HPP
 #define LEASEHOLD_FWD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/concepts.hpp>
 #include <leasehold/static_text_limits.hpp>

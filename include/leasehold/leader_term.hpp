@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_LEADER_TERM_HPP
 #define LEASEHOLD_LEADER_TERM_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
+#include <leasehold/detail/new_stop_source.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -140,7 +144,7 @@ private:
     const fencing_token token_;
     const std::stop_token requests_;
     bool released_ = false;
-    std::stop_source step_down_;
+    std::stop_source step_down_ = detail::new_stop_source();
     std::stop_callback<request_stop> on_loss_;
     std::stop_callback<request_stop> on_stop_;
     std::stop_callback<request_stop> on_request_;

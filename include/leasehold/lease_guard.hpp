@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_LEASE_GUARD_HPP
 #define LEASEHOLD_LEASE_GUARD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
@@ -173,7 +176,7 @@ public:
         ec = term_ ? detail::refusal_of_data(data) : make_error_code(errc::not_held);
         bool published = false;
         if constexpr (handover_store<store_type>)
-            if (!ec && held()) detail::catch_into(ec, [&] { published = store()->publish(name(), owner(), token(), data, ec); });
+            if (!ec && held()) detail::catch_into(ec, [&] { published = keeper().store().publish(name(), owner(), token(), data, ec); });
         return published && !ec;
     }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_LEASE_SEMAPHORE_HPP
 #define LEASEHOLD_LEASE_SEMAPHORE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_LEASE_SET_HPP
 #define LEASEHOLD_LEASE_SET_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/detail/batch_attempt.hpp>
 #include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/new_stop_source.hpp>
 #include <leasehold/detail/set_order.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -208,7 +212,7 @@ template <class Set>
 typename Set::guard_type acquire_set(Set& set, std::error_code& ec)
 {
     if (set.empty()) raise_invalid(errc::invalid_terms, "the set is empty: it needs at least one lease");
-    std::stop_source stop;
+    std::stop_source stop = new_stop_source();
     bool all = set.acquire(true, ec);
     if (all) {
         // The first deadline may have passed while the last were acquired.

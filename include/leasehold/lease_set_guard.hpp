@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_LEASE_SET_GUARD_HPP
 #define LEASEHOLD_LEASE_SET_GUARD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/lease_access.hpp>

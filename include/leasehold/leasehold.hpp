@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_LEASEHOLD_HPP
 #define LEASEHOLD_LEASEHOLD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 // Everything but what needs more than most programs do: the databases, <leasehold/odbc/odbc_store.hpp>; the asynchronous form,
 // <leasehold/asio.hpp>; and numbers for Prometheus, <leasehold/metrics.hpp>.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_LIMITS_HPP
 #define LEASEHOLD_LIMITS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/utf8.hpp>
 #include <leasehold/error.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RELEASE_ALL_HPP
 #define LEASEHOLD_RELEASE_ALL_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
@@ -106,7 +109,7 @@ private:
     bool add_to_batch(Guard& guard) noexcept
     {
         if (!leaving_.empty() && std::addressof(store_of(leaving_.front())) != guard.store()) send();
-        const std::size_t most = renewal::batch_size_of(*guard.store());
+        const std::size_t most = renewal::batch_size_of(guard.keeper().store());
         if (most < 2) return false;
         std::error_code no_memory;
         catch_into(no_memory, [&] { reserve(most); });

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_SHARED_LEASE_HPP
 #define LEASEHOLD_SHARED_LEASE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>

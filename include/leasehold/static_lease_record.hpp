@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_STATIC_LEASE_RECORD_HPP
 #define LEASEHOLD_STATIC_LEASE_RECORD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/bounded_text.hpp>
 #include <leasehold/duration.hpp>

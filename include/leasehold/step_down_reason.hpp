@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_STEP_DOWN_REASON_HPP
 #define LEASEHOLD_STEP_DOWN_REASON_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <cstdint>
 #include <iosfwd>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_ACQUIRE_HPP
 #define LEASEHOLD_ASIO_ACQUIRE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/asio/detail/acquirable.hpp>
 #include <leasehold/asio/detail/call_operation.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_LEAD_HPP
 #define LEASEHOLD_ASIO_LEAD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/asio/acquire.hpp>
 #include <leasehold/asio/detail/call_operation.hpp>
@@ -10,6 +13,7 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/election_machine.hpp>
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/new_stop_source.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/leader_election.hpp>
 #include <leasehold/leader_term.hpp>
@@ -106,7 +110,7 @@ private:
         void operator()() noexcept { source.request_stop(); }
     };
 
-    std::stop_source stop_;
+    std::stop_source stop_ = new_stop_source();
     std::shared_ptr<cancellable_work<Executor>> work_;
     std::optional<std::stop_callback<request>> on_user_;
 };

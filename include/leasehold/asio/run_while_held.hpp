@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_RUN_WHILE_HELD_HPP
 #define LEASEHOLD_ASIO_RUN_WHILE_HELD_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/detail/net.hpp>
@@ -12,6 +15,7 @@
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 
 #include <leasehold/asio/detail/cancellable_work.hpp>
+#include <leasehold/detail/new_stop_source.hpp>
 
 #include <concepts>
 #include <exception>
@@ -90,7 +94,7 @@ private:
     Guard guard_;
     const std::stop_token lost_;
     const std::shared_ptr<cancellable_work<Executor>> work_;
-    std::stop_source stop_;
+    std::stop_source stop_ = new_stop_source();
     std::optional<std::stop_callback<cancel_it>> on_loss_;
 };
 

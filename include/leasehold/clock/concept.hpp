@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_CLOCK_CONCEPT_HPP
 #define LEASEHOLD_CLOCK_CONCEPT_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/time_point.hpp>
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_DETAIL_EXCLUSIVE_WAIT_HPP
 #define LEASEHOLD_DETAIL_EXCLUSIVE_WAIT_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/new_stop_source.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_set_guard.hpp>
 #include <leasehold/time_point.hpp>
@@ -107,7 +111,7 @@ private:
     Pool& pool_;
     std::vector<typename Pool::guard_type> guards_;  // the gate's, and those of the shares
     std::vector<std::size_t> order_;                 // in which they are taken
-    std::stop_source lost_;
+    std::stop_source lost_ = new_stop_source();
     bool too_late_ = false;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_DETAIL_GUARD_SETS_HPP
 #define LEASEHOLD_DETAIL_GUARD_SETS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
@@ -161,7 +164,7 @@ bool renew_set(std::tuple<Guards...>& guards, set_failure* failure) noexcept
     const auto renew = [failure](auto& guard) {
         std::error_code ec;
         const bool extended = guard.renew(ec);
-        if (ec) failure->note(*guard.store(), ec, guard.name());
+        if (ec) failure->note(lease_access::store(guard), ec, guard.name());
         return extended && !ec;
     };
     return std::apply([&renew](auto&... each) { return (renew(each) && ...); }, guards);
@@ -188,7 +191,7 @@ bool renew_together(std::vector<Guard>& guards, std::size_t first, std::size_t l
     }
     answers.resize(of.size());
     std::error_code ec;
-    auto& store = *guards[first].store();
+    auto& store = lease_access::store(guards[first]);
     if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, duration::max(), ec); });
     bool extended = of.size() == last - first;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -207,7 +210,7 @@ bool renew_set(std::vector<Guard>& guards, set_failure* failure) noexcept
     for (std::size_t i = 0; i < guards.size();) {
         std::size_t end = i + 1;
         if constexpr (batching_store<store_type>) {
-            const std::size_t most = renewal::batch_size_of(*guards[i].store());
+            const std::size_t most = renewal::batch_size_of(lease_access::store(guards[i]));
             while (end < guards.size() && end - i < most && guards[end].store() == guards[i].store()) ++end;
         }
         std::error_code ec;
@@ -215,7 +218,7 @@ bool renew_set(std::vector<Guard>& guards, set_failure* failure) noexcept
         if constexpr (batching_store<store_type>)
             if (end - i > 1) catch_into(ec, [&] { extended = renew_together(guards, i, end, failure); });
         if (end - i == 1) extended = guards[i].renew(ec);
-        if (ec) failure->note(*guards[i].store(), ec, guards[i].name());
+        if (ec) failure->note(lease_access::store(guards[i]), ec, guards[i].name());
         if (!extended || failure->error()) return false;
         i = end;
     }

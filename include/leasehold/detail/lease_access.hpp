@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_DETAIL_LEASE_ACCESS_HPP
 #define LEASEHOLD_DETAIL_LEASE_ACCESS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/duration.hpp>
@@ -101,6 +104,13 @@ struct lease_access {
     [[noreturn]] static void raise_failure(const Lease& lease, std::error_code ec, std::string_view operation, bool too_late)
     {
         lease.attempts_.raise_failure(ec, operation, too_late);
+    }
+
+    // Of a guard that is not empty: unlike guard.store() no pointer, of which g++ could think that it is null.
+    template <class Guard>
+    static auto& store(const Guard& guard) noexcept
+    {
+        return guard.keeper().store();
     }
 
     template <class Guard>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_DETAIL_PERMIT_POOL_HPP
 #define LEASEHOLD_DETAIL_PERMIT_POOL_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/waker.hpp>
@@ -346,12 +349,12 @@ private:
         }
     }
 
-    [[nodiscard]] std::size_t random() noexcept
+    [[nodiscard]] std::uint64_t random() noexcept
     {
         std::uint64_t x = random_.fetch_add(0x9E3779B97F4A7C15ULL);  // Sebastiano Vigna's splitmix64
         x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
         x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
-        return static_cast<std::size_t>((x ^ (x >> 31U)) >> 1U);
+        return (x ^ (x >> 31U)) >> 1U;
     }
 
     [[nodiscard]] waiting::queue_key own_key() const noexcept { return {.name = names_.name}; }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_DETAIL_SERIES_HPP
 #define LEASEHOLD_DETAIL_SERIES_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/duration.hpp>
@@ -82,7 +85,7 @@ private:
     static std::size_t bucket_of(std::uint64_t us) noexcept
     {
         if (us <= 100) return 0;
-        const auto doublings = static_cast<std::size_t>(std::bit_width((us - 1) / 100));
+        const auto doublings = static_cast<std::size_t>(64 - std::countl_zero((us - 1) / 100));
         return std::min((doublings + 1) / 2, buckets - 1);
     }
 

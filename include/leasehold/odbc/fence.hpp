@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_FENCE_HPP
 #define LEASEHOLD_ODBC_FENCE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/config.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_ODBC_OPTIONS_HPP
 #define LEASEHOLD_ODBC_ODBC_OPTIONS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/duration.hpp>
 #include <leasehold/odbc/detail/driver/identifier.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_SRC_HPP
 #define LEASEHOLD_ODBC_SRC_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 /// The definitions behind <leasehold/odbc/odbc_store.hpp>. It includes them itself, unless LEASEHOLD_SEPARATE_COMPILATION is defined:
 /// then one file of the program includes this one.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_STORE_HEALTH_HPP
 #define LEASEHOLD_ODBC_STORE_HEALTH_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/duration.hpp>
 #include <leasehold/store_diagnostics.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_OWNER_ID_CONCEPT_HPP
 #define LEASEHOLD_OWNER_ID_CONCEPT_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <concepts>
 #include <string>

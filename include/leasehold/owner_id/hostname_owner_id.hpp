@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_OWNER_ID_HOSTNAME_OWNER_ID_HPP
 #define LEASEHOLD_OWNER_ID_HOSTNAME_OWNER_ID_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/host.hpp>
 #include <leasehold/owner_id/concept.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEW_POLICY_RENEW_AT_FRACTION_HPP
 #define LEASEHOLD_RENEW_POLICY_RENEW_AT_FRACTION_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/error.hpp>
 #include <leasehold/renew_policy/concept.hpp>

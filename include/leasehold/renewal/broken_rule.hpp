@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_BROKEN_RULE_HPP
 #define LEASEHOLD_RENEWAL_BROKEN_RULE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/renew_policy/concept.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_DEADLINE_HEAP_HPP
 #define LEASEHOLD_RENEWAL_DEADLINE_HEAP_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/duration.hpp>
 #include <leasehold/renewal/watched_term.hpp>

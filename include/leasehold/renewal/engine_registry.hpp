@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_ENGINE_REGISTRY_HPP
 #define LEASEHOLD_RENEWAL_ENGINE_REGISTRY_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/renewal/engine.hpp>

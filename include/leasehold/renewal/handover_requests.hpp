@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_HANDOVER_REQUESTS_HPP
 #define LEASEHOLD_RENEWAL_HANDOVER_REQUESTS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/handover_priority.hpp>
+#include <leasehold/detail/new_stop_source.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/store/concept.hpp>
@@ -56,7 +60,7 @@ public:
         if (!Keeper::watches) return {};
         const std::lock_guard lock{keeper_.mutex_};
         // This may throw, so it comes before the term listens: from then on only renewals ask the store.
-        const std::stop_source stop = of->signals_requests() ? of->handover->stop : std::stop_source{};
+        const std::stop_source stop = of->signals_requests() ? of->handover->stop : detail::new_stop_source();
         std::error_code ec;
         listen(of, ec);
         if (ec) detail::throw_exception(std::system_error{ec});

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_KEEPER_HANDLE_HPP
 #define LEASEHOLD_RENEWAL_KEEPER_HANDLE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_LOST_TERMS_HPP
 #define LEASEHOLD_RENEWAL_LOST_TERMS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
+#include <leasehold/detail/new_stop_source.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renewal/term.hpp>
@@ -36,11 +40,11 @@ public:
         if (!Keeper::watches) return {};
         if (is_over(*of)) {
             // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
-            std::stop_source stopped;
+            std::stop_source stopped = detail::new_stop_source();
             stopped.request_stop();
             return stopped.get_token();
         }
-        if (!of->stop.stop_possible()) of->stop = std::stop_source{};
+        if (!of->stop.stop_possible()) of->stop = detail::new_stop_source();
         return of->stop.get_token();
     }
 

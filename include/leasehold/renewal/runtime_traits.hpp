@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_RUNTIME_TRAITS_HPP
 #define LEASEHOLD_RENEWAL_RUNTIME_TRAITS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/thread_without_signals.hpp>
 

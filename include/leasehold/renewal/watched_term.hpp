@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_RENEWAL_WATCHED_TERM_HPP
 #define LEASEHOLD_RENEWAL_WATCHED_TERM_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/duration.hpp>
 #include <leasehold/renewal/batch_tier.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_STORE_BASIC_LOCKABLE_HPP
 #define LEASEHOLD_STORE_BASIC_LOCKABLE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <concepts>
 

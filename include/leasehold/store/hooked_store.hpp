@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_STORE_HOOKED_STORE_HPP
 #define LEASEHOLD_STORE_HOOKED_STORE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>

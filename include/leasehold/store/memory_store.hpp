@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_STORE_MEMORY_STORE_HPP
 #define LEASEHOLD_STORE_MEMORY_STORE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/steady_clock.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_STORE_SPIN_MUTEX_HPP
 #define LEASEHOLD_STORE_SPIN_MUTEX_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/store/basic_lockable.hpp>
 

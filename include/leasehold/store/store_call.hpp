@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_STORE_STORE_CALL_HPP
 #define LEASEHOLD_STORE_STORE_CALL_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>

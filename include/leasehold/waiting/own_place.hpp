@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_WAITING_OWN_PLACE_HPP
 #define LEASEHOLD_WAITING_OWN_PLACE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/time_point.hpp>

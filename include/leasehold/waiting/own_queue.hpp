@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_WAITING_OWN_QUEUE_HPP
 #define LEASEHOLD_WAITING_OWN_QUEUE_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/waiting/waiter_list.hpp>

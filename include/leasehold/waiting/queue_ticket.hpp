@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_WAITING_QUEUE_TICKET_HPP
 #define LEASEHOLD_WAITING_QUEUE_TICKET_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/duration.hpp>
@@ -50,7 +53,7 @@ poll_pauses pauses_of(const Store& store) noexcept
 inline std::uint64_t random_seed(std::string_view owner, time_point now) noexcept
 {
     const auto begun = static_cast<std::uint64_t>(now.time_since_epoch().count());
-    return begun * 0x9E3779B97F4A7C15ULL ^ static_cast<std::uint64_t>(std::hash<std::string_view>{}(owner));
+    return begun * 0x9E3779B97F4A7C15ULL ^ std::hash<std::string_view>{}(owner);
 }
 
 }  // namespace leasehold::inline v0::waiting

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_WAITING_TICKET_LIMIT_HPP
 #define LEASEHOLD_WAITING_TICKET_LIMIT_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <atomic>
 #include <cstddef>

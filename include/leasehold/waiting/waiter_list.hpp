@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_WAITING_WAITER_LIST_HPP
 #define LEASEHOLD_WAITING_WAITER_LIST_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/clock/waker.hpp>
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_DETAIL_COMPLETION_HPP
 #define LEASEHOLD_ASIO_DETAIL_COMPLETION_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/asio/detail/error_codes.hpp>
 #include <leasehold/asio/detail/guards.hpp>
@@ -24,7 +27,7 @@ public:
     virtual void complete(std::error_code ec, Result result) noexcept = 0;
 
 protected:
-    ~completion() = default;
+    ~completion() override = default;
 };
 
 /// Memory comes from the handler's associated allocator, and goes back to it before the handler is called.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_DETAIL_PENDING_OPERATIONS_HPP
 #define LEASEHOLD_ASIO_DETAIL_PENDING_OPERATIONS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/asio/detail/net.hpp>
 
@@ -39,7 +42,7 @@ public:
     void belongs_to(std::weak_ptr<cancellable> operation) noexcept { operation_ = std::move(operation); }
 
 protected:
-    ~pending_handler() = default;
+    virtual ~pending_handler() = default;
 
 private:
     friend class handler_list;

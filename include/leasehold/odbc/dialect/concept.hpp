@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DIALECT_CONCEPT_HPP
 #define LEASEHOLD_ODBC_DIALECT_CONCEPT_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/odbc/dialect/spec.hpp>
 

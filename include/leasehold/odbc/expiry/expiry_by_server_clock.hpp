@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_EXPIRY_EXPIRY_BY_SERVER_CLOCK_HPP
 #define LEASEHOLD_ODBC_EXPIRY_EXPIRY_BY_SERVER_CLOCK_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/odbc/expiry/concept.hpp>
 

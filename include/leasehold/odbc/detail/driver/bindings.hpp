@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_BINDINGS_HPP
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_BINDINGS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
@@ -46,7 +49,7 @@ using integer_text = text_buffer<integer_text_size>;
 inline void assign(integer_text& to, SQLBIGINT value) noexcept
 {
     char* const begin = to.bytes.data();
-    to.length = static_cast<SQLLEN>(std::to_chars(begin, begin + to.bytes.size(), value).ptr - begin);
+    to.length = std::to_chars(begin, begin + to.bytes.size(), value).ptr - begin;
 }
 
 // Nothing: that is no integer, or none that fits.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_ERRORS_HPP
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_ERRORS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
@@ -328,7 +331,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
         while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
         if (record == 1) {
             result.details.sqlstate = reinterpret_cast<const char*>(state.data());
-            result.details.native_error = static_cast<int>(native);
+            result.details.native_error = native;
             if (is_unmarked_sqlite_text(words, result.details.native_error)) words.insert(0, "[SQLite]");
             result.details.server_message = std::move(words);
         } else if (!words.empty()) {

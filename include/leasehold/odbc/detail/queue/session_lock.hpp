@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_QUEUE_SESSION_LOCK_HPP
 #define LEASEHOLD_ODBC_DETAIL_QUEUE_SESSION_LOCK_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
 
 #include <leasehold/odbc/detail/driver/connection.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
@@ -58,9 +61,10 @@ public:
     // Without a limit: a waiter that leaves cancels it.
     outcome<bool> wait()
     {
-        if (!db_.locks()) return false;
-        if (const std::string& set_up = db_.locks()->before_wait; !set_up.empty())
-            if (const fault failed = db_.run_text(set_up); failed != fault::none) return failed;
+        const auto* const locks = db_.locks();
+        if (!locks) return false;
+        if (!locks->before_wait.empty())
+            if (const fault failed = db_.run_text(locks->before_wait); failed != fault::none) return failed;
         if (backend_ == 0) {
             if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
             backend_ = db_.number(column::token);
@@ -69,9 +73,9 @@ public:
             const outcome<bool> has_it = take(statement::lock);
             const bool timed_out = has_it.failed() == fault::lock_timeout;
             const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
-            if (!was_ended || !db_.locks()) return has_it;
+            if (!was_ended) return has_it;
             // The lock may have come at that moment: on PostgreSQL the session keeps it, though the statement has failed.
-            if (give_back_all() != fault::none) db_.disconnect();
+            if (give_back_all(*locks) != fault::none) db_.disconnect();
             if (!timed_out || !db_.connected()) return has_it;
         }
         return false;
@@ -96,10 +100,9 @@ public:
     }
 
 private:
-    fault give_back_all()
+    fault give_back_all(const dialect::session_lock_sql& locks)
     {
-        const std::string& all = db_.locks()->unlock_all;
-        return all.empty() ? db_.run(statement::unlock) : db_.run_text(all);
+        return locks.unlock_all.empty() ? db_.run(statement::unlock) : db_.run_text(locks.unlock_all);
     }
 
     connection& db_;

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+// Uses every public part once, so that ../quiet_headers sees the warnings that a user's compiler would print about them.
+#include <leasehold/embedded.hpp>
+#include <leasehold/leasehold.hpp>
+#include <leasehold/metrics.hpp>
+
+#include <chrono>
+#include <iostream>
+#include <mutex>
+#include <shared_mutex>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#if defined(STRICT_USER_ODBC)
+#include <leasehold/odbc/fence.hpp>
+#include <leasehold/odbc/fence_sql.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#endif
+
+#if defined(STRICT_USER_ASIO)
+#include <leasehold/asio.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#endif
+
+// The globals have every name that stands in the headers, and so those that are used here.
+#pragma GCC diagnostic ignored "-Wshadow"
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class Lease>
+void acquire_in_every_form(Lease& shared_by_threads, std::error_code& failure)
+{
+    {
+        auto first = shared_by_threads.try_acquire();
+    }
+    {
+        auto first = shared_by_threads.try_acquire_for(1ms, std::stop_token{});
+    }
+    {
+        auto first = shared_by_threads.try_acquire_until(std::chrono::steady_clock::now() + 1ms);
+    }
+    {
+        auto first = shared_by_threads.acquire();
+    }
+    auto last = shared_by_threads.try_acquire(failure);
+    std::cout << last.held() << last.remaining().count() << last.token();
+    last.renew(failure);
+    const auto stopped = last.stop_token();
+    last.release(failure);
+}
+
+template <class Store>
+void use_every_right(Store& database)
+{
+    std::error_code failure;
+    lh::basic_lease plain{database, "plain", lh::lease_terms{.ttl = 30s}};
+    acquire_in_every_form(plain, failure);
+    if (auto mine = plain.try_acquire()) {
+        mine.publish("10.0.0.7:8443");
+        std::cout << mine.handover_requested() << mine.handover_reason();
+        mine.renew(40s);
+        mine.ensure_held();
+        mine.release();
+    }
+    const auto result = plain.try_run([](auto& mine) { return mine.held(); });
+    std::cout << result.has_value();
+    if (const auto record = plain.inspect()) std::cout << record->owner;
+
+    lh::basic_lease other{database, "other", 30s, lh::fixed_owner_id{"node-1"}, lh::renew_for{60s}};
+    {
+        const std::scoped_lock both{plain, other};
+    }
+    auto all = lh::try_acquire_all(plain, other);
+    std::cout << all.held();
+    all.release(failure);
+    std::vector<lh::lease<Store>> many;
+    many.emplace_back(database, "third", 30s);
+    auto each = lh::try_acquire_each(many);
+    lh::release_all(each, failure);
+
+    lh::lease_semaphore permits{database, "permits", 4, 30s};
+    acquire_in_every_form(permits, failure);
+
+    lh::shared_lease catalog{database, "catalog", 30s, lh::reader_limit{8}};
+    acquire_in_every_form(catalog, failure);
+    {
+        auto reader = catalog.acquire_shared();
+        std::cout << reader.held();
+    }
+    {
+        const std::shared_lock reading{catalog};
+    }
+
+    lh::leader_election election{plain};
+    election.run(std::stop_token{}, [](auto& term) { return term.held(); });
+}
+
+void use_stores_in_memory()
+{
+    lh::memory_store memory;
+    lh::metrics numbers;
+    lh::hooked_store hooked{memory, [&numbers](const lh::store_call& call, const lh::store_call_report& report) { numbers(call, report); }};
+    use_every_right(hooked);
+    lh::manual_clock turned;
+    lh::basic_memory_store on_turned{turned};
+    lh::basic_lease once{on_turned, "once", turned, lh::no_renewal{}};
+    auto mine = once.try_acquire();
+    turned.advance(1h);
+    std::cout << mine.held();
+}
+
+#if defined(STRICT_USER_ODBC)
+void use_a_database()
+{
+    lh::odbc_store database{"Driver=SQLite3;Database=strict_user.db", lh::odbc_options{.call_timeout = 5s, .pool_size = 4}};
+    database.create_schema();
+    use_every_right(database);
+    for (const lh::lease_record& record : database.list()) std::cout << record.name << record.remaining.count();
+    database.force_release("plain");
+    lh::basic_lease plain{database, "plain"};
+    auto mine = plain.acquire();
+    SQLHDBC connection = SQL_NULL_HDBC;
+    std::cout << lh::odbc::fence(connection, mine);
+}
+#endif
+
+#if defined(STRICT_USER_ASIO)
+void use_asio()
+{
+    lh::memory_store memory;
+    lh::basic_lease plain{memory, "plain"};
+    boost::asio::io_context context;
+    auto granted = lh::async_acquire(plain, boost::asio::use_future);
+    context.run();
+    auto mine = granted.get();
+    std::cout << mine.held();
+}
+#endif
+
+}  // namespace
+
+int main()
+{
+    use_stores_in_memory();
+#if defined(STRICT_USER_ODBC)
+    use_a_database();
+#endif
+#if defined(STRICT_USER_ASIO)
+    use_asio();
+#endif
+}

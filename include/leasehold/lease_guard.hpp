@@ -40,7 +40,7 @@ template <lease_store Store>
 {
     store_diagnostics said;
     if constexpr (diagnosing_store<Store>) said = store.diagnostics();
-    throw_exception(store_error{ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said)});
+    raise_failed_call(ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said));
 }
 
 template <class Lease>

@@ -46,7 +46,8 @@ namespace leasehold::inline v0 {
 ///
 /// Movable, not copyable; a moved-from lease can only be destroyed or assigned to.
 /// Thread safety: any thread may call any function, except moving, and guard(), which is for the thread that locked.
-/// Lifetime: the store must outlive the lease and its guards.
+/// Lifetime: the store must outlive the lease and its guards; so don't call std::exit() while one that is not static holds a
+/// lease of a static store.
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
@@ -102,7 +103,8 @@ public:
     /// Destroys its former state, like the destructor, and takes over the other lease.
     basic_lease& operator=(basic_lease&&) noexcept = default;
 
-    /// Releases the guards that lock() keeps. May wait, up to the store's call timeout, for a renewal that is under way.
+    /// Releases the guards that lock() keeps. May wait, up to the store's call timeout, for a renewal that is under way; and, if it
+    /// is the last of all leases and guards of the store, for a stop callback that is running.
     ~basic_lease() = default;
 
     [[nodiscard]] const std::string& name() const noexcept { return keeper().name(); }  ///< the name that it acquires

@@ -208,6 +208,7 @@ private:
             }
         };
         if (lost) tell();
+        if (thrown) lease_access::forget_min_hold(term.guard());
         // A release that fails is no error: the store frees the lease at the latest when its time runs out.
         const auto releases = [&term](std::error_code& ec) { return term.release(ec); };
         co_await reply_of_store<release_outcome>(election.lease_, renewal::call_order::first, releases);

@@ -85,19 +85,11 @@ public:
     }
 
     /// See lh::diagnosing_store.
-    [[nodiscard]] lh::store_diagnostics diagnostics() const
-    {
-        return last_failure_.of == this ? last_failure_.details : lh::store_diagnostics{};
-    }
+    [[nodiscard]] lh::store_diagnostics diagnostics() const { return lh::last_failure::of(this); }
 
 private:
     // A message may get lost.
     static constexpr std::chrono::seconds longest_trust{5};
-
-    struct failed_call {
-        const redis_store* of;
-        lh::store_diagnostics details;
-    };
 
     static redis_options checked(redis_options options)
     {
@@ -162,7 +154,7 @@ private:
             // Redis was restarted, or somebody ended the connection. Every script may be repeated.
             pool_.forget_idle();
         }
-        last_failure_ = {this, std::move(why.details)};
+        lh::last_failure::keep(this, std::move(why.details));
         return {};
     }
 
@@ -171,8 +163,6 @@ private:
     redis_subscriber subscriber_{options_};
     const std::string store_number_ = random_number();
     std::atomic<std::uint64_t> releases_ = 0;
-
-    static inline thread_local failed_call last_failure_{nullptr, {}};
 };
 
 static_assert(lh::notifying_store<redis_store> && lh::diagnosing_store<redis_store>);

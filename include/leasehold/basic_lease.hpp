@@ -49,7 +49,8 @@ namespace leasehold::inline v0 {
 ///
 /// Movable, not copyable; a moved-from lease can only be destroyed or assigned to.
 /// Thread safety: any thread may call any function, except moving, and guard(), which is for the thread that locked.
-/// Lifetime: the store must outlive the lease and its guards.
+/// Lifetime: the store must outlive the lease and its guards; so don't call std::exit() while one that is not static holds a
+/// lease of a static store.
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
@@ -105,7 +106,8 @@ public:
     /// Destroys its former state, like the destructor, and takes over the other lease.
     basic_lease& operator=(basic_lease&&) noexcept = default;
 
-    /// Releases the guards that lock() keeps. May wait, up to the store's call timeout, for a renewal that is under way.
+    /// Releases the guards that lock() keeps. May wait, up to the store's call timeout, for a renewal that is under way; and, if it
+    /// is the last of all leases and guards of the store, for a stop callback that is running.
     ~basic_lease() = default;
 
     [[nodiscard]] const std::string& name() const noexcept { return keeper().name(); }  ///< the name that it acquires
@@ -191,46 +193,39 @@ public:
     /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard for the thread that
     /// locked.
     ///
-    /// These functions throw like try_acquire(), and hold nothing then. They also throw std::system_error with
-    /// std::errc::resource_deadlock_would_occur if this thread would wait for itself: lock(), if this thread has already
-    /// locked the name, through any object; try_lock(), if std::lock() of two leases of one name never ends. Call
-    /// guard().held() before you rely on the lease: it can be lost. Then another thread may lock it, and each thread unlocks
-    /// its own term.
+    /// These functions throw like try_acquire(), and hold nothing then. lock() also throws std::system_error with
+    /// std::errc::resource_deadlock_would_occur if this thread has already locked this lease. A second lease of the same name
+    /// excludes this one also in the same thread: its lock() waits, and std::lock() of both never ends. Call guard().held()
+    /// before you rely on the lease: it can be lost. Then another thread may lock it, and each thread unlocks its own term.
     void lock()
     {
-        const detail::lock_site here = lock_site();
-        detail::refuse_deadlock("lock", name(), locks_type::held_by_this_thread(here.target));
-        locks_.keep(here, acquire());
+        detail::refuse_deadlock("lock", name(), locks_.held_by_this_thread(keeper().mutex()));
+        locks_.keep(keeper().mutex(), acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
-    [[nodiscard]] bool try_lock()
-    {
-        const detail::lock_site here = lock_site();
-        detail::refuse_deadlock("try_lock", name(), locks_type::goes_in_circles(here));
-        return locks_.keep(here, try_acquire());
-    }
+    [[nodiscard]] bool try_lock() { return locks_.keep(keeper().mutex(), try_acquire()); }
 
     /// Waits at most this long. False means that the name was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return locks_.keep(lock_site(), try_acquire_for(at_most));
+        return locks_.keep(keeper().mutex(), try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that the name was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return locks_.keep(lock_site(), try_acquire_until(until));
+        return locks_.keep(keeper().mutex(), try_acquire_until(until));
     }
 
     /// Releases the term that this thread locked, or, if it locked none, one that another thread locked. A failure is not
     /// reported: the store then frees the lease when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_.take(lock_site())}; }
+    void unlock() noexcept { const guard_type released_here{locks_.take(keeper().mutex())}; }
 
     /// The guard of the term that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const guard_type& guard() const noexcept { return locks_.of_this_thread(lock_site()); }
+    [[nodiscard]] const guard_type& guard() const noexcept { return locks_.of_this_thread(keeper().mutex()); }
 
     /// What the store says about the name now; empty when it is free. Throws store_error when the store fails.
     [[nodiscard]] std::optional<lease_record> inspect() const
@@ -327,12 +322,6 @@ private:
     explicit basic_lease(const typename attempts_type::handle_type& handle) noexcept : attempts_{handle} {}
 
     [[nodiscard]] auto& keeper() const noexcept { return attempts_.keeper(); }
-
-    [[nodiscard]] detail::lock_site lock_site() const noexcept
-    {
-        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), name())}, attempts_.handle().get(),
-                keeper().mutex()};
-    }
 
     template <class Work>
     static auto run_under(guard_type guard, Work&& work)

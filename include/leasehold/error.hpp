@@ -5,12 +5,14 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/never_destroyed.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <exception>
 #include <iosfwd>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -188,6 +190,15 @@ template <class Exception>
 #endif
 }
 
+// For a call of a store. The lack of memory or of a thread is this process's own: it is no store_error, whichever call met it.
+[[noreturn]] inline void raise_failed_call(std::error_code code, std::string_view doing, store_diagnostics said)
+{
+    if (code == std::make_error_code(std::errc::not_enough_memory)) throw_exception(std::bad_alloc{});
+    if (code == std::make_error_code(std::errc::resource_unavailable_try_again))
+        throw_exception(std::system_error{code, "leasehold: " + printable(doing)});
+    throw_exception(store_error{code, doing, std::move(said)});
+}
+
 [[noreturn]] inline void raise_invalid(errc code, std::string_view why)
 {
     throw_exception(std::system_error{make_error_code(code), "leasehold: " + std::string{why}});
@@ -197,8 +208,9 @@ template <class Exception>
 
 inline const std::error_category& lease_category() noexcept
 {
-    static const detail::lease_error_category category;
-    return category;
+    // Never destroyed, since leases in static objects may be destroyed later.
+    static const detail::never_destroyed<detail::lease_error_category> category;
+    return category.value;
 }
 
 }  // namespace leasehold::inline v0

@@ -46,12 +46,9 @@ public:
     }
 
     /// Releases the right. A failure is not reported: the store then frees it when its time runs out. After a call that fails, the
-    /// store is not called again, so this waits no longer than the store's call timeout.
-    ~exclusive_guard()
-    {
-        std::error_code ignored;
-        if (!empty()) release(ignored);
-    }
+    /// store is not called again; and no call begins after max_release_time (1 s). So this waits no longer than that and the store's
+    /// call timeout. release() has no such limit.
+    ~exclusive_guard() = default;
 
     /// Exchanges what they hold.
     void swap(exclusive_guard& other) noexcept

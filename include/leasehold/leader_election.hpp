@@ -37,7 +37,7 @@ namespace leasehold::inline v0 {
 struct leader_election_options {
     /// Called when elected, just before the function that leads is called.
     std::function<void(fencing_token)> on_elected{};
-    /// Called when it no longer leads, after the release.
+    /// Called when it no longer leads: after the release, or before it if the lease was lost, since that call may take long.
     std::function<void(step_down_reason)> on_stepped_down{};
     /// Called once for each other candidate that leads: when an attempt of this candidate meets it, or else within a third
     /// of the ttl. A short term in between may be missed.
@@ -55,7 +55,8 @@ struct leader_election_options {
     /// candidate whose priority is not higher than its own. Without effect if the store is no handover_store.
     bool step_down_if_asked = true;
     /// A candidate with a priority above 0 asks a leader by itself, and does so again while the same one leads, every third of the
-    /// ttl. A leader of a lower priority steps down, if it may; all others lead on. Needs a handover_store.
+    /// ttl. A leader of a lower priority steps down, if it may; all others lead on. It leaves the leader alone that comes after it
+    /// was asked for the lease, or resigned, for that leader's whole term. Needs a handover_store.
     int priority = 0;
     /// How long not to campaign after resigning, returning or being asked, so that somebody else gets the turn; counted from the release.
     /// By default a little longer than the others sleep if the store can't wake them: its longest poll pause plus 100 ms.
@@ -173,6 +174,7 @@ private:
             sightings_.elected(guard.token());
             const ended_term ended = lead_term(std::move(guard), stop, lead);
             machine.stepped_down(ended.at, ended.why);
+            sightings_.stepped_down(ended.why);
         }
         else {
             machine.busy();
@@ -215,21 +217,22 @@ private:
 
     ended_term step_down(term_type& term, const std::stop_token& stop, bool threw)
     {
-        const step_down_reason why = ends(term, stop, threw);
+        const bool lost = term.over();
+        const step_down_reason why = ends(term, lost, stop, threw);
+        if (lost) notify(options_.on_stepped_down, why);
         std::error_code ignored;  // the store frees the lease at the latest when its time runs out
         term.release(ignored);
         const time_point at = clock().now();
-        notify(options_.on_stepped_down, why);
+        if (!lost) notify(options_.on_stepped_down, why);
         return {why, at};
     }
 
     // Why the term ends. From now on, resign() and is_leader() don't see it.
-    step_down_reason ends(const term_type& term, const std::stop_token& stop, bool threw) noexcept
+    step_down_reason ends(const term_type& term, bool lost, const std::stop_token& stop, bool threw) noexcept
     {
-        const bool over = term.over();
         return detail::reason_of({.threw = threw,
-                                  .lease_over = over,
-                                  .renewal_failed = over && term.guard().renewal_error(),
+                                  .lease_over = lost,
+                                  .renewal_failed = lost && term.guard().renewal_error(),
                                   .resigned = hide(),
                                   .asked = term.asked(),
                                   .stopping = stop.stop_requested()});
@@ -277,7 +280,7 @@ private:
     void ask(const lease_record& holder)
     {
         if constexpr (hands_over) {
-            if (!asks(options_) || holder.owner == lease_.owner()) return;
+            if (!asks(options_) || holder.owner == lease_.owner() || sightings_.spares(holder.token)) return;
             const auto& request = holder.handover_request;
             if (request && !detail::is_declined(*request, options_.priority - 1)) return;
             std::error_code unknown_for_now;

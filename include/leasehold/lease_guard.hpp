@@ -43,7 +43,7 @@ template <lease_store Store>
 {
     store_diagnostics said;
     if constexpr (diagnosing_store<Store>) said = store.diagnostics();
-    throw_exception(store_error{ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said)});
+    raise_failed_call(ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said));
 }
 
 template <class Lease>
@@ -86,7 +86,8 @@ public:
     }
 
     /// Releases the term. A failure is not reported: the store then frees the lease when its time runs out.
-    /// Waits no longer than the store's call timeout.
+    /// Waits no longer than the store's call timeout. If it is the last of all leases and guards of the store, it also waits for
+    /// a stop callback that is running.
     ~lease_guard()
     {
         std::error_code ignored;
@@ -130,7 +131,7 @@ public:
     ///
     /// Stop callbacks run one after another on a thread of the library, never on a thread that calls its functions. A slow
     /// callback delays the signals for other leases of the store, but no renewal. Callbacks may use the guard and other
-    /// leases. When the last lease of a store is destroyed, its destructor waits for a callback that is running. The token
+    /// leases. The last of a store's leases and guards waits in its destructor for a callback that is running. The token
     /// of an empty guard, and of one whose clock can't be waited on, is never asked to stop. May throw std::bad_alloc.
     [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().losses().stop_token(term_) : std::stop_token{}; }
 
@@ -215,7 +216,8 @@ public:
             return {};
     }
 
-    /// Ends the term, in this process in any case: the guard is empty afterwards. Does I/O.
+    /// Ends the term, in this process in any case: the guard is empty afterwards. While an exception that the term has met
+    /// unwinds the stack, min_hold does not count. Does I/O.
     ///
     /// Throws store_error when the store fails; the store then frees the lease when its time runs out, at the latest. Throws
     /// std::system_error with errc::not_held when the guard is empty.

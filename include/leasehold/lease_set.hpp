@@ -284,7 +284,8 @@ using set_guard_of = typename decltype(set_of(std::declval<Leases&>()...))::guar
 ///
 /// They are asked for in an order that is the same for everybody, by name, whatever the order of the arguments. If one is busy, those
 /// that were granted are released, the newest first, so nobody ever waits while it holds. Few calls if the store is a
-/// batch_acquiring_store. A back-out does not keep names closed for min_hold.
+/// batch_acquiring_store: two sets that are asked for at once can then refuse each other, so that neither gets all.
+/// A back-out does not keep names closed for min_hold.
 ///
 /// Throws like basic_lease::try_acquire(), also if the set took so long that a term would already be over
 /// (errc::store_timeout); and std::system_error, before any I/O, with errc::invalid_name if a store's name is there twice.

@@ -56,10 +56,11 @@ public:
     }
 
     /// Releases the terms. A failure is not reported: the store then frees the leases when their time runs out. After a call
-    /// that fails, its store is not called again, so this waits for one call timeout of each store at most.
+    /// that fails, its store is not called again; and no call begins after max_release_time (1 s). So this waits for that and
+    /// one call timeout of each store at most. release() has no such limit.
     ~lease_set_guard()
     {
-        if (!empty()) static_cast<void>(detail::release_set(guards_, order_));
+        if (!empty()) static_cast<void>(detail::release_set(guards_, order_, detail::release_limit{max_release_time}));
     }
 
     /// Exchanges what they hold.

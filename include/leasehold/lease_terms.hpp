@@ -28,8 +28,9 @@ struct lease_terms {
     /// time that the work takes to stop. By default a tenth of the ttl.
     duration safety_margin = ttl / 10;
     /// If a release comes earlier than this after the grant, the lease stays closed to everybody until then. This is for
-    /// short jobs that must run at most once per interval. May be longer than the ttl. The term of a crashed holder still
-    /// ends with its ttl, so that somebody else can do the work.
+    /// short jobs that must run at most once per interval. May be longer than the ttl. It does not count after a failure, so
+    /// that somebody else can do the work: the term of a crashed holder ends with its ttl, and a release by a thread that
+    /// leaves the scope for an exception frees the lease at once (basic_static_lease does not look for exceptions).
     duration min_hold{};
 
     /// The rule these terms break, in words, or nullptr if they can work.

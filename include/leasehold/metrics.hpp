@@ -66,7 +66,11 @@ public:
         detail::name_series& of = names_.of(event.name);
         switch (event.kind) {
         case lease_event_kind::acquired:
-            of.held.fetch_add(1, std::memory_order_relaxed);
+            // The term before is over, although its end may be told later: its holder may not know of it yet.
+            if (names_.is_of_others(of))
+                of.held.fetch_add(1, std::memory_order_relaxed);
+            else
+                of.held.store(event.token.value(), std::memory_order_relaxed);
             of.token.store(event.token.value(), std::memory_order_relaxed);
             of.wait_seconds.add(event.waited);
             return;
@@ -76,7 +80,10 @@ public:
             break;
         case lease_event_kind::released: break;
         }
-        of.held.fetch_sub(1, std::memory_order_relaxed);
+        if (std::int64_t ended = event.token.value(); !names_.is_of_others(of))
+            of.held.compare_exchange_strong(ended, 0, std::memory_order_relaxed);
+        else
+            of.held.fetch_sub(1, std::memory_order_relaxed);
         of.term_seconds.add(event.held);
     }
 
@@ -127,7 +134,8 @@ private:
     {
         to.begin("leasehold_held", "gauge", "Terms that this process holds now.");
         names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            to.sample("leasehold_held", {{"lease", name}}, of.held.load(std::memory_order_relaxed));
+            const std::int64_t held = of.held.load(std::memory_order_relaxed);
+            to.sample("leasehold_held", {{"lease", name}}, names_.is_of_others(of) ? held : held != 0 ? 1 : 0);
         });
         to.begin("leasehold_fencing_token", "gauge", "The token of the last term of this process; 0 before the first.");
         names_.for_each([&](std::string_view name, const detail::name_series& of) {

@@ -5,13 +5,17 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
 #include <leasehold/renewal/batch.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -24,6 +28,9 @@
 
 namespace leasehold::inline v0 {
 
+/// After this time the destructor of a guard of several terms begins no other call of a store.
+inline constexpr duration max_release_time = std::chrono::seconds{1};
+
 namespace detail {
 
 template <class Guard>
@@ -35,16 +42,38 @@ template <class Range>
 concept range_of_guards = std::ranges::input_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
                           is_lease_guard<std::ranges::range_value_t<Range>>;
 
+// Until when other calls of stores may begin. The terms that are left then are over in this process, and run out in the store.
+class release_limit {
+public:
+    // Without a limit.
+    release_limit() noexcept = default;
+    explicit release_limit(duration longest) noexcept : longest_{longest} {}
+
+    template <lease_clock Clock>
+    [[nodiscard]] bool reached(const Clock& clock) noexcept
+    {
+        const time_point now = clock.now();
+        if (!begun_) begun_ = now;
+        return now - *begun_ >= longest_;
+    }
+
+private:
+    duration longest_ = duration::max();
+    std::optional<time_point> begun_;
+};
+
 // Guards to be released, of one store at a time.
 template <class Guard>
 class guards_to_release {
     using store_type = typename Guard::store_type;
 
 public:
+    explicit guards_to_release(release_limit limit = {}) noexcept : limit_{limit} {}
+
     void add(Guard& guard) noexcept
     {
         if (guard.empty()) return;
-        if (is_given_up(guard.store())) {
+        if (is_given_up(guard.store()) || limit_.reached(guard.keeper().clock())) {
             leave(leaving{std::move(guard.handle_), std::move(guard.term_)}, release_outcome::unknown);
             return;
         }
@@ -159,6 +188,7 @@ private:
                            std::find(also_failed_.begin(), also_failed_.end(), store) != also_failed_.end());
     }
 
+    release_limit limit_;
     std::vector<leaving> leaving_;
     std::vector<term_release> releases_;
     std::vector<batch_answer> answers_;

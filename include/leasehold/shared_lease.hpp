@@ -257,71 +257,66 @@ public:
     /// locked.
     ///
     /// These functions throw like the attempts, and hold nothing then. lock() and lock_shared() also throw std::system_error with
-    /// std::errc::resource_deadlock_would_occur if this thread has already locked the name, shared or not, through any object.
+    /// std::errc::resource_deadlock_would_occur if this thread has already locked this lease, shared or not.
     /// Call guard().held() or shared_guard().held() before you rely on the lease: it can be lost.
     void lock()
     {
         detail::refuse_deadlock("lock", name(), locked_exclusively() || locked_shared());
-        locks_->exclusive.keep(exclusive_site(), acquire());
+        locks_->exclusive.keep(locks_->mutex, acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
-    [[nodiscard]] bool try_lock()
-    {
-        const detail::lock_site here = exclusive_site();
-        detail::refuse_deadlock("try_lock", name(), exclusive_locks::goes_in_circles(here));
-        return locks_->exclusive.keep(here, try_acquire());
-    }
+    [[nodiscard]] bool try_lock() { return locks_->exclusive.keep(locks_->mutex, try_acquire()); }
 
     /// Waits at most this long. False means that it was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return locks_->exclusive.keep(exclusive_site(), try_acquire_for(at_most));
+        return locks_->exclusive.keep(locks_->mutex, try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return locks_->exclusive.keep(exclusive_site(), try_acquire_until(until));
+        return locks_->exclusive.keep(locks_->mutex, try_acquire_until(until));
     }
 
     /// Releases the right that this thread locked, or, if it locked none, one that another thread locked. A failure is not
     /// reported: the store then frees it when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_->exclusive.take(exclusive_site())}; }
+    void unlock() noexcept { const guard_type released_here{locks_->exclusive.take(locks_->mutex)}; }
 
     /// The same for a reader.
     void lock_shared()
     {
         detail::refuse_deadlock("lock_shared", name(), locked_exclusively() || locked_shared());
-        locks_->shared.keep(shared_site(), acquire_shared());
+        locks_->shared.keep(locks_->mutex, acquire_shared());
     }
 
     /// Makes one attempt, and keeps the guard like lock_shared(). False means busy, or that this thread has locked it already.
-    [[nodiscard]] bool try_lock_shared() { return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared()); }
+    [[nodiscard]] bool try_lock_shared() { return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared()); }
 
     /// Waits at most this long. False means that it was busy until then, or that this thread has locked it already.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared_for(at_most));
+        return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then, or that this thread has locked it already.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return !locked_shared() && locks_->shared.keep(shared_site(), try_acquire_shared_until(until));
+        return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared_until(until));
     }
 
     /// Releases the share that this thread locked, or, if it locked none, one that another thread locked; like unlock().
-    void unlock_shared() noexcept { const shared_guard_type released_here{locks_->shared.take(shared_site())}; }
+    void unlock_shared() noexcept { const shared_guard_type released_here{locks_->shared.take(locks_->mutex)}; }
 
     /// The guard of the exclusive right that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->exclusive.of_this_thread(exclusive_site()); }
+    [[nodiscard]] const guard_type& guard() const noexcept { return locks_->exclusive.of_this_thread(locks_->mutex); }
     /// The guard of the share that this thread has locked, until it unlocks; empty otherwise.
-    [[nodiscard]] const shared_guard_type& shared_guard() const noexcept { return locks_->shared.of_this_thread(shared_site()); }
+    [[nodiscard]] const shared_guard_type& shared_guard() const noexcept { return locks_->shared.of_this_thread(locks_->mutex); }
 
 private:
     friend guard_type;
@@ -361,14 +356,8 @@ private:
 
     [[nodiscard]] pool_type& pool() const noexcept { return attempts_.pool(); }
     [[nodiscard]] const auto& parts() const noexcept { return attempts_.parts(); }
-    [[nodiscard]] bool locked_exclusively() const { return exclusive_locks::held_by_this_thread(exclusive_site().target); }
-    [[nodiscard]] bool locked_shared() const { return shared_locks::held_by_this_thread(shared_site().target); }
-    [[nodiscard]] detail::lock_site exclusive_site() const noexcept { return site(attempts_.gate().name(), &locks_->exclusive); }
-    [[nodiscard]] detail::lock_site shared_site() const noexcept { return site(pool().name(), &locks_->shared); }
-    [[nodiscard]] detail::lock_site site(std::string_view locked, const void* by) const noexcept
-    {
-        return {detail::lock_target{std::addressof(waiting::queue_of(store())), waiting::key_of(store(), locked)}, by, locks_->mutex};
-    }
+    [[nodiscard]] bool locked_exclusively() const noexcept { return locks_->exclusive.held_by_this_thread(locks_->mutex); }
+    [[nodiscard]] bool locked_shared() const noexcept { return locks_->shared.held_by_this_thread(locks_->mutex); }
 
     attempts_type attempts_;
     std::unique_ptr<locks> locks_;  // destroyed first: its guards are released while the lease still exists

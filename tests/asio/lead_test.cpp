@@ -210,6 +210,47 @@ BOOST_AUTO_TEST_CASE(an_outage_is_told_and_tried_again)
     BOOST_TEST(errors == 1);
 }
 
+// The release may hang as the renewals did, and others lead meanwhile.
+BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_release)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    scripted_lease lease{store, "a", clock, lh::lease_terms{.ttl = 30s}};
+    std::stop_source stop;
+    int releases_before = -1;
+    const auto stepped_down = [&](lh::step_down_reason) {
+        releases_before = store.sent(operation::release);
+        stop.request_stop();
+    };
+    lh::leader_election election{lease, {.on_stepped_down = stepped_down}};
+    running_context io;
+    std::promise<std::exception_ptr> done;
+    auto work = [&](lh::leader_term<scripted_lease>& term) -> net::awaitable<void> {
+        store.always(operation::renew, fate::fails);
+        while (term.held()) clock.advance(1s);
+        co_return;
+    };
+    lh::async_lead(election, stop.get_token(), work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    BOOST_TEST((done.get_future().get() == nullptr));
+    BOOST_TEST(releases_before == 0);
+    BOOST_TEST(store.sent(operation::release) == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_exception_leaves_the_name_open_whatever_min_hold_is, fixture)
+{
+    memory_lease lease{store, "a", lh::lease_terms{.ttl = 1h, .min_hold = 20h}};
+    lh::leader_election election{lease};
+    running_context io;
+    std::promise<std::exception_ptr> done;
+    auto work = [](term_type&) -> net::awaitable<void> {
+        throw std::runtime_error{"work"};
+        co_return;
+    };
+    lh::async_lead(election, work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    BOOST_TEST((done.get_future().get() != nullptr));
+    BOOST_TEST(!store.inspect("a", ignored));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_ends_leaders_and_candidates, fixture)
 {
     for (int round = 0; round < 20; ++round) {

@@ -53,6 +53,25 @@ BOOST_FIXTURE_TEST_CASE(the_lease_is_released_when_the_work_has_ended, fixture)
     BOOST_TEST(!store.inspect("a", ignored));
 }
 
+BOOST_FIXTURE_TEST_CASE(an_exception_leaves_the_names_open_whatever_min_hold_is, fixture)
+{
+    const lh::lease_terms once{.ttl = 1h, .min_hold = 20h};
+    memory_lease b{store, "b", once}, c{store, "c", once}, d{store, "d", once};
+    const auto throws = [&](auto guard) {
+        std::promise<std::exception_ptr> done;
+        auto work = [](std::stop_token) -> net::awaitable<void> {
+            throw std::runtime_error{"work"};
+            co_return;
+        };
+        lh::async_run_while_held(std::move(guard), work,
+                                 net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+        return done.get_future().get() != nullptr;
+    };
+    BOOST_TEST(throws(b.acquire()));
+    BOOST_TEST(throws(lh::try_acquire_all(c, d)));
+    for (const char* name : {"b", "c", "d"}) BOOST_TEST(!store.inspect(name, ignored), name);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_result_and_an_exception_reach_the_caller_after_the_release, fixture)
 {
     auto result = net::co_spawn(

@@ -3,9 +3,11 @@
 #include <contract/peer.hpp>
 #include <redis_store/redis_store.hpp>
 #include <support/redis_address.hpp>
+#include <support/static_holder.hpp>
 
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 int main(int argc, char** argv)
 {
@@ -14,6 +16,9 @@ int main(int argc, char** argv)
         std::cerr << "contract_peer_redis: LEASEHOLD_CONTRACT_STORE is not set\n";
         return 2;
     }
-    redis_leases::redis_store store{leasehold_test::redis_options_of(address)};
+    const redis_leases::redis_options options = leasehold_test::redis_options_of(address);
+    if (argc == 2 && std::string_view{argv[1]} == "hold-by-static-objects")
+        return leasehold_test::hold_by_static_objects([&] { return redis_leases::redis_store{options}; });
+    redis_leases::redis_store store{options};
     return leasehold::contract::run_peer(store, {argv + 1, argv + argc});
 }

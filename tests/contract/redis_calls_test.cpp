@@ -4,6 +4,7 @@
 #include <contract/tenure.hpp>
 #include <redis_store/redis_store.hpp>
 
+#include <support/child_process.hpp>
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
 #include <support/own_redis.hpp>
@@ -295,6 +296,18 @@ BOOST_AUTO_TEST_CASE(fail_over_to_a_replica_that_lagged_forgets_a_grant_and_does
     const auto second = after.try_acquire("name", "b", 1h, ec);
     BOOST_TEST(second.granted());  // two holders at once
     BOOST_TEST(second.token > lost.token);
+}
+
+BOOST_FIXTURE_TEST_CASE(static_guard_whose_server_was_killed_does_not_abort_the_exit, own_redis)
+{
+    const leasehold_test::process_options with{.environment = {{"LEASEHOLD_CONTRACT_STORE", server.connection_string()}},
+                                               .capture = true};
+    leasehold_test::child_process holder{{CONTRACT_PEER_REDIS, "hold-by-static-objects"}, with};
+    BOOST_TEST_REQUIRE(holder.read_line().has_value());
+    server.kill();
+    holder.write("end\n");
+    BOOST_TEST(holder.read_all() == make_error_code(lh::errc::store_unavailable).message() + "\n");
+    BOOST_TEST(holder.wait() == leasehold_test::exit_status{});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

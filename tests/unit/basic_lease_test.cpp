@@ -10,6 +10,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -319,6 +321,32 @@ BOOST_AUTO_TEST_CASE(min_hold_keeps_the_name_closed_after_an_early_release)
     BOOST_TEST(!l.try_acquire(), "the same owner neither");
     clock.advance(1ns);
     BOOST_TEST(static_cast<bool>(l.try_acquire()));
+}
+
+// A process that dies leaves the name to others at the end of its ttl; an exception is no worse.
+BOOST_AUTO_TEST_CASE(exception_that_ends_a_term_leaves_the_name_open_whatever_min_hold_is)
+{
+    auto l = lease("n", {.ttl = 30s, .min_hold = 20h});
+    const auto throws = [] { throw std::out_of_range{"work"}; };
+    const auto holds = [&](auto end) {
+        auto guard = l.try_acquire();
+        BOOST_TEST_REQUIRE(guard.held());
+        end(guard);
+    };
+    BOOST_CHECK_THROW(l.try_run(throws), std::out_of_range);
+    BOOST_TEST(free());
+    BOOST_CHECK_THROW(holds([&](auto&) { throws(); }), std::out_of_range);
+    BOOST_TEST(free());
+    struct at_end_of_scope {
+        std::function<void()> act;
+        ~at_end_of_scope() { act(); }
+    };
+    const auto during_an_exception = [&](std::function<void()> act) {
+        const at_end_of_scope acts{std::move(act)};
+        throws();
+    };
+    BOOST_CHECK_THROW(during_an_exception([&] { holds([](auto&) {}); }), std::out_of_range);
+    BOOST_TEST(!free(), "the exception had nothing to do with that term");
 }
 
 BOOST_AUTO_TEST_CASE(inspect_tells_free_held_and_failure_apart)

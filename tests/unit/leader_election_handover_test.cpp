@@ -92,6 +92,21 @@ BOOST_AUTO_TEST_CASE(candidate_of_a_higher_priority_comes_to_lead_by_itself)
     BOOST_TEST(b.terms.load() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(leader_that_is_asked_by_a_person_does_not_take_the_lease_back_by_its_priority)
+{
+    candidate first{store, "first", {.priority = 2}};
+    BOOST_TEST_REQUIRE(first.comes_to_lead());
+    candidate second{store, "second", {.priority = 1}};
+    BOOST_TEST(operators.request_handover("the host will be restarted"));
+    BOOST_TEST_REQUIRE(second.comes_to_lead());
+    BOOST_TEST(throughout([&] { return second.leads(); }, 1500ms));
+    BOOST_TEST(second.terms.load() == 1);
+    candidate third{store, "third", {}};
+    second.election->resign();
+    BOOST_TEST(eventually([&] { return !second.leads() && (first.leads() || third.leads()); }));
+    BOOST_TEST(first.comes_to_lead(), "that was for one term of another");
+}
+
 BOOST_AUTO_TEST_CASE(candidate_of_no_higher_priority_waits)
 {
     candidate a{store, "a", {.priority = 5}};

@@ -205,6 +205,31 @@ BOOST_AUTO_TEST_CASE(an_outage_longer_than_the_ttl_is_told_apart_from_a_lost_lea
     BOOST_TEST(eventually([&] { return a.election.is_leader(); }));
 }
 
+// The release may hang as the renewal did, and others lead meanwhile.
+BOOST_AUTO_TEST_CASE(loss_is_told_before_the_release)
+{
+    std::atomic<bool> broken = false, told = false, told_at_release = false;
+    lh::faulty_store hanging{memory, [&](const lh::store_call& call) {
+                                 if (call.operation == lh::store_operation::release) told_at_release = told.load();
+                                 return broken ? lh::store_fault::lose_request : lh::store_fault::none;
+                             }};
+    lh::basic_lease lease{hanging, "leader", terms};
+    std::stop_source stop;
+    lh::step_down_reason reason{};
+    const auto stepped_down = [&](lh::step_down_reason why) {
+        reason = why;
+        told = true;
+        stop.request_stop();
+    };
+    lh::leader_election election{lease, {.on_stepped_down = stepped_down}};
+    election.run(stop.get_token(), [&](auto& term) {
+        broken = true;
+        while (term.held()) std::this_thread::yield();
+    });
+    BOOST_TEST((reason == lh::step_down_reason::store_error));
+    BOOST_TEST(told_at_release.load());
+}
+
 BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_by_a_loss_a_stop_and_a_resignation)
 {
     candidate a{store, "a"};

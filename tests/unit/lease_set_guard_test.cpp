@@ -112,6 +112,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_release_that_fails_the_store_is_not_called
     BOOST_TEST(s.store.sent(s.releases) == 3);
 }
 
+// Their terms are over here; the store frees them when their time runs out.
+BOOST_AUTO_TEST_CASE(destructor_of_a_large_set_asks_a_slow_store_no_more_after_a_second)
+{
+    scene<scripted_store> s;
+    std::vector<scene<scripted_store>::lease_type> many;
+    for (int i = 0; i < 40; ++i) many.push_back(s.lease(std::to_string(i)));
+    s.store.before(operation::release, [&](std::string_view) { s.clock.advance(50ms); });
+    lh::time_point begun;
+    {
+        const auto all = lh::try_acquire_all(many);
+        BOOST_TEST_REQUIRE(all.held());
+        begun = s.clock.now();
+    }
+    BOOST_TEST((s.clock.now() - begun == 1s));
+    BOOST_TEST(s.held().size() == 20U);
+    s.clock.advance(30s);
+    auto again = lh::try_acquire_all(many);
+    BOOST_TEST_REQUIRE(again.held());
+    BOOST_TEST(again.release() == lh::release_outcome::released, "who asks for a release gets the whole of it");
+    BOOST_TEST(s.held().empty());
+}
+
 BOOST_AUTO_TEST_CASE(deadline_is_the_earliest)
 {
     scene<scripted_store> s;

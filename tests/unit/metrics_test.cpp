@@ -90,6 +90,39 @@ BOOST_AUTO_TEST_CASE(the_life_of_a_lease_is_counted)
     BOOST_TEST(value_of(text, "leasehold_wait_duration_seconds_count{lease=\"leader\"}") == "2");
 }
 
+// A holder learns of its loss from its next renewal, or from the stop callbacks of others that run before.
+BOOST_AUTO_TEST_CASE(next_term_of_a_name_ends_one_whose_loss_was_not_told_yet)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock};
+    lh::metrics m;
+    lh::hooked_store observed{store, std::ref(m)};
+    lh::basic_lease one{observed, "leader", 30s, clock, lh::no_renewal{}};
+    lh::basic_lease other{observed, "leader", 30s, clock, lh::no_renewal{}};
+    auto first = one.try_acquire();
+    store.force_release("leader");
+    auto second = other.try_acquire();
+    BOOST_TEST(value_of(m, "leasehold_held{lease=\"leader\"}") == "1");
+    BOOST_TEST(first.release() == lh::release_outcome::lost);
+    BOOST_TEST(value_of(m, "leasehold_held{lease=\"leader\"}") == "1");
+    second.release();
+    BOOST_TEST(value_of(m, "leasehold_held{lease=\"leader\"}") == "0");
+    BOOST_TEST(value_of(m, "leasehold_term_duration_seconds_count{lease=\"leader\"}") == "2");
+}
+
+BOOST_AUTO_TEST_CASE(terms_of_names_that_share_their_numbers_are_counted)
+{
+    lh::metrics m{1};
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock};
+    lh::hooked_store observed{store, std::ref(m)};
+    lh::basic_lease a{observed, "a", 30s, clock}, b{observed, "b", 30s, clock}, c{observed, "c", 30s, clock};
+    auto of_a = a.try_acquire(), of_b = b.try_acquire(), of_c = c.try_acquire();
+    BOOST_TEST(value_of(m, "leasehold_held{lease=\"(others)\"}") == "2");
+    of_b.release();
+    BOOST_TEST(value_of(m, "leasehold_held{lease=\"(others)\"}") == "1");
+}
+
 BOOST_AUTO_TEST_CASE(errors_are_counted_by_code)
 {
     lh::metrics m;

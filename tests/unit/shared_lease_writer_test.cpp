@@ -71,6 +71,20 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_waits_goes_before_new_readers, Store, 
     BOOST_TEST(writer.held());
 }
 
+BOOST_AUTO_TEST_CASE(destructor_of_a_writer_asks_a_slow_store_no_more_after_a_second)
+{
+    scene<scripted_store> s;
+    auto catalog = s.lease();
+    s.store.before(operation::release, [&](std::string_view) { s.clock.advance(50ms); });
+    lh::time_point begun;
+    {
+        const auto writer = catalog.try_acquire();
+        BOOST_TEST_REQUIRE(writer.held());
+        begun = s.clock.now();
+    }
+    BOOST_TEST((s.clock.now() - begun == 1s));
+}
+
 BOOST_AUTO_TEST_CASE(readers_without_end_do_not_starve_a_writer)
 {
     lh::memory_store store;

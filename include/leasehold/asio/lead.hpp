@@ -202,15 +202,24 @@ private:
         } catch (...) {
             thrown = std::current_exception();
         }
-        const step_down_reason why = election.ends(term, end.token(), thrown != nullptr);
+        const bool lost = term.over();
+        const step_down_reason why = election.ends(term, lost, end.token(), thrown != nullptr);
+        const auto tell = [&] {
+            try {
+                election.notify(election.options_.on_stepped_down, why);
+            } catch (...) {
+                if (!thrown) thrown = std::current_exception();
+            }
+        };
+        if (lost) tell();
+        if (thrown) lease_access::forget_min_hold(term.guard());
         // A release that fails is no error: the store frees the lease at the latest when its time runs out.
         const auto releases = [&term](std::error_code& ec) { return term.release(ec); };
         co_await reply_of_store<release_outcome>(election.lease_, renewal::call_order::first, releases);
         machine.stepped_down(election.clock().now(), why);
-        if (!thrown) co_return election.notify(election.options_.on_stepped_down, why);
-        std::error_code ignored;
-        catch_into(ignored, [&] { election.notify(election.options_.on_stepped_down, why); });
-        std::rethrow_exception(thrown);
+        election.sightings_.stepped_down(why);
+        if (!lost) tell();
+        if (thrown) std::rethrow_exception(thrown);
     }
 
     // The user's coroutine, which is cancelled when the term is over.

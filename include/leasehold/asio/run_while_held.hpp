@@ -71,6 +71,7 @@ public:
     std::exception_ptr end(std::exception_ptr thrown)
     {
         on_loss_.reset();
+        if (thrown) forget_min_hold(guard_);
         if (guard_.held()) return thrown;
         const bool because_of_loss = !thrown || stop_.stop_requested();
         return because_of_loss ? std::make_exception_ptr(lease_lost{name_of_loss(guard_)}) : thrown;

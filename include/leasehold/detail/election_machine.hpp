@@ -157,10 +157,32 @@ public:
         return !holder.owner.empty() && holder.owner != self;
     }
 
-    void elected(fencing_token own) noexcept { last_ = own; }
+    void elected(fencing_token own) noexcept
+    {
+        last_ = own_ = own;
+        yields_ = false;
+    }
+
+    void stepped_down(step_down_reason why) noexcept
+    {
+        yields_ = why == step_down_reason::resigned || why == step_down_reason::asked;
+    }
+
+    // Whether not to ask this holder for the lease: this candidate had it and gave it up, and the holder is the next.
+    bool spares(fencing_token of_holder) noexcept
+    {
+        if (yields_ && of_holder > own_) {
+            yields_ = false;
+            spared_ = of_holder;
+        }
+        return of_holder <= own_ || of_holder == spared_;
+    }
 
 private:
     fencing_token last_;
+    fencing_token own_;     // of the last term of this candidate
+    fencing_token spared_;
+    bool yields_ = false;  // to the next holder
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -64,7 +64,7 @@ public:
 
     void raise_if_any(std::string_view operation) const
     {
-        if (error_) throw_exception(store_error{error_, std::string{operation} + " '" + name_ + "'", said_});
+        if (error_) raise_failed_call(error_, std::string{operation} + " '" + name_ + "'", said_);
     }
 
 private:
@@ -87,10 +87,10 @@ struct set_release {
 
 // The newest first; `order` is that in which they were acquired.
 template <class Lease>
-set_release release_set(std::vector<lease_guard<Lease>>& guards, const std::vector<std::size_t>& order) noexcept
+set_release release_set(std::vector<lease_guard<Lease>>& guards, const std::vector<std::size_t>& order, release_limit limit = {}) noexcept
 {
     set_release out{.guards = guards.size()};
-    guards_to_release<lease_guard<Lease>> left;
+    guards_to_release<lease_guard<Lease>> left{limit};
     for (auto i = order.rbegin(); i != order.rend(); ++i) left.add(guards[*i]);
     left.send();
     out.released = left.released();
@@ -100,7 +100,8 @@ set_release release_set(std::vector<lease_guard<Lease>>& guards, const std::vect
 }
 
 template <class... Leases>
-set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::vector<std::size_t>& order) noexcept
+set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::vector<std::size_t>& order,
+                        release_limit limit = {}) noexcept
 {
     set_release out;
     std::array<const void*, sizeof...(Leases)> failed{};  // the stores that are not called again
@@ -110,8 +111,8 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         ++out.guards;
         auto& store = *guard.store();
         const void* const called = std::addressof(store);
-        if (std::any_of(failed.begin(), failed.end(), [called](const void* each) { return each == called; }))
-            return lease_access::leave(guard);
+        const bool given_up = std::any_of(failed.begin(), failed.end(), [called](const void* each) { return each == called; });
+        if (given_up || limit.reached(lease_access::clock_of(guard))) return lease_access::leave(guard);
         const std::string_view name = guard.name();
         std::error_code ec;
         const auto kept = lease_access::keep_alive(guard);  // for the name

@@ -114,6 +114,12 @@ struct lease_access {
     }
 
     template <class Guard>
+    static const auto& clock_of(const Guard& guard) noexcept
+    {
+        return guard.keeper().clock();
+    }
+
+    template <class Guard>
     static void forget_min_hold(const Guard& guard) noexcept
     {
         if (!guard.empty()) guard.keeper().forget_min_hold(guard.term_);

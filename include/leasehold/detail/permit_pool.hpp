@@ -250,7 +250,7 @@ public:
         if (of_another) {
             store_diagnostics said;  // the store's own are about this thread's calls
             said.advice = "another thread's attempt failed, for which this one waited";
-            throw_exception(store_error{ec, std::string{operation} + " '" + name() + "'", std::move(said)});
+            raise_failed_call(ec, std::string{operation} + " '" + name() + "'", std::move(said));
         }
         if (too_late) lease_access::raise_failure(lease(0), ec, operation, true);
         raise_store_failure(store(), ec, operation, name());

@@ -100,7 +100,7 @@ struct name_series {
     std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, counted_operations> calls{};
     std::array<std::atomic<std::uint64_t>, 2> lost{};  // over; in an outage
     std::array<histogram, counted_operations> call_seconds;  // written as a sum over all names: threads that count should not meet
-    std::atomic<std::int64_t> held = 0;
+    std::atomic<std::int64_t> held = 0;  // the token of the term that is held, or 0; for many names: how many terms
     std::atomic<std::int64_t> token = 0;
     histogram wait_seconds;
     histogram term_seconds;
@@ -131,6 +131,9 @@ public:
             if (found->hash == hash && found->name == name) return found->series;
         }
     }
+
+    // Whether these are the numbers of many names.
+    [[nodiscard]] bool is_of_others(const name_series& series) const noexcept { return &series == &others_; }
 
     template <class Visitor>
     void for_each(Visitor visit) const

@@ -25,7 +25,7 @@ struct set_member {
 };
 
 // The order in which a set is acquired: store by store, the store with the smallest name first, and by name within a store.
-// Processes that ask for the same names in another order meet at the first name, and one of them gets it.
+// Processes that ask for the same names in another order meet at the first name, if the store takes one attempt in a call.
 // Throws std::system_error with errc::invalid_name if a store has one name twice.
 inline std::vector<std::size_t> order_of(std::span<const set_member> members)
 {

@@ -50,28 +50,13 @@ namespace leasehold::inline v0 {
 
 namespace odbc {
 
-namespace detail {
-
-struct failure_of_thread {
-    const void* of = nullptr;
-    store_diagnostics details{};
-};
-
-LEASEHOLD_DECL failure_of_thread& last_failure()
-{
-    static thread_local failure_of_thread last;
-    return last;
-}
-
-}  // namespace detail
-
 // Tells what a call came to, at its end; or why it is refused, before any I/O.
 class store_base::reporting {
 public:
     reporting(const store_base& store, std::error_code& ec, std::error_code refusal = {}) : store_{store}, ec_{ec}
     {
         ec = refusal;
-        if (ec) detail::last_failure() = {};
+        if (ec) last_failure::keep(nullptr, {});
     }
     reporting(const reporting&) = delete;
     reporting& operator=(const reporting&) = delete;
@@ -79,7 +64,7 @@ public:
     {
         if (!why) return;
         ec_ = make_error_code(detail::errc_of(why.kind));
-        detail::last_failure() = {&store_, std::move(why.details)};
+        last_failure::keep(&store_, std::move(why.details));
     }
 
     detail::failure why;
@@ -332,7 +317,7 @@ LEASEHOLD_DECL store_health store_base::health()
 
 LEASEHOLD_DECL store_diagnostics store_base::diagnostics() const
 {
-    return detail::last_failure().of == this ? detail::last_failure().details : store_diagnostics{};
+    return last_failure::of(this);
 }
 
 LEASEHOLD_DECL poll_pauses store_base::pauses() const noexcept

@@ -133,12 +133,12 @@ public:
 private:
     static constexpr bool observes = observed_store<typename Keeper::store_type>;
 
-    // In the background. Without that, the release tells the store.
+    // Both in the background. Without that, the release tells the store, and nobody signals.
     [[nodiscard]] static bool is_to_be_observed(const term& lost) noexcept { return observes && Keeper::watches && !lost.end_observed; }
 
     [[nodiscard]] static bool is_to_be_signalled(const term& lost) noexcept
     {
-        return lost.stop.stop_possible() && !lost.stop.stop_requested();
+        return Keeper::watches && lost.stop.stop_possible() && !lost.stop.stop_requested();
     }
 
     [[nodiscard]] bool is_over(const term& of) const noexcept

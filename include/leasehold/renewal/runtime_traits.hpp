@@ -7,7 +7,9 @@
 
 #include <leasehold/detail/thread_without_signals.hpp>
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <thread>
 #include <utility>
 
@@ -26,11 +28,12 @@ struct runtime_traits {
         return detail::thread_without_signals(std::forward<Function>(function));
     }
 
-    /// Identifies the calling thread, different from that of any other living thread.
-    [[nodiscard]] static const void* this_thread() noexcept
+    /// Identifies the calling thread. Differs from that of any other thread, also of one that has ended.
+    [[nodiscard]] static std::uint64_t this_thread() noexcept
     {
-        static thread_local const char here = 0;
-        return &here;
+        static std::atomic<std::uint64_t> threads = 0;  // relaxed: each value is taken once
+        static thread_local const std::uint64_t number = threads.fetch_add(1, std::memory_order_relaxed);
+        return number;
     }
 
     [[nodiscard]] static bool is_this(const thread& other) noexcept { return other.get_id() == std::this_thread::get_id(); }

@@ -57,6 +57,7 @@ struct term {
         in_flight = refused = loss_told = end_observed = false;
         last_error.clear();
         keep_closed_until = time_point{};
+        exceptions = 0;
         stop = std::stop_source{std::nostopstate};
         listens = asked = false;
         priority.reset();
@@ -86,6 +87,7 @@ struct term {
     fencing_token token;
     std::error_code last_error;
     time_point keep_closed_until{};
+    int exceptions = 0;                        // that its thread was leaving scopes for when the term was granted
     std::stop_source stop{std::nostopstate};   // with a state since somebody has asked for a token
     std::shared_ptr<term> next_lost;           // links the keeper's lost terms
     std::unique_ptr<handover_state> handover;  // made when the holder first wants to know

@@ -34,6 +34,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -130,6 +131,7 @@ public:
         }
         // Counted from the answer, which is later than the grant, so the name is never closed for too short a time.
         granted.keep_closed_until = now + terms_.min_hold;
+        granted.exceptions = std::uncaught_exceptions();
         granted.deadline.store(granted.machine.deadline(), std::memory_order_release);
         newest_ = std::move(spare_);
         end_attempt();
@@ -155,6 +157,8 @@ public:
         if (!ended->machine.overrun(clock_.now())) ended->machine.ended();
         ended->deadline.store(term::over, std::memory_order_release);
         if (ended->refused) return std::nullopt;
+        // An exception has ended the work: others may try it.
+        if (std::uncaught_exceptions() > ended->exceptions) ended->keep_closed_until = time_point{};
         return term_release{name_, owner_, ended->token, std::max(ended->keep_closed_until - clock_.now(), duration::zero())};
     }
 

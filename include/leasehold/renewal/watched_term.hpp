@@ -35,6 +35,8 @@ class watched_term {
 public:
     /// What a term can wait for in a signal_queue.
     enum class queue : std::uint8_t { losses, requests };
+    /// What a term can be in a term_heap for.
+    enum class heap : std::uint8_t { instants, renewals };
 
     watched_term() = default;
     watched_term(const watched_term&) = delete;
@@ -91,14 +93,14 @@ protected:
 
 private:
     friend class deadline_heap;
-    friend class job_queue;
+    friend class term_heap;
     friend class signal_queue;
 
     static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
 
     // The engine's mutex guards all of these but the two relaxed ones of the renewal; only the atomics are read without it. The small
     // ones come last: a process may hold very many leases.
-    std::size_t heap_index_ = not_queued;
+    std::array<std::size_t, 2> heap_places_{not_queued, not_queued};  // in each term_heap
     // Relaxed: engine::schedule() reads it under the keeper's mutex, and the watchdog, which changes it before, locks that mutex next.
     // So a thread that still reads the old value is done before the watchdog looks at the term.
     std::atomic<time_point> wakes_at_{time_point::max()};
@@ -107,7 +109,6 @@ private:
     // Relaxed: the watchdog writes them, and then queues the term under the engine's mutex, under which the workers read them.
     std::atomic<time_point> renew_before_{time_point::max()};
     std::atomic<batch_tier> tier_{batch_tier::none};
-    bool awaits_worker_ = false;
     std::array<bool, 2> waits_{};  // in each signal_queue
 };
 

@@ -172,23 +172,12 @@ public:
     }
 
     /// Details of the calling thread's last failed call on this shard.
-    [[nodiscard]] store_diagnostics diagnostics() const { return failed_last() ? last_failure().details : store_diagnostics{}; }
+    [[nodiscard]] store_diagnostics diagnostics() const { return last_failure::of(this); }
 
     /// Whether the calling thread's last failed call on a shard was on this one.
-    [[nodiscard]] bool failed_last() const noexcept { return last_failure().of == this; }
+    [[nodiscard]] bool failed_last() const noexcept { return last_failure::is_of(this); }
 
 private:
-    struct failure_of_thread {
-        const void* of = nullptr;
-        store_diagnostics details{};
-    };
-
-    static failure_of_thread& last_failure()
-    {
-        static thread_local failure_of_thread last;
-        return last;
-    }
-
     template <class Items>
     static duration longest(const Items& items) noexcept
     {
@@ -206,7 +195,7 @@ private:
     {
         store_diagnostics why;
         if (!admits(ttl, ec, items, why)) {
-            last_failure() = {this, std::move(why)};
+            last_failure::keep(this, std::move(why));
             return decltype(call())();
         }
         if constexpr (std::is_void_v<decltype(call())>) {
@@ -251,12 +240,12 @@ private:
     void keep_failure(const std::error_code& ec) const noexcept
     {
         if (!ec) return;
-        std::error_code ignored;
-        detail::catch_into(ignored, [this] {
-            failure_of_thread& last = last_failure();
-            last = {this, {}};
-            if constexpr (diagnosing_store<Store>) last.details = store_.diagnostics();
+        store_diagnostics details;
+        std::error_code no_memory;  // then without details
+        detail::catch_into(no_memory, [&] {
+            if constexpr (diagnosing_store<Store>) details = store_.diagnostics();
         });
+        last_failure::keep(this, std::move(details));
     }
 
     const std::shared_ptr<set_type> set_;

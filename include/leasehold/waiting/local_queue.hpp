@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/never_destroyed.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/waiting/waiter_list.hpp>
 
@@ -16,7 +17,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string_view>
 
 namespace leasehold::inline v0::waiting {
@@ -127,10 +127,9 @@ concept queueing_store = lease_store<S> && requires(S& s) {
 /// The queue for waiters of all other stores; one per shared library if symbols are hidden.
 inline local_queue& process_queue() noexcept
 {
-    // Never destroyed, since leases in static objects may be destroyed later; and without the heap, which may have run out.
-    alignas(local_queue) static std::byte memory[sizeof(local_queue)];
-    static local_queue& queue = *::new (static_cast<void*>(memory)) local_queue;
-    return queue;
+    // Without the heap, which may have run out.
+    static detail::never_destroyed<local_queue> queue;
+    return queue.value;
 }
 
 template <lease_store Store>

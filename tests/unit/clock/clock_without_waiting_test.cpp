@@ -44,4 +44,19 @@ BOOST_AUTO_TEST_CASE(a_guard_runs_out_and_is_renewed_by_hand_and_its_stop_token_
     BOOST_TEST(!guard.held());
 }
 
+// No thread comes to signal them. So many would overflow the stack when their chain is destroyed.
+BOOST_AUTO_TEST_CASE(losses_of_a_set_leave_nothing_behind)
+{
+    lh::time_point now{1h};
+    const tick_clock clock{now};
+    lh::basic_memory_store store{clock};
+    lh::basic_lease a{store, "a", lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+    lh::basic_lease b{store, "b", lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+    for (int i = 0; i < 100'000; ++i) {
+        const auto all = lh::try_acquire_all(a, b);
+        BOOST_TEST_REQUIRE(all.held());
+        now += 1min;
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

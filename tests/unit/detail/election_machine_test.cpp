@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -196,6 +197,30 @@ BOOST_AUTO_TEST_CASE(a_busy_answer_is_looked_into_unless_it_names_the_leader_see
     BOOST_TEST(!sightings.may_be_news(lh::fencing_token{4}));
     BOOST_TEST(sightings.may_be_news(lh::fencing_token{5}));
     BOOST_TEST(sightings.may_be_news(lh::fencing_token{}));  // the store doesn't say
+}
+
+BOOST_AUTO_TEST_CASE(who_gave_the_lease_up_spares_the_next_term_and_no_other)
+{
+    const auto token = [](std::int64_t value) { return lh::fencing_token{value}; };
+    lh::detail::leader_sightings sightings;
+    BOOST_TEST(!sightings.spares(token(1)), "it has never led");
+    for (const auto why : {lh::step_down_reason::asked, lh::step_down_reason::resigned}) {
+        sightings.elected(token(4));
+        sightings.stepped_down(why);
+        BOOST_TEST(sightings.spares(token(3)), "a node that lags");
+        BOOST_TEST(sightings.spares(token(6)));
+        BOOST_TEST(sightings.spares(token(6)));
+        BOOST_TEST(!sightings.spares(token(7)));
+    }
+    for (const auto why : {lh::step_down_reason::lost, lh::step_down_reason::returned}) {
+        sightings.elected(token(4));
+        sightings.stepped_down(why);
+        BOOST_TEST(!sightings.spares(token(5)));
+    }
+    sightings.elected(token(8));
+    sightings.stepped_down(lh::step_down_reason::asked);
+    sightings.elected(token(9));
+    BOOST_TEST(!sightings.spares(token(10)), "it has led since");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

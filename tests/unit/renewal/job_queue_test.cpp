@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <vector>
 
 BOOST_AUTO_TEST_SUITE(job_queue_test)
 
@@ -66,6 +67,19 @@ BOOST_AUTO_TEST_CASE(term_that_is_erased_leaves_the_order_of_the_others)
     jobs.push(a);
     BOOST_TEST((jobs.pop() == a));
     BOOST_TEST((jobs.pop() == c));
+}
+
+// The engine's mutex is locked meanwhile, which the watchdog needs.
+BOOST_AUTO_TEST_CASE(many_that_wait_are_erased_without_a_search_for_each)
+{
+    std::vector<std::shared_ptr<idle_term>> terms;
+    lh::renewal::job_queue jobs;
+    jobs.reserve(50'000);
+    for (int i = 0; i < 50'000; ++i) jobs.push(terms.emplace_back(std::make_shared<idle_term>(i * 1s)));
+    const auto begun = std::chrono::steady_clock::now();
+    for (const auto& each : terms) jobs.erase(*each);
+    BOOST_TEST((std::chrono::steady_clock::now() - begun < 2s));
+    BOOST_TEST(jobs.empty());
 }
 
 BOOST_AUTO_TEST_CASE(losses_are_signalled_in_their_order_and_each_once)

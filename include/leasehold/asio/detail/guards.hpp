@@ -69,6 +69,23 @@ auto engine_of(const Guard& guard)
     return engine_of(lease_access::inner(guard));
 }
 
+/// The work under the guard's terms has thrown, and the release comes on another thread, which does not see the exception.
+template <class Lease>
+void forget_min_hold(const lease_guard<Lease>& guard) noexcept
+{
+    lease_access::forget_min_hold(guard);
+}
+template <class... Leases>
+void forget_min_hold(const lease_set_guard<Leases...>& guard) noexcept
+{
+    each_of_set(guard.guards(), [](const auto& each) { lease_access::forget_min_hold(each); });
+}
+template <any_guard Guard>
+void forget_min_hold(const Guard& guard) noexcept
+{
+    forget_min_hold(lease_access::inner(guard));
+}
+
 template <class Lease>
 auto kept_terms(const std::vector<lease_guard<Lease>>& guards)
 {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server
+// A process that ends while static objects hold a lease: its main thread's own objects are gone by then.
+#include <leasehold/odbc/odbc_store.hpp>
+
+#include <support/child_process.hpp>
+#include <support/environment.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/mpl/list.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <system_error>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+
+namespace {
+
+using servers = boost::mpl::list<postgresql_server, mariadb_server>;
+
+class static_holder {
+public:
+    explicit static_holder(const std::string& connection_string)
+        : process_{{STATIC_HOLDER, connection_string}, {.capture = true}}
+    {
+        BOOST_TEST_REQUIRE(process_.read_line().value_or("") == "1");
+    }
+
+    // How it ends; what it then prints is in `last_words`.
+    exit_status end()
+    {
+        process_.write("end\n");
+        last_words = process_.read_all();
+        return process_.wait();
+    }
+
+    std::string last_words;
+
+private:
+    child_process process_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(exit_of_a_process)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(static_guard_whose_server_was_killed_does_not_abort_the_exit, Server, servers)
+{
+    Server server;
+    lh::odbc_store{server.connection_string()}.create_schema();
+    static_holder holder{server.connection_string()};
+    server.kill();
+    BOOST_TEST(holder.end() == exit_status{});
+    BOOST_TEST(holder.last_words == make_error_code(lh::errc::store_unavailable).message() + "\n");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(static_guard_is_released_at_the_exit, Server, servers)
+{
+    Server server;
+    lh::odbc_store store{server.connection_string()};
+    store.create_schema();
+    static_holder holder{server.connection_string()};
+    BOOST_TEST(holder.end() == exit_status{});
+    BOOST_TEST(store.list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(static_guard_on_sqlite_is_released_at_the_exit)
+{
+    const temporary_directory folder;
+    const std::string connection_string = sqlite_connection_string(folder.path() / "leases.db");
+    lh::odbc_store store{connection_string};
+    store.create_schema();
+    static_holder holder{connection_string};
+    BOOST_TEST(holder.end() == exit_status{});
+    BOOST_TEST(store.list().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

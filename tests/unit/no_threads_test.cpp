@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// The system has no thread to give: every right reports it in the same way.
+#include <leasehold/leasehold.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+namespace no_threads_test {
+
+struct clock : leasehold::manual_clock {};
+
+}  // namespace no_threads_test
+
+template <>
+struct leasehold::renewal::runtime_traits<no_threads_test::clock> : leasehold::renewal::runtime_traits<void> {
+    template <class Function>
+    static std::thread start(Function&&)
+    {
+        throw std::system_error{std::make_error_code(std::errc::resource_unavailable_try_again)};
+    }
+};
+
+BOOST_AUTO_TEST_SUITE(no_threads_test)
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The store was not asked, so it is no store_error.
+template <class Attempt>
+void is_a_system_error(const char* of, Attempt attempt)
+{
+    BOOST_TEST_CONTEXT(of)
+    {
+        try {
+            attempt();
+            BOOST_ERROR("no exception");
+        } catch (const lh::store_error& e) {
+            BOOST_ERROR(e.what());
+        } catch (const std::system_error& e) {
+            BOOST_TEST((e.code() == std::errc::resource_unavailable_try_again), e.what());
+        }
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(lack_of_a_thread_is_the_same_exception_for_every_right)
+{
+    const clock time;
+    lh::basic_memory_store store{time};
+    lh::basic_lease a{store, "a", 30s, time}, b{store, "b", 30s, time};
+    lh::basic_lease<lh::basic_memory_store<clock>, clock, lh::fixed_owner_id> other{store, "c", 30s, time, lh::fixed_owner_id{"o"}};
+    lh::lease_semaphore permits{store, "permits", 2, 30s, time};
+    lh::shared_lease shared{store, "shared", 30s, time};
+    is_a_system_error("lease", [&] { (void)a.try_acquire(); });
+    is_a_system_error("waiting for a lease", [&] { (void)a.try_acquire_for(1s); });
+    is_a_system_error("set", [&] { (void)lh::try_acquire_all(a, b); });
+    is_a_system_error("set of several types", [&] { (void)lh::try_acquire_all(a, other); });
+    is_a_system_error("permit", [&] { (void)permits.try_acquire(); });
+    is_a_system_error("waiting for a permit", [&] { (void)permits.try_acquire_for(1s); });
+    is_a_system_error("reader", [&] { (void)shared.try_acquire_shared(); });
+    is_a_system_error("waiting reader", [&] { (void)shared.try_acquire_shared_for(1s); });
+    is_a_system_error("writer", [&] { (void)shared.try_acquire(); });
+    is_a_system_error("waiting writer", [&] { (void)shared.try_acquire_for(1s); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

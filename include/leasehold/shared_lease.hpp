@@ -4,6 +4,7 @@
 
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
+#include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/permit_pool.hpp>
@@ -82,7 +83,8 @@ inline lease_terms checked_shared_terms(const lease_terms& terms)
 /// Lifetime: the store must outlive the lease and its guards.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
-class shared_lease {
+class shared_lease : public detail::acquire_forms<shared_lease<Store, Clock, OwnerId, RenewPolicy>,
+                                                  exclusive_guard<shared_lease<Store, Clock, OwnerId, RenewPolicy>>> {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the lease no_renewal{}, or a waitable clock");
@@ -127,59 +129,6 @@ public:
     [[nodiscard]] std::size_t readers() const noexcept { return pool().count(); }  ///< how many readers may hold at once
     [[nodiscard]] Store& store() const noexcept { return pool().store(); }  ///< where the lease lives
 
-    /// A writer's single attempt. An empty guard means busy: another writer holds or waits, or readers hold.
-    ///
-    /// Throws like basic_lease::try_acquire(), and std::system_error with errc::invalid_terms if the store's record says another
-    /// number of readers. Nothing is held then.
-    [[nodiscard]] guard_type try_acquire() &
-    {
-        return attempts_.attempt_or_throw("try_acquire");
-    }
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
-    {
-        ec.clear();
-        return attempts_.attempt(ec).guard;
-    }
-
-    /// A writer's wait, at most this long; zero or less means exactly one attempt. Once it has the gate, no new readers begin, and
-    /// it takes the shares as they come free. It gives all of it back if its time runs out, or `stop` is asked to stop: then the
-    /// guard is empty. Throws like try_acquire(), also with errc::lost if an outage cost it the gate while it waited.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
-    {
-        return attempts_.wait_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_for");
-    }
-    /// The same, reported in `ec`: does not throw.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
-                                             std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
-    }
-
-    /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
-    {
-        return attempts_.wait_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_until");
-    }
-    /// The same, reported in `ec`: does not throw.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
-                                               std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
-    }
-
-    /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
-    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return attempts_.wait_or_throw(time_point::max(), stop, "acquire"); }
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(time_point::max(), stop, ec);
-    }
-
     /// A reader's single attempt. An empty guard means busy: a writer holds or waits, or all shares are taken. Throws like
     /// try_acquire().
     [[nodiscard]] shared_guard_type try_acquire_shared() &
@@ -192,17 +141,22 @@ public:
         return attempts_.attempt_shared_or_report(ec);
     }
 
-    /// A reader's wait, at most this long; zero or less means exactly one attempt. Waiters of one process queue, first come, first
-    /// served; see lease_semaphore::try_acquire_for().
+    /// A reader's wait, at most this long; zero or less means exactly one attempt. See try_acquire_for().
     template <class Rep, class Period>
     [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
         return attempts_.wait_shared_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_shared_for");
     }
-    /// The same, reported in `ec`: does not throw.
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Rep, class Period>
-    [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
-                                                           std::stop_token stop = {}) & noexcept
+    [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec) & noexcept
+    {
+        return try_acquire_shared_for(at_most, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Rep, class Period>
+    [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop,
+                                                           std::error_code& ec) & noexcept
     {
         return attempts_.wait_shared_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
     }
@@ -213,10 +167,16 @@ public:
     {
         return attempts_.wait_shared_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_shared_until");
     }
-    /// The same, reported in `ec`: does not throw.
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Clk, class Dur>
-    [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
-                                                             std::stop_token stop = {}) & noexcept
+    [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec) & noexcept
+    {
+        return try_acquire_shared_until(until, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Clk, class Dur>
+    [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop,
+                                                             std::error_code& ec) & noexcept
     {
         return attempts_.wait_shared_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
     }
@@ -227,28 +187,22 @@ public:
         return attempts_.wait_shared_or_throw(time_point::max(), stop, "acquire_shared");
     }
     /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] shared_guard_type acquire_shared(std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] shared_guard_type acquire_shared(std::error_code& ec) & noexcept { return acquire_shared({}, ec); }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    [[nodiscard]] shared_guard_type acquire_shared(std::stop_token stop, std::error_code& ec) & noexcept
     {
         return attempts_.wait_shared_or_report(time_point::max(), stop, ec);
     }
 
     /// Deleted: a temporary lease would be gone when its guard is used, and the next attempt would belong to another object.
     template <class... Arguments>
-    guard_type try_acquire(Arguments&&...) && = delete;
+    shared_guard_type try_acquire_shared(Arguments&&...) && = delete;
     template <class... Arguments>
-    guard_type try_acquire_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    shared_guard_type try_acquire_shared_for(Arguments&&...) && = delete;  ///< see try_acquire_shared() &&
     template <class... Arguments>
-    guard_type try_acquire_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    shared_guard_type try_acquire_shared_until(Arguments&&...) && = delete;  ///< see try_acquire_shared() &&
     template <class... Arguments>
-    guard_type acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type try_acquire_shared(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type try_acquire_shared_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type try_acquire_shared_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type acquire_shared(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    shared_guard_type acquire_shared(Arguments&&...) && = delete;  ///< see try_acquire_shared() &&
 
     /// SharedTimedMutex, for std::unique_lock, std::scoped_lock and std::shared_lock: the lease keeps the guard for the thread that
     /// locked.
@@ -259,7 +213,7 @@ public:
     void lock()
     {
         detail::refuse_deadlock("lock", name(), locked_exclusively() || locked_shared());
-        locks_->exclusive.keep(exclusive_site(), acquire());
+        locks_->exclusive.keep(exclusive_site(), this->acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
@@ -267,21 +221,21 @@ public:
     {
         const detail::lock_site here = exclusive_site();
         detail::refuse_deadlock("try_lock", name(), exclusive_locks::goes_in_circles(here));
-        return locks_->exclusive.keep(here, try_acquire());
+        return locks_->exclusive.keep(here, this->try_acquire());
     }
 
     /// Waits at most this long. False means that it was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return locks_->exclusive.keep(exclusive_site(), try_acquire_for(at_most));
+        return locks_->exclusive.keep(exclusive_site(), this->try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return locks_->exclusive.keep(exclusive_site(), try_acquire_until(until));
+        return locks_->exclusive.keep(exclusive_site(), this->try_acquire_until(until));
     }
 
     /// Releases the right that this thread locked, or, if it locked none, one that another thread locked. A failure is not
@@ -324,6 +278,7 @@ private:
     friend guard_type;
     friend shared_guard_type;
     friend detail::lease_access;
+    friend detail::acquire_forms<shared_lease, guard_type>;
     using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
     using attempts_type = detail::shared_attempts<shared_lease, pool_type>;
 
@@ -356,6 +311,7 @@ private:
     {
     }
 
+    [[nodiscard]] attempts_type& forms() noexcept { return attempts_; }
     [[nodiscard]] pool_type& pool() const noexcept { return attempts_.pool(); }
     [[nodiscard]] const auto& parts() const noexcept { return attempts_.parts(); }
     [[nodiscard]] bool locked_exclusively() const { return exclusive_locks::held_by_this_thread(exclusive_site().target); }

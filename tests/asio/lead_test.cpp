@@ -249,7 +249,6 @@ BOOST_FIXTURE_TEST_CASE(candidates_on_a_pool_of_threads_never_lead_at_once, fixt
     BOOST_TEST(most == 1);
 }
 
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
 BOOST_FIXTURE_TEST_CASE(a_coroutine_that_leads_is_cancelled_by_the_handlers_slot, fixture)
 {
     candidate one{store};
@@ -266,7 +265,6 @@ BOOST_FIXTURE_TEST_CASE(a_coroutine_that_leads_is_cancelled_by_the_handlers_slot
     BOOST_TEST((one.done.get_future().get() == nullptr));
     BOOST_TEST(!store.inspect("a", ignored));
 }
-#endif
 
 BOOST_AUTO_TEST_SUITE_END()
 #endif

@@ -2,6 +2,7 @@
 // The one guard of several leases: its deadline, its renewals, its loss and its release.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <unit/lease_set_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(set_that_took_too_long_is_given_back)
     lh::basic_lease x{s.store, "x", 30s, s.clock, lh::no_renewal{}}, y{s.store, "y", 30s, s.clock, lh::no_renewal{}};
     s.store.after(operation::try_acquire, [&](std::string_view) { s.clock.advance(14s); });
     std::error_code ec;
-    BOOST_TEST(lh::try_acquire_all(x, y, ec).empty());
+    BOOST_TEST(is_empty(lh::try_acquire_all(x, y, ec)));
     BOOST_TEST(ec == lh::errc::store_timeout);
     BOOST_TEST(s.held().empty());
     BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(x, y)), lh::store_error,

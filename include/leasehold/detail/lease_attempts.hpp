@@ -4,6 +4,7 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -127,6 +128,22 @@ public:
         return {.guard = {}, .too_late = true};
     }
 
+    guard_type attempt_or_throw(std::string_view operation)
+    {
+        std::error_code ec;
+        attach_engine();
+        attempt_result tried = attempt(ec);
+        if (ec) raise_failure(ec, operation, tried.too_late);
+        return std::move(tried.guard);
+    }
+
+    guard_type attempt_or_report(std::error_code& ec) noexcept
+    {
+        ec.clear();
+        catch_into(ec, [this] { attach_engine(); });
+        return ec ? guard_type{} : attempt(ec).guard;
+    }
+
     guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
     {
         std::error_code ec;
@@ -144,6 +161,7 @@ public:
             attach_engine();
             guard = wait(deadline, stop, ec, ignore_busy).guard;
         });
+        report_cancellation(guard, stop, ec);
         return guard;
     }
 

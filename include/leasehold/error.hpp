@@ -93,6 +93,8 @@ public:
     /// bidirectional and invisible characters are escaped.
     [[nodiscard]] const char* what() const noexcept override { return said_->what.c_str(); }
 
+    /// The code, so that a function of an error code takes it.
+    operator std::error_code() const noexcept { return code(); }
     /// Five characters, or empty if the store has none.
     [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
     /// The database's own error number; 0 if it has none.

@@ -36,11 +36,17 @@ class lease_attempts;
 
 // The exception for a failed call of a store, with the store's diagnostics.
 template <lease_store Store>
-[[noreturn]] void raise_store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
+store_error store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
 {
     store_diagnostics said;
     if constexpr (diagnosing_store<Store>) said = store.diagnostics();
-    throw_exception(store_error{ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said)});
+    return {ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said)};
+}
+
+template <lease_store Store>
+[[noreturn]] void raise_store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
+{
+    throw_exception(store_failure(store, ec, operation, name));
 }
 
 template <class Lease>

@@ -41,6 +41,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -152,7 +153,10 @@ private:
                                          election_stop<Executor>& end, Work& work)
     {
         using guard_type = typename Lease::guard_type;
-        const auto begins = [&](auto handler) { async_try_acquire_until(election.lease_, until, end.token(), std::move(handler)); };
+        const auto why = std::make_shared<std::optional<store_error>>();
+        const auto begins = [&](auto handler) {
+            initiate_acquire(acquirable_lease<Lease>{election.lease_, why}, deadline_until(until), end.token(), std::move(handler));
+        };
         auto got = co_await reply_to<guard_type>(begins);
         if (!got.value.empty()) {
             machine.elected();
@@ -161,7 +165,8 @@ private:
         }
         else if (got.ec && got.ec != aborted()) {
             machine.failed(election.clock().now());
-            election.notify(election.options_.on_error, got.ec);
+            if (!*why) why->emplace(got.ec, "campaign '" + election.lease_.name() + "'");
+            election.notify(election.options_.on_error, **why);
         }
         else {
             machine.busy();

@@ -213,12 +213,17 @@ public:
     }
 
     // `not_said_by_store`: the library itself found the failure, so the store's last diagnostics are about something else.
-    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    [[nodiscard]] store_error failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
     {
-        if (!not_said_by_store) raise_store_failure(store(), ec, operation, keeper().name());
+        if (!not_said_by_store) return store_failure(store(), ec, operation, keeper().name());
         store_diagnostics said;
         said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
-        throw_exception(store_error{ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)});
+        return {ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)};
+    }
+
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    {
+        throw_exception(failure(ec, operation, not_said_by_store));
     }
 
 private:

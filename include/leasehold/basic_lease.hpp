@@ -9,6 +9,7 @@
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_attempts.hpp>
 #include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fwd.hpp>
@@ -97,6 +98,14 @@ public:
         : basic_lease{terms, store, name, clock, options...}
     {
         check_options<lease_terms, Clock, Options...>();
+    }
+
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires std::same_as<Store, detail::no_store>
+    basic_lease(First&&, Second&&, Rest&&...) : attempts_{typename attempts_type::handle_type{}}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
     }
 
     /// Takes over the other lease, which can then only be destroyed or assigned to.
@@ -232,9 +241,7 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert(
-            (detail::lease_option<Options> && ...),
-            "the arguments after the name of a lease are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+        (detail::check_option<Options>(), ...);
         static_assert(detail::each_once<Options...>,
                       "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
@@ -304,6 +311,11 @@ template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, steady_clock, Options&&...)
     -> basic_lease<Store, steady_clock, detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second>)
+basic_lease(First&&, Second&&, Rest&&...) -> basic_lease<detail::no_store>;
 
 /// A lease with default policies, as a type for members and parameters.
 template <lease_store Store>

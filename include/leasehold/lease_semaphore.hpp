@@ -7,6 +7,7 @@
 #include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
@@ -77,6 +78,14 @@ public:
         check_options<lease_terms, Options...>();
     }
 
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires std::same_as<Store, detail::no_store>
+    lease_semaphore(First&&, Second&&, Rest&&...) : pool_{}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+    }
+
     /// Takes over the other semaphore, which can then only be destroyed or assigned to.
     lease_semaphore(lease_semaphore&&) noexcept = default;
     /// Gives up its former state, like the destructor, and takes over the other semaphore.
@@ -100,8 +109,7 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert((detail::lease_option<Options> && ...),
-                      "the arguments after the count are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+        (detail::check_option<Options>(), ...);
         static_assert(detail::each_once<Options...>,
                       "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
@@ -186,6 +194,11 @@ lease_semaphore(Store&, std::string_view, Count, lease_terms, Options&&...)
     -> lease_semaphore<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                        detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                        detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second> || !(std::integral<std::remove_cvref_t<Rest>> || ...))
+lease_semaphore(First&&, Second&&, Rest&&...) -> lease_semaphore<detail::no_store>;
 
 }  // namespace leasehold::inline v0
 

@@ -7,6 +7,7 @@
 #include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/detail/shared_attempts.hpp>
 #include <leasehold/detail/thread_locks.hpp>
@@ -116,6 +117,14 @@ public:
         check_options<lease_terms, Options...>();
     }
 
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires std::same_as<Store, detail::no_store>
+    shared_lease(First&&, Second&&, Rest&&...) : attempts_{nullptr}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+    }
+
     /// Takes over the other lease, which can then only be destroyed or assigned to.
     shared_lease(shared_lease&&) noexcept = default;
     /// Gives up its former state, like the destructor, and takes over the other lease.
@@ -160,6 +169,10 @@ public:
     {
         return attempts_.wait_shared_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
     }
+
+    template <class Number, class... Rest>
+        requires std::is_arithmetic_v<Number>
+    shared_guard_type try_acquire_shared_for(Number, Rest&&...) & = delete;  ///< a number is no time: write 10s, not 10
 
     /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
     template <class Clk, class Dur>
@@ -294,9 +307,7 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert(
-            ((detail::lease_option<Options> || std::same_as<std::remove_cvref_t<Options>, reader_limit>) && ...),
-            "the arguments after the name are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy, a reader_limit");
+        ([] { if constexpr (!std::same_as<std::remove_cvref_t<Options>, reader_limit>) detail::check_option<Options>(); }(), ...);
         static_assert(detail::each_once<Options...>,
                       "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
@@ -339,6 +350,11 @@ shared_lease(Store&, std::string_view, lease_terms, Options&&...)
     -> shared_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                     detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                     detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second>)
+shared_lease(First&&, Second&&, Rest&&...) -> shared_lease<detail::no_store>;
 
 }  // namespace leasehold::inline v0
 

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_release_that_fails_the_store_is_not_called
         BOOST_TEST(ec == lh::errc::store_unavailable);
         BOOST_TEST(s.store.sent(s.releases) == 1);
         BOOST_TEST(all.empty());
-        BOOST_TEST(all.release(ec) == lh::release_outcome::lost);
+        BOOST_TEST(all.release(ec) == lh::release_outcome::unknown);
         BOOST_TEST(ec == lh::errc::not_held);
     }
     s.clock.advance(30s);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <stop_token>
 #include <system_error>
+#include <type_traits>
 
 namespace leasehold::inline v0::detail {
 
@@ -62,6 +63,10 @@ public:
     {
         return forms().wait_or_report(waiting::deadline_after(forms().clock(), at_most), stop, ec);
     }
+
+    template <class Number, class... Rest>
+        requires std::is_arithmetic_v<Number>
+    Guard try_acquire_for(Number, Rest&&...) & = delete;  ///< a number is no time: write 10s, not 10
 
     /// Waits until an instant of the right's own clock, or of any std clock, of which only the distance from now counts.
     template <class Clk, class Dur>

@@ -31,7 +31,8 @@ int main(int argc, char** argv)
     // Somebody else has one of them: then we get none.
     lh::basic_lease theirs{store, "account-2", 30s};
     auto guard = theirs.try_acquire();
-    const bool busy = lh::try_acquire_all(to, from).empty() && !from.inspect();
+    const auto none = lh::try_acquire_all(to, from);
+    const bool busy = none.empty() && !from.inspect();
     std::cout << "one is busy, so we hold " << (busy ? "none" : "some") << '\n';
     guard.release();
 

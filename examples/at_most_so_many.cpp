@@ -28,7 +28,8 @@ int main(int argc, char** argv)
     const auto permit = ours.try_acquire();
     auto their_permit = theirs.try_acquire();
     std::cout << "we have licence " << permit.index() << ", they have licence " << their_permit.index() << '\n';
-    const bool busy = ours.try_acquire().empty();
+    const auto third = ours.try_acquire();
+    const bool busy = third.empty();
     std::cout << "a third is " << (busy ? "busy" : "free") << '\n';
     const bool different = permit.index() != their_permit.index();
     their_permit.release();

@@ -26,7 +26,7 @@ int main()
     lh::basic_lease leader{observed, "leader", 30s};
     lh::basic_lease rival{observed, "leader", 30s};
     auto term = leader.try_acquire();
-    if (!rival.try_acquire()) std::cerr << "the rival finds the lease busy\n";
+    if (!rival.try_run([] {})) std::cerr << "the rival finds the lease busy\n";
     term.renew();
     term.release();
 

@@ -46,7 +46,8 @@ int main()
     };
 
     auto guard = night_shift.acquire();
-    const bool still_there = !day_shift.try_acquire_for(25min);
+    const auto too_soon = day_shift.try_acquire_for(25min);
+    const bool still_there = too_soon.empty();
     std::cout << "after " << shows() << " minutes the night shift " << (still_there ? "is still there\n" : "is gone\n");
 
     // Nobody renews the term of a dead holder: this term is granted to somebody who is never heard from again.

@@ -51,7 +51,7 @@ int main()
     const auto before = store.try_acquire("ledger", pod_owner_id{"ledger-0", "5f0c"}.id(), terms.ttl, ec).token;
 
     lh::basic_lease of_another_pod{store, "ledger", terms, lh::steady_clock{}, pod_owner_id{"ledger-1", "81aa"}};
-    const bool busy = !of_another_pod.try_acquire();
+    const bool busy = !of_another_pod.try_run([] {});
     std::cout << of_another_pod.owner() << (busy ? " is told that it is busy\n" : " holds it, too soon\n");
 
     lh::basic_lease restarted{store, "ledger", terms, lh::steady_clock{}, pod_owner_id{"ledger-0", "5f0c"}};

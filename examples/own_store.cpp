@@ -104,7 +104,7 @@ int main()
 
     {
         const auto guard = ours.try_acquire();
-        std::cout << "ours: token " << guard.token() << ", theirs: " << (theirs.try_acquire() ? "granted" : "busy") << '\n';
+        std::cout << "ours: token " << guard.token() << ", theirs: " << (theirs.try_run([] {}) ? "granted" : "busy") << '\n';
     }
     const auto guard = theirs.try_acquire();
     std::cout << "released; theirs: token " << guard.token() << '\n';

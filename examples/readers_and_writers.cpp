@@ -29,7 +29,8 @@ int main(int argc, char** argv)
 
     auto reader = catalog.try_acquire_shared(), another = theirs.try_acquire_shared();
     const bool both = reader.held() && another.held();
-    std::cout << "two read" << (catalog.try_acquire() ? ", and one writes\n" : ", so nobody writes\n");
+    const auto writer_beside = catalog.try_acquire();
+    std::cout << "two read" << (writer_beside ? ", and one writes\n" : ", so nobody writes\n");
 
     // A writer that waits goes before new readers.
     bool written = false;
@@ -38,7 +39,7 @@ int main(int argc, char** argv)
         written = writer.held();
         std::cout << "one writes, token " << writer.token() << '\n';
     }};
-    while (catalog.try_acquire_shared()) std::this_thread::sleep_for(1ms);
+    while (const auto one_more = catalog.try_acquire_shared()) std::this_thread::sleep_for(1ms);
     std::cout << "a writer waits, so nobody begins to read\n";
     reader.release();
     another.release();

@@ -47,7 +47,8 @@ int main()
     }};
     while (!working) std::this_thread::sleep_for(1ms);
 
-    const bool too_soon = static_cast<bool>(other.try_acquire_for(200ms));
+    const auto early = other.try_acquire_for(200ms);
+    const bool too_soon = early.held();
     auto turn = other.try_acquire_for(8s);
     const bool beside = working;
     holder.join();

@@ -29,12 +29,14 @@ int main(int argc, char** argv)
     std::cout << "they print, token " << guard.token() << '\n';
 
     // With a limit: an empty guard, and no error, if the time runs out.
-    const bool in_time = static_cast<bool>(ours.try_acquire_for(200ms));
+    const auto early = ours.try_acquire_for(200ms);
+    const bool in_time = early.held();
     std::cout << "we waited for 200 ms: " << (in_time ? "our turn" : "still busy") << '\n';
 
     // Cancelled from another thread, for example because this service shuts down.
     std::jthread printing{[&ours](std::stop_token shut_down) {
-        const bool called_off = !ours.acquire(shut_down);
+        const auto turn = ours.acquire(shut_down);
+        const bool called_off = turn.empty();
         std::cout << (called_off ? "we called our wait off\n" : "our turn, too soon\n");
     }};
     std::this_thread::sleep_for(100ms);

@@ -67,7 +67,7 @@ public:
         net::steady_timer pause{acceptor_.get_executor()};
         while (!term.stop_token().stop_requested()) {
             pause.expires_after(50ms);
-            co_await pause.async_wait(net::use_awaitable);  // since Boost 1.77 the end of the term ends it
+            co_await pause.async_wait(net::use_awaitable);  // the end of the term ends it
         }
     }
 

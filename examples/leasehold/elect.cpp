@@ -2,6 +2,7 @@
 #include "command_path.hpp"
 #include "commands.hpp"
 #include "duration_text.hpp"
+#include "failure.hpp"
 #include "keeper.hpp"
 #include "message.hpp"
 #include "metrics_file.hpp"
@@ -50,7 +51,7 @@ public:
                  },
              .on_stepped_down = [this](lh::step_down_reason) { pause(); },
              .on_leader_observed = [this](const lh::lease_record& other) { explain(name() + " is " + held_by(other)); },
-             .on_error = [this](std::error_code ec) { report_outage(ec); },
+             .on_error = [this](const lh::store_error& why) { report_outage(why); },
              .cooldown = lh::duration::zero()}};
         of.run(over_.get_token(), [this](election::term_type& term) { lead(term); });
         waiting_.reset();
@@ -121,9 +122,9 @@ private:
     }
 
     // Once for each outage: it may last for hours.
-    void report_outage(std::error_code ec)
+    void report_outage(const lh::store_error& why)
     {
-        const std::string said = name() + " can't be acquired now; leasehold will try again: " + ec.message();
+        const std::string said = words_of(why) + "; leasehold will try again";
         if (outage_told_)
             explain(said);
         else

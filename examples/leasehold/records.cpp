@@ -62,6 +62,13 @@ std::string short_owner(std::string_view owner)
     return is_random ? printable(owner.substr(0, random + digits_shown)) + "…" : printable(owner);
 }
 
+std::string owner_or_what_else(const leasehold::lease_record& record, bool in_short)
+{
+    if (record.owner.empty()) return "(kept closed)";
+    if (record.is_count()) return "(count: " + record.owner + ")";
+    return in_short ? short_owner(record.owner) : printable(record.owner);
+}
+
 std::string to_table(const std::vector<leasehold::lease_record>& records)
 {
     if (records.empty()) return {};
@@ -71,7 +78,7 @@ std::string to_table(const std::vector<leasehold::lease_record>& records)
     if (data) rows.back().emplace_back("DATA");
     if (asked) rows.back().emplace_back("ASKED TO HAND OVER");
     for (const auto& each : records) {
-        rows.push_back({printable(each.name), each.owner.empty() ? "(kept closed)" : printable(each.owner),
+        rows.push_back({printable(each.name), owner_or_what_else(each, false),
                         std::to_string(each.token.value()), to_short_text(each.remaining)});
         if (data) rows.back().push_back(printable(each.data));
         if (asked) rows.back().push_back(asked_text(each));
@@ -91,7 +98,7 @@ std::string to_json(const leasehold::lease_record& record)
 {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(record.remaining).count();
     return "{\"name\": " + json_string(record.name) +
-           ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) +
+           ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) + (record.is_count() ? ", \"is_count\": true" : "") +
            ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) +
            (record.data.empty() ? "" : ", \"data\": " + json_string(record.data)) +
            (record.handover_request ? ", \"asked\": " + json_string(*record.handover_request) : "") + "}";

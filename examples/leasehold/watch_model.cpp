@@ -58,7 +58,7 @@ std::string to_line(const lease_change& change)
 {
     using kind = lease_change::kind;
     const auto& now = change.now;
-    const std::string term = short_owner(now.owner) + ", token " + std::to_string(now.token.value());
+    const std::string term = owner_or_what_else(now, true) + ", token " + std::to_string(now.token.value());
     const std::string name = printable(now.name);
     switch (change.what) {
     case kind::held_at_first:

@@ -42,8 +42,7 @@ struct widths {
 std::string owner_of(const watched_lease& row)
 {
     if (!row.held) return "free";
-    if (row.record.owner.empty()) return "(kept closed)";
-    return short_owner(row.record.owner) + (row.record.data.empty() ? "" : " " + printable(row.record.data));
+    return owner_or_what_else(row.record, true) + (row.record.data.empty() ? "" : " " + printable(row.record.data));
 }
 
 widths wanted(const watch_view& view)

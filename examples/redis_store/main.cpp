@@ -34,7 +34,7 @@ try {
     lh::basic_lease ours{store, "nightly-report", lh::lease_terms{.ttl = 30s}};
 
     auto guard = theirs.acquire();
-    std::cout << "they hold it, token " << guard.token() << "; we: " << (ours.try_acquire() ? "granted" : "busy") << '\n';
+    std::cout << "they hold it, token " << guard.token() << "; we: " << (ours.try_run([] {}) ? "granted" : "busy") << '\n';
     const auto record = ours.inspect();
     if (record) std::cout << "Redis says: " << record->owner << '\n';
 

@@ -111,7 +111,7 @@ int main(int argc, char** argv)
         lh::hooked_store observed{store, std::ref(metrics)};
         lh::basic_lease lease{observed, "thread-service", lh::lease_terms{.ttl = 3s}};
         lh::leader_election election{lease,
-                                     {.on_error = [](std::error_code ec) { std::cerr << "campaign: " << ec.message() << std::endl; }}};
+                                     {.on_error = [](const lh::store_error& e) { std::cerr << e.what() << std::endl; }}};
         connection database{connection_string};
         database.run("create table if not exists service_journal (token bigint)");
         database.commit();

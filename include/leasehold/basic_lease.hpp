@@ -7,10 +7,12 @@
 
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
+#include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_attempts.hpp>
 #include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/detail/thread_locks.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fwd.hpp>
@@ -54,7 +56,8 @@ namespace leasehold::inline v0 {
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
-class basic_lease {
+class basic_lease : public detail::acquire_forms<basic_lease<Store, Clock, OwnerId, RenewPolicy>,
+                                                 lease_guard<basic_lease<Store, Clock, OwnerId, RenewPolicy>>> {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the lease no_renewal{}, or a waitable clock");
@@ -101,6 +104,14 @@ public:
         check_options<lease_terms, Clock, Options...>();
     }
 
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires std::same_as<Store, detail::no_store>
+    basic_lease(First&&, Second&&, Rest&&...) : attempts_{typename attempts_type::handle_type{}}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+    }
+
     /// Takes over the other lease, which can then only be destroyed or assigned to.
     basic_lease(basic_lease&&) noexcept = default;
     /// Destroys its former state, like the destructor, and takes over the other lease.
@@ -115,81 +126,6 @@ public:
     [[nodiscard]] const lease_terms& terms() const noexcept { return keeper().terms(); }  ///< its durations
     [[nodiscard]] Store& store() const noexcept { return keeper().store(); }  ///< where the lease lives
 
-    /// Makes one attempt. An empty guard means busy: somebody else holds the lease, or a guard of this object holds it.
-    ///
-    /// Throws store_error when the store fails, or when its answer comes so late that the term would already be over
-    /// (errc::store_timeout). Throws std::system_error or std::bad_alloc when there are no threads or memory to watch
-    /// the term. Nothing is held then.
-    [[nodiscard]] guard_type try_acquire() &
-    {
-        std::error_code ec;
-        attempts_.attach_engine();
-        auto tried = attempts_.attempt(ec);
-        if (ec) attempts_.raise_failure(ec, "try_acquire", tried.too_late);
-        return std::move(tried.guard);
-    }
-
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
-    {
-        ec.clear();
-        detail::catch_into(ec, [this] { attempts_.attach_engine(); });
-        return ec ? guard_type{} : attempts_.attempt(ec).guard;
-    }
-
-    /// Waits for the lease, at most this long; zero or less means exactly one attempt.
-    ///
-    /// An empty guard means that the time ran out or that `stop` was asked to stop. If `stop` was asked before the call, the
-    /// store isn't called. Sleeps until the end of the lease that the store reported, or until a release wakes it; polls
-    /// with growing, jittered pauses only if the store can't wake waiters. Waiters of one process queue, first come, first
-    /// served, and ask the store one at a time. Throws like try_acquire(): an outage ends the wait.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
-    {
-        return attempts_.wait_or_throw(waiting::deadline_after(attempts_.clock(), at_most), stop, "try_acquire_for");
-    }
-
-    /// The same, reported in `ec`: does not throw.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
-                                             std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(waiting::deadline_after(attempts_.clock(), at_most), stop, ec);
-    }
-
-    /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
-    {
-        return attempts_.wait_or_throw(waiting::deadline_at(attempts_.clock(), until), stop, "try_acquire_until");
-    }
-
-    /// The same, reported in `ec`: does not throw.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
-                                               std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(waiting::deadline_at(attempts_.clock(), until), stop, ec);
-    }
-
-    /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
-    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return attempts_.wait_or_throw(time_point::max(), stop, "acquire"); }
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(time_point::max(), stop, ec);
-    }
-
-    /// Deleted: a temporary lease would be gone when its guard is used, and the next attempt would belong to another object.
-    template <class... Arguments>
-    guard_type try_acquire(Arguments&&...) && = delete;
-    template <class... Arguments>
-    guard_type try_acquire_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    guard_type try_acquire_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    guard_type acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
-
     /// TimedLockable, for std::unique_lock, std::scoped_lock and std::lock: the lease keeps the guard for the thread that
     /// locked.
     ///
@@ -200,24 +136,24 @@ public:
     void lock()
     {
         detail::refuse_deadlock("lock", name(), locks_.held_by_this_thread(keeper().mutex()));
-        locks_.keep(keeper().mutex(), acquire());
+        locks_.keep(keeper().mutex(), this->acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
-    [[nodiscard]] bool try_lock() { return locks_.keep(keeper().mutex(), try_acquire()); }
+    [[nodiscard]] bool try_lock() { return locks_.keep(keeper().mutex(), this->try_acquire()); }
 
     /// Waits at most this long. False means that the name was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return locks_.keep(keeper().mutex(), try_acquire_for(at_most));
+        return locks_.keep(keeper().mutex(), this->try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that the name was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return locks_.keep(keeper().mutex(), try_acquire_until(until));
+        return locks_.keep(keeper().mutex(), this->try_acquire_until(until));
     }
 
     /// Releases the term that this thread locked, or, if it locked none, one that another thread locked. A failure is not
@@ -282,29 +218,28 @@ public:
     template <class Work>
     auto try_run(Work&& work)
     {
-        return run_under(try_acquire(), std::forward<Work>(work));
+        return run_under(this->try_acquire(), std::forward<Work>(work));
     }
 
     /// The same, reported in `ec`: throws nothing itself, but an exception of `work` still reaches the caller.
     template <class Work>
     auto try_run(Work&& work, std::error_code& ec)
     {
-        return run_under(try_acquire(ec), std::forward<Work>(work));
+        return run_under(this->try_acquire(ec), std::forward<Work>(work));
     }
 
 private:
     template <class Lease>
     friend class leader_election;
     friend detail::lease_access;
+    friend detail::acquire_forms<basic_lease, guard_type>;
     using attempts_type = detail::lease_attempts<basic_lease>;
     using locks_type = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
 
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert(
-            (detail::lease_option<Options> && ...),
-            "the arguments after the name of a lease are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+        (detail::check_option<Options>(), ...);
         static_assert(detail::each_once<Options...>,
                       "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
@@ -321,6 +256,7 @@ private:
     // Another object of the same lease, which keeps what the lease refers to.
     explicit basic_lease(const typename attempts_type::handle_type& handle) noexcept : attempts_{handle} {}
 
+    [[nodiscard]] attempts_type& forms() noexcept { return attempts_; }
     [[nodiscard]] auto& keeper() const noexcept { return attempts_.keeper(); }
 
     template <class Work>
@@ -367,6 +303,11 @@ template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, steady_clock, Options&&...)
     -> basic_lease<Store, steady_clock, detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second>)
+basic_lease(First&&, Second&&, Rest&&...) -> basic_lease<detail::no_store>;
 
 /// A lease with default policies, as a type for members and parameters.
 template <lease_store Store>

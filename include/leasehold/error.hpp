@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/config.hpp>
 #include <leasehold/detail/never_destroyed.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/store_diagnostics.hpp>
@@ -65,7 +66,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 
 /// The category of errc. Conditions: store_timeout is std::errc::timed_out, invalid_* are std::errc::invalid_argument,
 /// not_held is std::errc::operation_not_permitted, store_conflict is std::errc::resource_unavailable_try_again.
-[[nodiscard]] const std::error_category& lease_category() noexcept;
+[[nodiscard]] LEASEHOLD_SHARED const std::error_category& lease_category() noexcept;
 
 /// Lets an errc be a std::error_code.
 [[nodiscard]] inline std::error_code make_error_code(errc code) noexcept
@@ -73,8 +74,14 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return {static_cast<int>(code), lease_category()};
 }
 
+/// Whether `ec` is this error. By the category's name: a plugin may have a category of its own.
+[[nodiscard]] inline bool operator==(const std::error_code& ec, errc code) noexcept
+{
+    return ec.value() == static_cast<int>(code) && std::string_view{ec.category().name()} == lease_category().name();
+}
+
 /// A store failed. The code says how; sqlstate(), native_error() and server_message() give the database's own details.
-class store_error : public std::system_error {
+class LEASEHOLD_SHARED store_error : public std::system_error {
 public:
     /// `doing` names the operation that failed, as in "try_acquire 'nightly'".
     store_error(std::error_code code, std::string_view doing, store_diagnostics diagnostics = {})
@@ -91,6 +98,8 @@ public:
     /// bidirectional and invisible characters are escaped.
     [[nodiscard]] const char* what() const noexcept override { return said_->what.c_str(); }
 
+    /// The code, so that a function of an error code takes it.
+    operator std::error_code() const noexcept { return code(); }
     /// Five characters, or empty if the store has none.
     [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
     /// The database's own error number; 0 if it has none.
@@ -131,7 +140,7 @@ private:
 };
 
 /// The term is over; its code is errc::lost.
-class lease_lost : public std::system_error {
+class LEASEHOLD_SHARED lease_lost : public std::system_error {
 public:
     /// Puts the name into the message.
     explicit lease_lost(std::string_view name)
@@ -142,7 +151,7 @@ public:
 
 namespace detail {
 
-class lease_error_category final : public std::error_category {
+class LEASEHOLD_SHARED lease_error_category final : public std::error_category {
 public:
     [[nodiscard]] const char* name() const noexcept override { return "leasehold"; }
 

@@ -60,24 +60,24 @@ public:
     friend void swap(exclusive_guard& a, exclusive_guard& b) noexcept { a.swap(b); }
 
     /// The same as held().
-    [[nodiscard]] explicit operator bool() const noexcept { return held(); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return held(); }
     /// Whether the right certainly continues. Reads the clock once for the gate, and once for each reader's share.
-    [[nodiscard]] bool held() const noexcept { return set_.held(); }
+    [[nodiscard]] bool held() const& noexcept { return set_.held(); }
     /// Time to the earliest deadline; 0 if the right is over, or the guard is empty.
-    [[nodiscard]] duration remaining() const noexcept { return set_.remaining(); }
+    [[nodiscard]] duration remaining() const& noexcept { return set_.remaining(); }
     /// Whether the guard has no terms: never acquired, moved from, or released. A lost guard is not empty.
-    [[nodiscard]] bool empty() const noexcept { return set_.guards().empty(); }
+    [[nodiscard]] bool empty() const& noexcept { return set_.guards().empty(); }
     /// The fencing token of the gate's term, larger than that of every earlier exclusive right; 0 when the guard is empty. It can't
     /// be compared with readers' tokens.
-    [[nodiscard]] fencing_token token() const noexcept { return empty() ? fencing_token{} : gate().token(); }
+    [[nodiscard]] fencing_token token() const& noexcept { return empty() ? fencing_token{} : gate().token(); }
     /// The name of the gate's lease, as in "catalog/writer"; empty when the guard is empty.
-    [[nodiscard]] std::string_view name() const noexcept { return empty() ? std::string_view{} : gate().name(); }
+    [[nodiscard]] std::string_view name() const& noexcept { return empty() ? std::string_view{} : gate().name(); }
     /// Its owner; empty when the guard is empty.
-    [[nodiscard]] std::string_view owner() const noexcept { return empty() ? std::string_view{} : gate().owner(); }
+    [[nodiscard]] std::string_view owner() const& noexcept { return empty() ? std::string_view{} : gate().owner(); }
     /// Where the right lives; nullptr when the guard is empty.
-    [[nodiscard]] store_type* store() const noexcept { return empty() ? nullptr : std::addressof(pool_->store()); }
+    [[nodiscard]] store_type* store() const& noexcept { return empty() ? nullptr : std::addressof(pool_->store()); }
     /// A token that is asked to stop when the right is lost, no later than its deadline. See lease_guard::stop_token().
-    [[nodiscard]] std::stop_token stop_token() const { return set_.stop_token(); }
+    [[nodiscard]] std::stop_token stop_token() const& { return set_.stop_token(); }
 
     /// Extends the right now, by its ttl. False means that it is lost. Does I/O.
     ///
@@ -108,7 +108,7 @@ public:
         return outcome;
     }
 
-    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, `lost` if the guard is empty.
+    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, or if the guard is empty.
     release_outcome release(std::error_code& ec) noexcept
     {
         const auto pool = std::move(pool_);
@@ -116,7 +116,19 @@ public:
     }
 
     /// Throws lease_lost unless held(); std::system_error with errc::not_held when the guard is empty.
-    void ensure_held() const { set_.ensure_held(); }
+    void ensure_held() const& { set_.ensure_held(); }
+
+    // Deleted: `if (lease.try_acquire()) work();` would work without the lease, since a temporary guard releases it before.
+    explicit operator bool() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    duration remaining() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool empty() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    fencing_token token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view name() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view owner() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    store_type* store() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::stop_token stop_token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    void ensure_held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
 
 private:
     friend SharedLease;

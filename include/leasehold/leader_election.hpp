@@ -42,8 +42,9 @@ struct leader_election_options {
     /// Called once for each other candidate that leads: when an attempt of this candidate meets it, or else within a third
     /// of the ttl. A short term in between may be missed.
     std::function<void(const lease_record&)> on_leader_observed{};
-    /// Called when the store failed while campaigning; run() tries again after a pause.
-    std::function<void(std::error_code)> on_error{};
+    /// Called when the store failed while campaigning, with the exception that an attempt would have thrown; run() tries again after a
+    /// pause. The exception converts to its error code.
+    std::function<void(const store_error&)> on_error{};
 
     /// The first pause after a failed campaign (1 ms or more). The pause doubles each time, up to retry_max, and each pause
     /// is shortened by up to a half at random, so that candidates do not all come back at the same time.
@@ -164,15 +165,15 @@ private:
     void campaign(detail::election_machine& machine, time_point until, const std::stop_token& stop, Lead& lead)
     {
         std::error_code ec;
-        auto guard = wait_for_lease(until, stop, ec);
+        auto got = wait_for_lease(until, stop, ec);
         if (ec) {
             machine.failed(clock().now());
-            notify(options_.on_error, ec);
+            if (options_.on_error) options_.on_error(lease_.attempts_.failure(ec, "campaign", got.too_late));
         }
-        else if (!guard.empty()) {
+        else if (!got.guard.empty()) {
             machine.elected();
-            sightings_.elected(guard.token());
-            const ended_term ended = lead_term(std::move(guard), stop, lead);
+            sightings_.elected(got.guard.token());
+            const ended_term ended = lead_term(std::move(got.guard), stop, lead);
             machine.stepped_down(ended.at, ended.why);
             sightings_.stepped_down(ended.why);
         }
@@ -310,7 +311,7 @@ private:
         const auto told_busy = [this, &stop](const acquire_result& busy) {
             if (sightings_.may_be_news(busy.token)) look(stop);
         };
-        return lease_.attempts_.wait(until, stop, ec, told_busy).guard;
+        return lease_.attempts_.wait(until, stop, ec, told_busy);
     }
 
     Lease& lease_;

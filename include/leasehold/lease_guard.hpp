@@ -39,6 +39,14 @@ class lease_attempts;
 
 // The exception for a failed call of a store, with the store's diagnostics.
 template <lease_store Store>
+store_error store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
+{
+    store_diagnostics said;
+    if constexpr (diagnosing_store<Store>) said = store.diagnostics();
+    return {ec, std::string{operation} + " '" + std::string{name} + "'", std::move(said)};
+}
+
+template <lease_store Store>
 [[noreturn]] void raise_store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
 {
     store_diagnostics said;
@@ -104,27 +112,27 @@ public:
     friend void swap(lease_guard& a, lease_guard& b) noexcept { a.swap(b); }
 
     /// The same as held(): false when the guard is empty, and for ever once the term is lost.
-    [[nodiscard]] explicit operator bool() const noexcept { return held(); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return held(); }
 
     /// Whether the term certainly continues: true until the deadline, false for ever once the term is over. Reads the clock.
-    [[nodiscard]] bool held() const noexcept { return remaining() > duration::zero(); }
+    [[nodiscard]] bool held() const& noexcept { return remaining() > duration::zero(); }
 
     /// Time to the deadline; 0 if the term is over, or the guard is empty.
-    [[nodiscard]] duration remaining() const noexcept { return term_ ? term_->remaining(keeper().clock()) : duration::zero(); }
+    [[nodiscard]] duration remaining() const& noexcept { return term_ ? term_->remaining(keeper().clock()) : duration::zero(); }
 
     /// Whether the guard has no term: never acquired, moved from, or released. A lost guard is not empty.
-    [[nodiscard]] bool empty() const noexcept { return !term_; }
+    [[nodiscard]] bool empty() const& noexcept { return !term_; }
 
     /// The term's fencing token; 0 when the guard is empty.
-    [[nodiscard]] fencing_token token() const noexcept { return term_ ? term_->token : fencing_token{}; }
+    [[nodiscard]] fencing_token token() const& noexcept { return term_ ? term_->token : fencing_token{}; }
 
     /// The lease's name; empty when the guard is empty.
-    [[nodiscard]] std::string_view name() const noexcept { return term_ ? std::string_view{keeper().name()} : std::string_view{}; }
+    [[nodiscard]] std::string_view name() const& noexcept { return term_ ? std::string_view{keeper().name()} : std::string_view{}; }
     /// The lease's owner; empty when the guard is empty.
-    [[nodiscard]] std::string_view owner() const noexcept { return term_ ? std::string_view{keeper().owner()} : std::string_view{}; }
+    [[nodiscard]] std::string_view owner() const& noexcept { return term_ ? std::string_view{keeper().owner()} : std::string_view{}; }
 
     /// Where the lease lives; nullptr when the guard is empty.
-    [[nodiscard]] store_type* store() const noexcept { return term_ ? std::addressof(keeper().store()) : nullptr; }
+    [[nodiscard]] store_type* store() const& noexcept { return term_ ? std::addressof(keeper().store()) : nullptr; }
 
     /// A token that is asked to stop when the term is lost, no later than its deadline, but not when a held term is
     /// released.
@@ -133,12 +141,12 @@ public:
     /// callback delays the signals for other leases of the store, but no renewal. Callbacks may use the guard and other
     /// leases. The last of a store's leases and guards waits in its destructor for a callback that is running. The token
     /// of an empty guard, and of one whose clock can't be waited on, is never asked to stop. May throw std::bad_alloc.
-    [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().losses().stop_token(term_) : std::stop_token{}; }
+    [[nodiscard]] std::stop_token stop_token() const& { return term_ ? keeper().losses().stop_token(term_) : std::stop_token{}; }
 
     /// The error of the last renewal of the term; none if it succeeded, or if its answer was that the term is over. After a
     /// loss, an error means an outage (errc::store_timeout if no answer came before the deadline); no error means that the
     /// lease was taken over, removed or not renewed.
-    [[nodiscard]] std::error_code renewal_error() const noexcept { return term_ ? keeper().renewals().error(term_) : std::error_code{}; }
+    [[nodiscard]] std::error_code renewal_error() const& noexcept { return term_ ? keeper().renewals().error(term_) : std::error_code{}; }
 
     /// Extends the term now, by its ttl. False means that the term is lost. Does I/O.
     ///
@@ -187,7 +195,7 @@ public:
     /// The first call for a term asks the store, and is false if the store fails or memory runs out; from then on each renewal is
     /// followed by a look, so that a call does no I/O and says what was true at the last renewal. Does not throw. For stores that
     /// are a handover_store.
-    [[nodiscard]] bool handover_requested() const noexcept
+    [[nodiscard]] bool handover_requested() const& noexcept
     {
         require_handover_store();
         if constexpr (handover_store<store_type>)
@@ -198,7 +206,7 @@ public:
 
     /// The reason of the request that handover_requested() has told of, or that handover_token() was asked to stop for; may be
     /// empty. May throw std::bad_alloc.
-    [[nodiscard]] std::string handover_reason() const { return term_ ? keeper().requests().reason(term_) : std::string{}; }
+    [[nodiscard]] std::string handover_reason() const& { return term_ ? keeper().requests().reason(term_) : std::string{}; }
 
     /// A token that is asked to stop when somebody has asked for the lease: soon after the renewal that follows the request. It
     /// makes each renewal look, as handover_requested() does.
@@ -207,7 +215,7 @@ public:
     /// Otherwise they are like those of stop_token(). The token of an empty guard, and of one whose clock can't be waited on, is
     /// never asked to stop. May throw std::bad_alloc, and std::system_error if there is no thread. For stores that are a
     /// handover_store.
-    [[nodiscard]] std::stop_token handover_token() const
+    [[nodiscard]] std::stop_token handover_token() const&
     {
         require_handover_store();
         if constexpr (handover_store<store_type>)
@@ -231,8 +239,8 @@ public:
         return outcome;
     }
 
-    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, `lost` if the guard is
-    /// empty.
+    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, or if the
+    /// guard is empty.
     release_outcome release(std::error_code& ec) noexcept
     {
         ec.clear();
@@ -242,15 +250,31 @@ public:
             return handle->end(ended, ec);
         }
         ec = errc::not_held;
-        return release_outcome::lost;
+        return release_outcome::unknown;
     }
 
     /// Throws lease_lost unless held(); std::system_error with errc::not_held when the guard is empty.
-    void ensure_held() const
+    void ensure_held() const&
     {
         require_term();
         if (!held()) detail::throw_exception(lease_lost{name()});
     }
+
+    // Deleted: `if (lease.try_acquire()) work();` would work without the lease, since a temporary guard releases it before.
+    explicit operator bool() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    duration remaining() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool empty() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    fencing_token token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view name() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view owner() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    store_type* store() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::stop_token stop_token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::error_code renewal_error() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool handover_requested() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string handover_reason() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::stop_token handover_token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    void ensure_held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
 
 private:
     friend detail::lease_attempts<Lease>;

@@ -8,14 +8,30 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace leasehold::inline v0 {
 
+namespace detail {
+
+// As in "5 permits" and "64 readers".
+inline bool is_count(std::string_view owner) noexcept
+{
+    const std::size_t digits = std::min(owner.find_first_not_of("0123456789"), owner.size());
+    const std::string_view unit = owner.substr(digits);
+    return digits > 0 && (unit == " permits" || unit == " readers");
+}
+
+}  // namespace detail
+
 /// What the store knows about a name that is not free.
 ///
-/// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed.
+/// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed. "5 permits" and "64 readers"
+/// are no holders: see is_count().
 struct lease_record {
     std::string name;      ///< the name of the lease
     std::string owner;     ///< who holds it; may be empty, see above
@@ -24,6 +40,9 @@ struct lease_record {
     std::string data{};    ///< what the holder has published in this term; empty if it has published nothing
     /// The reason of the request that the holder hand over, if there is one; it may be empty.
     std::optional<std::string> handover_request{};
+
+    /// Whether this is no lease, but the record of a lease_semaphore's or shared_lease's count, on which all processes agree.
+    [[nodiscard]] bool is_count() const noexcept { return detail::is_count(owner); }
 
     friend bool operator==(const lease_record&, const lease_record&) = default;
 };

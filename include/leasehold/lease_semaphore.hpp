@@ -7,16 +7,17 @@
 
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
+#include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/permit_guard.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
-#include <leasehold/waiting/deadline.hpp>
+#include <leasehold/time_point.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <memory>
@@ -47,7 +48,8 @@ namespace leasehold::inline v0 {
 /// Thread safety: any thread may call any function, except moving. Lifetime: the store must outlive the semaphore and its guards.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
-class lease_semaphore {
+class lease_semaphore : public detail::acquire_forms<lease_semaphore<Store, Clock, OwnerId, RenewPolicy>,
+                                                     permit_guard<lease_semaphore<Store, Clock, OwnerId, RenewPolicy>>> {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the semaphore no_renewal{}, or a waitable clock");
@@ -79,6 +81,14 @@ public:
         check_options<lease_terms, Options...>();
     }
 
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires std::same_as<Store, detail::no_store>
+    lease_semaphore(First&&, Second&&, Rest&&...) : pool_{}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+    }
+
     /// Takes over the other semaphore, which can then only be destroyed or assigned to.
     lease_semaphore(lease_semaphore&&) noexcept = default;
     /// Gives up its former state, like the destructor, and takes over the other semaphore.
@@ -92,88 +102,17 @@ public:
     [[nodiscard]] std::size_t count() const noexcept { return pool_->count(); }  ///< how many permits there are
     [[nodiscard]] Store& store() const noexcept { return pool_->store(); }  ///< where the permits live
 
-    /// Makes one attempt. An empty guard means busy: all permits are taken.
-    ///
-    /// Throws like basic_lease::try_acquire(), and std::system_error with errc::invalid_terms if the store's record says another
-    /// count. Nothing is held then.
-    [[nodiscard]] guard_type try_acquire() &
-    {
-        std::error_code ec;
-        auto last = attempt(ec);
-        return granted_or_throw(std::move(last), ec, "try_acquire");
-    }
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
-    {
-        guard_type guard;
-        ec.clear();
-        detail::catch_into(ec, [&] { guard = guard_type{pool_, attempt(ec)}; });
-        return guard;
-    }
-
-    /// Waits for a permit, at most this long; zero or less means exactly one attempt.
-    ///
-    /// An empty guard means that the time ran out or that `stop` was asked to stop. Waiters of one process queue, first come,
-    /// first served, and ask the store one at a time. The first sleeps until a release in this process wakes it, or until the
-    /// first permit ends that it knows of; for the releases of other processes it polls, with growing, jittered pauses, but for
-    /// one permit, whose release wakes it if the store can do that.
-    /// Throws like try_acquire(): an outage ends the wait.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
-    {
-        return wait_or_throw(waiting::deadline_after(pool_->clock(), at_most), stop, "try_acquire_for");
-    }
-    /// The same, reported in `ec`: does not throw.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
-                                             std::stop_token stop = {}) & noexcept
-    {
-        return wait_or_report(waiting::deadline_after(pool_->clock(), at_most), stop, ec);
-    }
-
-    /// Waits until an instant of the semaphore's own clock, or of any std clock, of which only the distance from now counts.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
-    {
-        return wait_or_throw(waiting::deadline_at(pool_->clock(), until), stop, "try_acquire_until");
-    }
-    /// The same, reported in `ec`: does not throw.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
-                                               std::stop_token stop = {}) & noexcept
-    {
-        return wait_or_report(waiting::deadline_at(pool_->clock(), until), stop, ec);
-    }
-
-    /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
-    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return wait_or_throw(time_point::max(), stop, "acquire"); }
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
-    {
-        return wait_or_report(time_point::max(), stop, ec);
-    }
-
-    /// Deleted: a temporary semaphore would be gone when its permit is used, and the next attempt would belong to another object.
-    template <class... Arguments>
-    guard_type try_acquire(Arguments&&...) && = delete;
-    template <class... Arguments>
-    guard_type try_acquire_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    guard_type try_acquire_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    guard_type acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
-
 private:
     template <class Semaphore>
     friend class permit_guard;
     friend detail::lease_access;
+    friend detail::acquire_forms<lease_semaphore, guard_type>;
     using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
 
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert((detail::lease_option<Options> && ...),
-                      "the arguments after the count are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy");
+        (detail::check_option<Options>(), ...);
         static_assert(detail::each_once<Options...>,
                       "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
@@ -188,6 +127,41 @@ private:
     }
 
     using attempt_result = typename pool_type::attempt_result;
+
+    // See acquire_forms.
+    lease_semaphore& forms() noexcept { return *this; }
+    [[nodiscard]] const auto& clock() const noexcept { return pool_->clock(); }
+
+    guard_type attempt_or_throw(std::string_view operation)
+    {
+        std::error_code ec;
+        auto last = attempt(ec);
+        return granted_or_throw(std::move(last), ec, operation);
+    }
+
+    guard_type attempt_or_report(std::error_code& ec) noexcept
+    {
+        guard_type guard;
+        ec.clear();
+        detail::catch_into(ec, [&] { guard = guard_type{pool_, attempt(ec)}; });
+        return guard;
+    }
+
+    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
+    {
+        std::error_code ec;
+        auto last = wait(deadline, stop, ec);
+        return granted_or_throw(std::move(last), ec, operation);
+    }
+
+    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
+    {
+        guard_type guard;
+        ec.clear();
+        detail::catch_into(ec, [&] { guard = guard_type{pool_, wait(deadline, stop, ec)}; });
+        detail::report_cancellation(guard, stop, ec);
+        return guard;
+    }
 
     attempt_result attempt(std::error_code& ec)
     {
@@ -204,21 +178,6 @@ private:
     {
         if (ec) pool_->raise_failure(ec, operation, last.too_late, last.of_another);
         return guard_type{pool_, std::move(last)};
-    }
-
-    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
-    {
-        std::error_code ec;
-        auto last = wait(deadline, stop, ec);
-        return granted_or_throw(std::move(last), ec, operation);
-    }
-
-    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        guard_type guard;
-        ec.clear();
-        detail::catch_into(ec, [&] { guard = guard_type{pool_, wait(deadline, stop, ec)}; });
-        return guard;
     }
 
     [[nodiscard]] const std::shared_ptr<pool_type>& parts() const noexcept { return pool_; }
@@ -238,6 +197,11 @@ lease_semaphore(Store&, std::string_view, Count, lease_terms, Options&&...)
     -> lease_semaphore<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                        detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                        detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second> || !(std::integral<std::remove_cvref_t<Rest>> || ...))
+lease_semaphore(First&&, Second&&, Rest&&...) -> lease_semaphore<detail::no_store>;
 
 }  // namespace leasehold::inline v0
 

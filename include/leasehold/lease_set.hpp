@@ -317,20 +317,6 @@ template <detail::range_of_leases Range>
     return guard;
 }
 
-/// The same for single leases, with the error code before them.
-template <class... Leases>
-    requires(sizeof...(Leases) > 0 && (detail::is_basic_lease<Leases> && ...))
-[[nodiscard]] auto try_acquire_all(std::error_code& ec, Leases&... leases) noexcept
-{
-    detail::set_guard_of<Leases...> guard;
-    ec.clear();
-    detail::catch_into(ec, [&] {
-        auto set = detail::set_of(leases...);
-        guard = detail::acquire_set(set, ec);
-    });
-    return guard;
-}
-
 /// The same for single leases, with the error code as the last argument.
 template <class... Arguments>
     requires(sizeof...(Arguments) > 1 &&
@@ -339,8 +325,15 @@ template <class... Arguments>
 [[nodiscard]] auto try_acquire_all(Arguments&... leases_and_ec) noexcept
 {
     const auto all = std::tie(leases_and_ec...);
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return leasehold::try_acquire_all(std::get<sizeof...(Arguments) - 1>(all), std::get<I>(all)...);
+    return [&all]<std::size_t... I>(std::index_sequence<I...>) {
+        std::error_code& ec = std::get<sizeof...(Arguments) - 1>(all);
+        detail::set_guard_of<std::tuple_element_t<I, std::tuple<Arguments...>>...> guard;
+        ec.clear();
+        detail::catch_into(ec, [&] {
+            auto set = detail::set_of(std::get<I>(all)...);
+            guard = detail::acquire_set(set, ec);
+        });
+        return guard;
     }(std::make_index_sequence<sizeof...(Arguments) - 1>{});
 }
 

@@ -74,13 +74,13 @@ public:
     friend void swap(lease_set_guard& a, lease_set_guard& b) noexcept { a.swap(b); }
 
     /// The same as held().
-    [[nodiscard]] explicit operator bool() const noexcept { return held(); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return held(); }
 
     /// Whether all terms certainly continue: false for ever once one of them is over. Reads the clock once for each lease.
-    [[nodiscard]] bool held() const noexcept { return remaining() > duration::zero(); }
+    [[nodiscard]] bool held() const& noexcept { return remaining() > duration::zero(); }
 
     /// Time to the earliest deadline; 0 if a term is over, or the guard is empty.
-    [[nodiscard]] duration remaining() const noexcept
+    [[nodiscard]] duration remaining() const& noexcept
     {
         duration least = empty() ? duration::zero() : duration::max();
         detail::each_of_set(guards_, [&least](const auto& guard) { least = std::min(least, guard.remaining()); });
@@ -88,7 +88,7 @@ public:
     }
 
     /// Whether there are no terms: never acquired, moved from, or released. A lost guard is not empty.
-    [[nodiscard]] bool empty() const noexcept
+    [[nodiscard]] bool empty() const& noexcept
     {
         bool none = true;
         detail::each_of_set(guards_, [&none](const auto& guard) { none = none && guard.empty(); });
@@ -96,7 +96,7 @@ public:
     }
 
     /// How many leases it has; 0 when it is empty.
-    [[nodiscard]] std::size_t size() const noexcept
+    [[nodiscard]] std::size_t size() const& noexcept
     {
         std::size_t count = 0;
         detail::each_of_set(guards_, [&count](const auto& guard) { count += guard.empty() ? 0 : 1; });
@@ -104,10 +104,10 @@ public:
     }
 
     /// The guard of each lease, in the order in which the leases were given: for its token, and for a fence.
-    [[nodiscard]] const guards_type& guards() const noexcept { return guards_; }
+    [[nodiscard]] const guards_type& guards() const& noexcept { return guards_; }
 
     /// The fencing token of each term, in the order in which the leases were given. May throw std::bad_alloc.
-    [[nodiscard]] std::vector<fencing_token> tokens() const
+    [[nodiscard]] std::vector<fencing_token> tokens() const&
     {
         std::vector<fencing_token> all;
         all.reserve(size());
@@ -119,7 +119,7 @@ public:
 
     /// A token that is asked to stop when the first of the terms is lost, no later than its deadline, but not when the set is
     /// released. See lease_guard::stop_token(). The guards of the single leases have the same token. May throw std::bad_alloc.
-    [[nodiscard]] std::stop_token stop_token() const
+    [[nodiscard]] std::stop_token stop_token() const&
     {
         std::stop_token told = stop_.get_token();
         detail::each_of_set(guards_, [&told](const auto& guard) {
@@ -171,13 +171,13 @@ public:
         return left.outcome();
     }
 
-    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if a store fails, `lost` if the guard is empty.
+    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if a store fails, or if the guard is empty.
     release_outcome release(std::error_code& ec) noexcept
     {
         ec.clear();
         if (empty()) {
             ec = errc::not_held;
-            return release_outcome::lost;
+            return release_outcome::unknown;
         }
         const detail::set_release left = detail::release_set(guards_, order_);
         stop_ = std::stop_source{std::nostopstate};
@@ -187,11 +187,22 @@ public:
 
     /// Throws lease_lost, which names the first lost lease, unless held(); std::system_error with errc::not_held when the guard
     /// is empty.
-    void ensure_held() const
+    void ensure_held() const&
     {
         require_terms();
         detail::each_of_set(guards_, [](const auto& guard) { guard.ensure_held(); });
     }
+
+    // Deleted: `if (lease.try_acquire()) work();` would work without the lease, since a temporary guard releases it before.
+    explicit operator bool() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    duration remaining() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool empty() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::size_t size() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    const guards_type& guards() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::vector<fencing_token> tokens() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::stop_token stop_token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    void ensure_held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
 
 private:
     friend detail::set_access;

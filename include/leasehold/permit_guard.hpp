@@ -64,27 +64,27 @@ public:
     friend void swap(permit_guard& a, permit_guard& b) noexcept { a.swap(b); }
 
     /// The same as held().
-    [[nodiscard]] explicit operator bool() const noexcept { return held(); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return held(); }
     /// Whether the term certainly continues. Reads the clock.
-    [[nodiscard]] bool held() const noexcept { return guard_.held(); }
+    [[nodiscard]] bool held() const& noexcept { return guard_.held(); }
     /// Time to the deadline; 0 if the term is over, or the guard is empty.
-    [[nodiscard]] duration remaining() const noexcept { return guard_.remaining(); }
+    [[nodiscard]] duration remaining() const& noexcept { return guard_.remaining(); }
     /// Whether the guard has no term: never acquired, moved from, or released. A lost guard is not empty.
-    [[nodiscard]] bool empty() const noexcept { return guard_.empty(); }
+    [[nodiscard]] bool empty() const& noexcept { return guard_.empty(); }
     /// Which permit it is, counted from 0; no two guards that hold have the same one. 0 when the guard is empty.
-    [[nodiscard]] std::size_t index() const noexcept { return index_; }
+    [[nodiscard]] std::size_t index() const& noexcept { return index_; }
     /// The term's fencing token, larger than that of every earlier term of the permit with the same index; 0 when the guard is empty.
-    [[nodiscard]] fencing_token token() const noexcept { return guard_.token(); }
+    [[nodiscard]] fencing_token token() const& noexcept { return guard_.token(); }
     /// The name of the permit's lease, as in "licences/3"; empty when the guard is empty.
-    [[nodiscard]] std::string_view name() const noexcept { return guard_.name(); }
+    [[nodiscard]] std::string_view name() const& noexcept { return guard_.name(); }
     /// Its owner; empty when the guard is empty.
-    [[nodiscard]] std::string_view owner() const noexcept { return guard_.owner(); }
+    [[nodiscard]] std::string_view owner() const& noexcept { return guard_.owner(); }
     /// Where the permit lives; nullptr when the guard is empty.
-    [[nodiscard]] store_type* store() const noexcept { return empty() ? nullptr : std::addressof(pool_->store()); }
+    [[nodiscard]] store_type* store() const& noexcept { return empty() ? nullptr : std::addressof(pool_->store()); }
     /// See lease_guard::stop_token().
-    [[nodiscard]] std::stop_token stop_token() const { return guard_.stop_token(); }
+    [[nodiscard]] std::stop_token stop_token() const& { return guard_.stop_token(); }
     /// See lease_guard::renewal_error(). errc::invalid_terms: the store's record of the count was removed, and another written.
-    [[nodiscard]] std::error_code renewal_error() const noexcept { return guard_.renewal_error(); }
+    [[nodiscard]] std::error_code renewal_error() const& noexcept { return guard_.renewal_error(); }
 
     /// Extends the term now, by its ttl. False means that the term is lost. Does I/O. Throws like lease_guard::renew().
     bool renew()
@@ -121,7 +121,7 @@ public:
         return outcome;
     }
 
-    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, `lost` if the guard is empty.
+    /// The same, reported in `ec`: does not throw. The outcome is `unknown` if the store fails, or if the guard is empty.
     release_outcome release(std::error_code& ec) noexcept
     {
         const auto pool = std::move(pool_);
@@ -131,7 +131,21 @@ public:
     }
 
     /// Throws lease_lost unless held(); std::system_error with errc::not_held when the guard is empty.
-    void ensure_held() const { guard_.ensure_held(); }
+    void ensure_held() const& { guard_.ensure_held(); }
+
+    // Deleted: `if (lease.try_acquire()) work();` would work without the lease, since a temporary guard releases it before.
+    explicit operator bool() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    duration remaining() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool empty() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::size_t index() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    fencing_token token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view name() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view owner() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    store_type* store() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::stop_token stop_token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::error_code renewal_error() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    void ensure_held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
 
 private:
     friend Semaphore;

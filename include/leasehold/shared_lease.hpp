@@ -7,8 +7,10 @@
 
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
+#include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/detail/shared_attempts.hpp>
 #include <leasehold/detail/thread_locks.hpp>
@@ -85,7 +87,8 @@ inline lease_terms checked_shared_terms(const lease_terms& terms)
 /// Lifetime: the store must outlive the lease and its guards.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
-class shared_lease {
+class shared_lease : public detail::acquire_forms<shared_lease<Store, Clock, OwnerId, RenewPolicy>,
+                                                  exclusive_guard<shared_lease<Store, Clock, OwnerId, RenewPolicy>>> {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the lease no_renewal{}, or a waitable clock");
@@ -117,6 +120,14 @@ public:
         check_options<lease_terms, Options...>();
     }
 
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires std::same_as<Store, detail::no_store>
+    shared_lease(First&&, Second&&, Rest&&...) : attempts_{nullptr}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+    }
+
     /// Takes over the other lease, which can then only be destroyed or assigned to.
     shared_lease(shared_lease&&) noexcept = default;
     /// Gives up its former state, like the destructor, and takes over the other lease.
@@ -130,59 +141,6 @@ public:
     [[nodiscard]] std::size_t readers() const noexcept { return pool().count(); }  ///< how many readers may hold at once
     [[nodiscard]] Store& store() const noexcept { return pool().store(); }  ///< where the lease lives
 
-    /// A writer's single attempt. An empty guard means busy: another writer holds or waits, or readers hold.
-    ///
-    /// Throws like basic_lease::try_acquire(), and std::system_error with errc::invalid_terms if the store's record says another
-    /// number of readers. Nothing is held then.
-    [[nodiscard]] guard_type try_acquire() &
-    {
-        return attempts_.attempt_or_throw("try_acquire");
-    }
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type try_acquire(std::error_code& ec) & noexcept
-    {
-        ec.clear();
-        return attempts_.attempt(ec).guard;
-    }
-
-    /// A writer's wait, at most this long; zero or less means exactly one attempt. Once it has the gate, no new readers begin, and
-    /// it takes the shares as they come free. It gives all of it back if its time runs out, or `stop` is asked to stop: then the
-    /// guard is empty. Throws like try_acquire(), also with errc::lost if an outage cost it the gate while it waited.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
-    {
-        return attempts_.wait_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_for");
-    }
-    /// The same, reported in `ec`: does not throw.
-    template <class Rep, class Period>
-    [[nodiscard]] guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
-                                             std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
-    }
-
-    /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
-    {
-        return attempts_.wait_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_until");
-    }
-    /// The same, reported in `ec`: does not throw.
-    template <class Clk, class Dur>
-    [[nodiscard]] guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
-                                               std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
-    }
-
-    /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
-    [[nodiscard]] guard_type acquire(std::stop_token stop = {}) & { return attempts_.wait_or_throw(time_point::max(), stop, "acquire"); }
-    /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] guard_type acquire(std::error_code& ec, std::stop_token stop = {}) & noexcept
-    {
-        return attempts_.wait_or_report(time_point::max(), stop, ec);
-    }
-
     /// A reader's single attempt. An empty guard means busy: a writer holds or waits, or all shares are taken. Throws like
     /// try_acquire().
     [[nodiscard]] shared_guard_type try_acquire_shared() &
@@ -195,20 +153,29 @@ public:
         return attempts_.attempt_shared_or_report(ec);
     }
 
-    /// A reader's wait, at most this long; zero or less means exactly one attempt. Waiters of one process queue, first come, first
-    /// served; see lease_semaphore::try_acquire_for().
+    /// A reader's wait, at most this long; zero or less means exactly one attempt. See try_acquire_for().
     template <class Rep, class Period>
     [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
         return attempts_.wait_shared_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_shared_for");
     }
-    /// The same, reported in `ec`: does not throw.
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Rep, class Period>
-    [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec,
-                                                           std::stop_token stop = {}) & noexcept
+    [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec) & noexcept
+    {
+        return try_acquire_shared_for(at_most, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Rep, class Period>
+    [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop,
+                                                           std::error_code& ec) & noexcept
     {
         return attempts_.wait_shared_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
     }
+
+    template <class Number, class... Rest>
+        requires std::is_arithmetic_v<Number>
+    shared_guard_type try_acquire_shared_for(Number, Rest&&...) & = delete;  ///< a number is no time: write 10s, not 10
 
     /// Waits until an instant of the lease's own clock, or of any std clock, of which only the distance from now counts.
     template <class Clk, class Dur>
@@ -216,10 +183,16 @@ public:
     {
         return attempts_.wait_shared_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_shared_until");
     }
-    /// The same, reported in `ec`: does not throw.
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Clk, class Dur>
-    [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec,
-                                                             std::stop_token stop = {}) & noexcept
+    [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec) & noexcept
+    {
+        return try_acquire_shared_until(until, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Clk, class Dur>
+    [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop,
+                                                             std::error_code& ec) & noexcept
     {
         return attempts_.wait_shared_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
     }
@@ -230,28 +203,22 @@ public:
         return attempts_.wait_shared_or_throw(time_point::max(), stop, "acquire_shared");
     }
     /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] shared_guard_type acquire_shared(std::error_code& ec, std::stop_token stop = {}) & noexcept
+    [[nodiscard]] shared_guard_type acquire_shared(std::error_code& ec) & noexcept { return acquire_shared({}, ec); }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    [[nodiscard]] shared_guard_type acquire_shared(std::stop_token stop, std::error_code& ec) & noexcept
     {
         return attempts_.wait_shared_or_report(time_point::max(), stop, ec);
     }
 
     /// Deleted: a temporary lease would be gone when its guard is used, and the next attempt would belong to another object.
     template <class... Arguments>
-    guard_type try_acquire(Arguments&&...) && = delete;
+    shared_guard_type try_acquire_shared(Arguments&&...) && = delete;
     template <class... Arguments>
-    guard_type try_acquire_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    shared_guard_type try_acquire_shared_for(Arguments&&...) && = delete;  ///< see try_acquire_shared() &&
     template <class... Arguments>
-    guard_type try_acquire_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    shared_guard_type try_acquire_shared_until(Arguments&&...) && = delete;  ///< see try_acquire_shared() &&
     template <class... Arguments>
-    guard_type acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type try_acquire_shared(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type try_acquire_shared_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type try_acquire_shared_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
-    template <class... Arguments>
-    shared_guard_type acquire_shared(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    shared_guard_type acquire_shared(Arguments&&...) && = delete;  ///< see try_acquire_shared() &&
 
     /// SharedTimedMutex, for std::unique_lock, std::scoped_lock and std::shared_lock: the lease keeps the guard for the thread that
     /// locked.
@@ -262,24 +229,24 @@ public:
     void lock()
     {
         detail::refuse_deadlock("lock", name(), locked_exclusively() || locked_shared());
-        locks_->exclusive.keep(locks_->mutex, acquire());
+        locks_->exclusive.keep(locks_->mutex, this->acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
-    [[nodiscard]] bool try_lock() { return locks_->exclusive.keep(locks_->mutex, try_acquire()); }
+    [[nodiscard]] bool try_lock() { return locks_->exclusive.keep(locks_->mutex, this->try_acquire()); }
 
     /// Waits at most this long. False means that it was busy until then.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
     {
-        return locks_->exclusive.keep(locks_->mutex, try_acquire_for(at_most));
+        return locks_->exclusive.keep(locks_->mutex, this->try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
     {
-        return locks_->exclusive.keep(locks_->mutex, try_acquire_until(until));
+        return locks_->exclusive.keep(locks_->mutex, this->try_acquire_until(until));
     }
 
     /// Releases the right that this thread locked, or, if it locked none, one that another thread locked. A failure is not
@@ -322,6 +289,7 @@ private:
     friend guard_type;
     friend shared_guard_type;
     friend detail::lease_access;
+    friend detail::acquire_forms<shared_lease, guard_type>;
     using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
     using attempts_type = detail::shared_attempts<shared_lease, pool_type>;
 
@@ -337,9 +305,7 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        static_assert(
-            ((detail::lease_option<Options> || std::same_as<std::remove_cvref_t<Options>, reader_limit>) && ...),
-            "the arguments after the name are, in any order: lease_terms or a ttl, a clock, an owner id, a renew policy, a reader_limit");
+        ([] { if constexpr (!std::same_as<std::remove_cvref_t<Options>, reader_limit>) detail::check_option<Options>(); }(), ...);
         static_assert(detail::each_once<Options...>,
                       "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
@@ -354,6 +320,7 @@ private:
     {
     }
 
+    [[nodiscard]] attempts_type& forms() noexcept { return attempts_; }
     [[nodiscard]] pool_type& pool() const noexcept { return attempts_.pool(); }
     [[nodiscard]] const auto& parts() const noexcept { return attempts_.parts(); }
     [[nodiscard]] bool locked_exclusively() const noexcept { return locks_->exclusive.held_by_this_thread(locks_->mutex); }
@@ -375,6 +342,11 @@ shared_lease(Store&, std::string_view, lease_terms, Options&&...)
     -> shared_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                     detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                     detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second>)
+shared_lease(First&&, Second&&, Rest&&...) -> shared_lease<detail::no_store>;
 
 }  // namespace leasehold::inline v0
 

@@ -59,27 +59,27 @@ public:
     friend void swap(static_lease_guard& a, static_lease_guard& b) noexcept { a.swap(b); }
 
     /// The same as held(): false when the guard is empty, and for ever once the term is lost.
-    [[nodiscard]] explicit operator bool() const noexcept { return held(); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return held(); }
 
     /// Whether the term certainly continues: true until the deadline, false for ever once the term is over. Reads the clock.
-    [[nodiscard]] bool held() const noexcept { return remaining() > duration::zero(); }
+    [[nodiscard]] bool held() const& noexcept { return remaining() > duration::zero(); }
 
     /// Time to the deadline; 0 if the term is over, or the guard is empty.
-    [[nodiscard]] duration remaining() const noexcept { return newest() ? lease_->remaining() : duration::zero(); }
+    [[nodiscard]] duration remaining() const& noexcept { return newest() ? lease_->remaining() : duration::zero(); }
 
     /// Whether the guard has no term: never acquired, moved from, or released. A lost guard is not empty.
-    [[nodiscard]] bool empty() const noexcept { return lease_ == nullptr; }
+    [[nodiscard]] bool empty() const& noexcept { return lease_ == nullptr; }
 
     /// The term's fencing token; 0 when the guard is empty.
-    [[nodiscard]] fencing_token token() const noexcept { return token_; }
+    [[nodiscard]] fencing_token token() const& noexcept { return token_; }
 
     /// The lease's name and owner; empty when the guard is empty.
-    [[nodiscard]] std::string_view name() const noexcept { return lease_ ? lease_->name() : std::string_view{}; }
+    [[nodiscard]] std::string_view name() const& noexcept { return lease_ ? lease_->name() : std::string_view{}; }
     /// The lease's owner; empty when the guard is empty.
-    [[nodiscard]] std::string_view owner() const noexcept { return lease_ ? lease_->owner() : std::string_view{}; }
+    [[nodiscard]] std::string_view owner() const& noexcept { return lease_ ? lease_->owner() : std::string_view{}; }
 
     /// The lease it is a guard of; nullptr when the guard is empty.
-    [[nodiscard]] const Lease* lease() const noexcept { return lease_; }
+    [[nodiscard]] const Lease* lease() const& noexcept { return lease_; }
 
     /// Extends the term now, by its ttl. False without an error means that the term is lost. errc::not_held if the guard is
     /// empty.
@@ -106,14 +106,25 @@ public:
         return report_not_held(ec);
     }
 
-    /// Ends the term, on this side in any case: the guard is empty afterwards. The outcome is `unknown` if the store fails.
+    /// Ends the term, on this side in any case: the guard is empty afterwards. The outcome is `unknown` if the store
+    /// fails, or if the guard is empty.
     template <error_report Error>
     release_outcome release(Error& ec) noexcept
     {
         if (lease_) return std::exchange(lease_, nullptr)->end_term(std::exchange(token_, fencing_token{}), ec);
         ec = errc::not_held;
-        return release_outcome::lost;
+        return release_outcome::unknown;
     }
+
+    // Deleted: `if (lease.try_acquire()) work();` would work without the lease, since a temporary guard releases it before.
+    explicit operator bool() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    duration remaining() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool empty() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    fencing_token token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view name() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::string_view owner() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    const Lease* lease() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
 
 private:
     friend Lease;

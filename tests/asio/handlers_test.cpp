@@ -2,6 +2,7 @@
 // What belongs to a handler: the memory that it brings along, and what it owns; and what it may do when it is called or destroyed.
 #include <asio/counting_allocator.hpp>
 #include <asio/support.hpp>
+#include <contract/asked_once.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -96,8 +97,8 @@ BOOST_FIXTURE_TEST_CASE(every_operation_takes_memory_from_its_handler_and_gives_
     const auto work = [](std::stop_token) -> net::awaitable<int> { co_return 1; };
     check_memory("work", [&](auto handler) { lh::async_run_while_held(std::move(guard_too), work, std::move(handler)); });
 #endif
-    check_memory("a release", [&](auto handler) { lh::async_release(guard, std::move(handler)); });
-    check_memory("a release of nothing", [&](auto handler) { lh::async_release(guard, std::move(handler)); });
+    check_memory("a release", [&](auto handler) { lh::async_release(std::move(guard), std::move(handler)); });
+    check_memory("a release of nothing", [&](auto handler) { lh::async_release(std::move(guard), std::move(handler)); });
 }
 
 BOOST_FIXTURE_TEST_CASE(memory_that_a_handler_owns_outlasts_operations_that_end_with_their_context, fixture)
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(an_operation_that_starts_while_its_context_is_destroyed_end
         session& operator=(const session&) = delete;
         ~session()
         {
-            lh::async_release(guard, net::bind_executor(io, [kept = counted](error_code, lh::release_outcome) { BOOST_ERROR("called"); }));
+            lh::async_release(std::move(guard), net::bind_executor(io, [kept = counted](error_code, lh::release_outcome) { BOOST_ERROR("called"); }));
         }
     };
     std::thread opens;
@@ -189,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_handler_may_own_the_lease_and_the_store_and_destroy_them)
             break;
         case 2: lh::async_try_acquire_for(in.other, 1ms, destroys()); break;
         case 3: lh::async_renew(in.held, destroys()); break;
-        default: lh::async_release(in.held, destroys());
+        default: lh::async_release(std::move(in.held), destroys());
         }
         BOOST_TEST_REQUIRE((done.get_future().wait_for(20s) == std::future_status::ready));
     }
@@ -208,7 +209,7 @@ BOOST_FIXTURE_TEST_CASE(guards_that_have_been_moved_from_hold_nothing, fixture)
         recorder<lh::release_outcome> released;
         lh::async_renew(guard, renewed.on(io.context));
         BOOST_TEST(renewed.get().ec == lh::errc::not_held);
-        lh::async_release(guard, released.on(io.context));
+        lh::async_release(std::move(guard), released.on(io.context));
         BOOST_TEST(released.get().ec == lh::errc::not_held);
         BOOST_TEST(moved.held());
 #if LEASEHOLD_ASIO_HAS_COROUTINES
@@ -238,7 +239,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_after_work_leaves_through_the_
         const auto work = [](std::stop_token) -> net::awaitable<void> { co_return; };
         lh::async_run_while_held(lease.acquire(), work, net::bind_executor(io, throws));
         BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, is_the_handlers);
-        BOOST_TEST(other.try_acquire().held());
+        BOOST_TEST(is_held(other.try_acquire()));
     }
     lh::leader_election election{lease};
     std::stop_source stop;
@@ -249,7 +250,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_after_work_leaves_through_the_
     };
     lh::async_lead(election, stop.get_token(), lead, net::bind_executor(io, throws));
     BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, is_the_handlers);
-    BOOST_TEST(other.try_acquire().held());
+    BOOST_TEST(is_held(other.try_acquire()));
 }
 #endif
 
@@ -267,7 +268,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_ends_after_the_time_of_cancel_after, fixture)
     BOOST_TEST(store.local_waiters().waiting() == 0u);
     lh::async_acquire(other, net::cancel_after(1h, in_time.on(io.context)));
     held.release();
-    BOOST_TEST(in_time.get().result.held());
+    BOOST_TEST(is_held(in_time.get().result));
 }
 #endif
 

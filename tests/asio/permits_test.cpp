@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <asio/support.hpp>
+#include <contract/asked_once.hpp>
 
 #include <support/thread_count.hpp>
 
@@ -121,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(those_behind_others_end_with_their_time_or_when_they_are
         BOOST_TEST((!end.ec && end.result.empty()));
     }
     held.release();
-    BOOST_TEST(waits.get().result.held());
+    BOOST_TEST(is_held(waits.get().result));
 }
 
 BOOST_AUTO_TEST_CASE(a_release_is_enough_for_a_waiter_and_no_time_has_to_pass)
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_release_is_enough_for_a_waiter_and_no_time_has_to_pass)
     lh::async_acquire(semaphore, waiter.on(io.context));
     BOOST_TEST(eventually([&] { return store.answered(operation::try_acquire) >= 4 && clock.sleepers() == 1; }));
     held.release();
-    BOOST_TEST(waiter.get().result.held());
+    BOOST_TEST(is_held(waiter.get().result));
 }
 
 BOOST_FIXTURE_TEST_CASE(processes_that_disagree_on_the_count_get_an_error, fixture)
@@ -163,7 +164,7 @@ BOOST_FIXTURE_TEST_CASE(a_stop_ends_a_wait_at_once_and_the_next_has_its_turn, fi
     BOOST_TEST(end.ec == aborted);
     BOOST_TEST(end.result.empty());
     held.release();
-    BOOST_TEST(behind_it.get().result.held());
+    BOOST_TEST(is_held(behind_it.get().result));
     BOOST_TEST(store.local_waiters().waiting() == 0u);
 }
 
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_how_long_a_waiter_with_a_ticket_has_wai
     lh::hooked_store observed{store, std::ref(told)};
     lh::lease_semaphore one{observed, "a", 1}, other{observed, "a", 1};
     auto held = one.acquire();
-    BOOST_TEST(other.try_acquire().empty(), "it knows the count");
+    BOOST_TEST(is_empty(other.try_acquire()), "it knows the count");
     store.only_with_ticket = true;
     running_context io;
     recorder<decltype(other)::guard_type> waiter;
@@ -252,7 +253,7 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_how_long_a_waiter_with_a_ticket_has_wai
     BOOST_TEST(eventually([&] { return store.tickets == 1; }));
     BOOST_TEST(!waiter.called(20ms));
     held.release();
-    BOOST_TEST(waiter.get().result.held());
+    BOOST_TEST(is_held(waiter.get().result));
     const std::lock_guard lock{told.mutex};
     BOOST_TEST((told.waited >= 20ms));
 }

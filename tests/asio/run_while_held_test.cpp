@@ -137,7 +137,6 @@ BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_functi
     BOOST_TEST(called == 2);
 }
 
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
 BOOST_FIXTURE_TEST_CASE(a_coroutine_is_cancelled_when_its_lease_is_lost, fixture)
 {
     std::promise<std::exception_ptr> done;
@@ -202,7 +201,6 @@ BOOST_AUTO_TEST_CASE(a_loss_at_any_instant_of_the_start_cancels_the_work)
         BOOST_CHECK_THROW(std::rethrow_exception(thrown.get()), lh::lease_lost);
     }
 }
-#endif
 
 BOOST_AUTO_TEST_SUITE_END()
 #endif

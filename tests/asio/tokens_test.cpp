@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <asio/counting_allocator.hpp>
 #include <asio/kinds.hpp>
+#include <contract/asked_once.hpp>
 
 #if LEASEHOLD_ASIO_VERSION >= 102400
 #define LEASEHOLD_TESTS_TOKENS net
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_future_has_the_guard_or_throws_the_error, Kind, 
     two_rights<Kind> f;
     auto guard = Kind::async_acquire(f.one, net::use_future).get();
     BOOST_TEST(guard.held());
-    BOOST_TEST(Kind::async_try_acquire(f.other, net::use_future).get().empty());
+    BOOST_TEST(is_empty(Kind::async_try_acquire(f.other, net::use_future).get()));
     BOOST_TEST(lh::async_renew(guard, net::use_future).get());
     BOOST_TEST((lh::async_release(std::move(guard), net::use_future).get() == lh::release_outcome::released));
     try {
@@ -91,11 +92,11 @@ BOOST_FIXTURE_TEST_CASE(a_coroutine_awaits_every_operation, fixture)
     run(io, [&]() -> net::awaitable<void> {
         auto guard = co_await lh::async_acquire(lease, net::use_awaitable);
         BOOST_TEST(guard.held());
-        BOOST_TEST((co_await lh::async_try_acquire(other, net::use_awaitable)).empty());
-        BOOST_TEST((co_await lh::async_try_acquire_for(other, 5ms, net::use_awaitable)).empty());
+        BOOST_TEST(is_empty(co_await lh::async_try_acquire(other, net::use_awaitable)));
+        BOOST_TEST(is_empty(co_await lh::async_try_acquire_for(other, 5ms, net::use_awaitable)));
         BOOST_TEST(co_await lh::async_renew(guard, net::use_awaitable));
-        BOOST_TEST((co_await lh::async_release(guard, net::use_awaitable) == lh::release_outcome::released));
-        BOOST_TEST((co_await lh::async_try_acquire_until(other, std::chrono::steady_clock::now() + 5s, net::use_awaitable)).held());
+        BOOST_TEST((co_await lh::async_release(std::move(guard), net::use_awaitable) == lh::release_outcome::released));
+        BOOST_TEST(is_held(co_await lh::async_try_acquire_until(other, std::chrono::steady_clock::now() + 5s, net::use_awaitable)));
     });
 }
 
@@ -121,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(a_deferred_operation_starts_when_it_is_awaited, fixture)
 {
     net::io_context io;
     auto later = lh::async_acquire(lease, LEASEHOLD_TESTS_TOKENS::deferred);
-    BOOST_TEST(lease.try_acquire().held());
+    BOOST_TEST(is_held(lease.try_acquire()));
     run(io, [&]() -> net::awaitable<void> {
         auto guard = co_await std::move(later)(net::use_awaitable);
         BOOST_TEST(guard.held());
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(each_handler_is_called_on_its_own_executor, Kind, 
     Kind::async_acquire(f.other, wait.on(other.context));
     lh::async_renew(held.result, renewed.on(other.context));
     BOOST_TEST((renewed.get().on == other_thread));
-    lh::async_release(held.result, released.on(f.io.context));
+    lh::async_release(std::move(held.result), released.on(f.io.context));
     BOOST_TEST((released.get().on == one_thread));
     BOOST_TEST((wait.get().on == other_thread));
 }
@@ -239,7 +240,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_leaves_through_the_context_tha
     lh::async_acquire(lease,
                       net::bind_executor(io, [](error_code, const memory_guard&) { throw std::runtime_error{"the handler's own"}; }));
     BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, [](const auto& e) { return std::string{e.what()} == "the handler's own"; });
-    BOOST_TEST(other.try_acquire().held());
+    BOOST_TEST(is_held(other.try_acquire()));
 }
 
 BOOST_FIXTURE_TEST_CASE(handlers_of_a_strand_do_not_overlap, fixture)

@@ -2,13 +2,15 @@
 # One misuse per file, and the message its author would read.
 #
 # The file's first line is `// expect: <regex>` (CMake's regular expressions; must fit g++'s and clang++'s words). It must
-# not compile, with output that matches; with -DLEASEHOLD_COMPILE_OK it must compile, which proves that the misuse between
-# #ifndef LEASEHOLD_COMPILE_OK and #endif is all that is wrong with it.
+# not compile, with output that matches. `// error: <regex>` asks for more: a single error, whose own line matches. With
+# -DLEASEHOLD_COMPILE_OK it must compile, which proves that the misuse between #ifndef LEASEHOLD_COMPILE_OK and #endif is all that is
+# wrong with it.
 file(STRINGS "${SOURCE}" first_line LIMIT_COUNT 1)
-if(NOT first_line MATCHES "^// expect: (.+)$")
-    message(FATAL_ERROR "${SOURCE}:1: the first line must be `// expect: <regex>`")
+if(NOT first_line MATCHES "^// (expect|error): (.+)$")
+    message(FATAL_ERROR "${SOURCE}:1: the first line must be `// expect: <regex>` or `// error: <regex>`")
 endif()
-set(expected "${CMAKE_MATCH_1}")
+set(expects_one_error "${CMAKE_MATCH_1}")
+set(expected "${CMAKE_MATCH_2}")
 set(compile "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" -std=c++20 -fsyntax-only "-I${INCLUDE}" "${SOURCE}")
 
 execute_process(COMMAND ${compile} -DLEASEHOLD_COMPILE_OK RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
@@ -18,6 +20,15 @@ endif()
 execute_process(COMMAND ${compile} RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
 if(status EQUAL 0)
     message(FATAL_ERROR "${SOURCE}: compiles, and must not")
+endif()
+if(expects_one_error STREQUAL "error")
+    string(REPLACE ";" "," output "${output}")  # of CMake's lists
+    string(REGEX MATCHALL "[^\n]* error: [^\n]*" errors "${output}")
+    list(LENGTH errors count)
+    if(NOT count EQUAL 1)
+        message(FATAL_ERROR "${SOURCE}: has ${count} errors, and must have one:\n${output}")
+    endif()
+    set(output "${errors}")
 endif()
 if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "${SOURCE}: fails with another message than /${expected}/:\n${output}")

@@ -1,4 +1,4 @@
-// expect: the arguments after the name of a lease are, in any order
+// error: a number is no time
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

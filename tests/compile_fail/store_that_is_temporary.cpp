@@ -1,4 +1,4 @@
-// expect: (class template argument deduction failed|no viable constructor or deduction guide)
+// error: a temporary store would be gone
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_CONTRACT_LOSSES_HPP
 #define LEASEHOLD_TESTS_CONTRACT_LOSSES_HPP
 
+#include <contract/asked_once.hpp>
 #include <contract/leases.hpp>
 #include <contract/scene.hpp>
 
@@ -88,7 +89,7 @@ void add_losses(case_list<Fixture> cases)
             next = grant(s.other(), s.name(), "b");
         }
         BOOST_TEST(renew(s.other(), s.name(), "b", next));
-        BOOST_TEST(!static_cast<bool>(lease.try_acquire()));
+        BOOST_TEST(!is_held(lease.try_acquire()));
     });
 
     cases.add("renewal_in_the_background_notices_that_the_term_was_ended_underneath", [](auto& s) {
@@ -124,7 +125,7 @@ void add_losses(case_list<Fixture> cases)
         auto guard = lease.try_acquire();
         end_underneath(s.other(), guard);
         BOOST_TEST(guard.release() == release_outcome::lost);
-        BOOST_TEST(static_cast<bool>(lease.try_acquire()));
+        BOOST_TEST(is_held(lease.try_acquire()));
     });
 
     cases.add("release_does_not_look_like_a_loss", [](auto& s) {

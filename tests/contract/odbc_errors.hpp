@@ -5,6 +5,7 @@
 // For the library's own tests: it needs more of tests/support than is installed.
 // What a store on a database says when something is wrong with what it was given.
 
+#include <contract/asked_once.hpp>
 #include <contract/scene.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -75,7 +76,7 @@ void check_failure(Store& store, const expected_failure& expected)
     };
     fails([&] { static_cast<void>(lease.try_acquire()); });
     std::error_code ec;
-    BOOST_TEST(!static_cast<bool>(lease.try_acquire(ec)));
+    BOOST_TEST(!is_held(lease.try_acquire(ec)));
     BOOST_TEST(ec == make_error_code(expected.code));
     BOOST_TEST(!store.diagnostics().advice.empty());
     if (expected.can_read) {

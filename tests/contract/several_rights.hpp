@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_CONTRACT_SEVERAL_RIGHTS_HPP
 #define LEASEHOLD_TESTS_CONTRACT_SEVERAL_RIGHTS_HPP
 
+#include <contract/asked_once.hpp>
 #include <contract/leases.hpp>
 #include <contract/scene.hpp>
 #include <contract/several.hpp>
@@ -44,12 +45,12 @@ void add_several_rights(case_list<Fixture> cases)
             auto all = try_acquire_all(c, a, b);
             BOOST_TEST_REQUIRE(all.held());
             BOOST_TEST(all.guards()[1].token() == inspect(s.other(), s.name("a"))->token);
-            BOOST_TEST(their_b.try_acquire().empty());
+            BOOST_TEST(is_empty(their_b.try_acquire()));
             BOOST_TEST(all.renew());
             BOOST_TEST(all.release() == release_outcome::released);
         }
         const auto theirs = their_b.try_acquire();
-        BOOST_TEST(try_acquire_all(a, b, c).empty());
+        BOOST_TEST(is_empty(try_acquire_all(a, b, c)));
         for (const char* label : {"a", "c"}) BOOST_TEST(!inspect(s.other(), s.name(label)).has_value(), label);
         BOOST_TEST(theirs.held());
     });
@@ -90,8 +91,8 @@ void add_several_rights(case_list<Fixture> cases)
             BOOST_TEST(record->owner == permit.owner());
         }
         BOOST_TEST(indexes == (std::set<std::size_t>{0, 1, 2, 3}), boost::test_tools::per_element());
-        BOOST_TEST(ours.try_acquire().empty());
-        BOOST_TEST(theirs.try_acquire().empty());
+        BOOST_TEST(is_empty(ours.try_acquire()));
+        BOOST_TEST(is_empty(theirs.try_acquire()));
         // The record of the count lasts longer than any permit.
         BOOST_TEST((inspect(s.store(), s.name())->remaining > long_ttl));
     });
@@ -102,20 +103,20 @@ void add_several_rights(case_list<Fixture> cases)
         const auto one = dead.try_acquire(), two = dead.try_acquire();
         s.let_expire(s.ttl());
         BOOST_TEST(!one.held());
-        BOOST_TEST(alive.try_acquire().held());
-        BOOST_TEST(alive.try_acquire().held());
+        BOOST_TEST(is_held(alive.try_acquire()));
+        BOOST_TEST(is_held(alive.try_acquire()));
     });
 
     cases.add("all_agree_on_the_count", [](auto& s) {
         auto three = semaphore_on(s, s.store(), 3), four = semaphore_on(s, s.other(), 4);
         const auto permit = three.try_acquire();
         std::error_code ec;
-        BOOST_TEST(four.try_acquire(ec).empty());
+        BOOST_TEST(is_empty(four.try_acquire(ec)));
         BOOST_TEST(ec == errc::invalid_terms);
         auto readers = shared_lease_on(s, s.other(), 3);
-        BOOST_TEST(readers.try_acquire_shared(ec).empty());
+        BOOST_TEST(is_empty(readers.try_acquire_shared(ec)));
         BOOST_TEST(ec == errc::invalid_terms);
-        BOOST_TEST(readers.try_acquire(ec).empty());
+        BOOST_TEST(is_empty(readers.try_acquire(ec)));
         BOOST_TEST(ec == errc::invalid_terms);
     });
 
@@ -126,7 +127,7 @@ void add_several_rights(case_list<Fixture> cases)
         std::atomic<bool> got = false;
         all_end(s, 2, [&](std::size_t i) {
             if (i == 0)
-                got = ours.try_acquire_for(20s).held();
+                got = is_held(ours.try_acquire_for(20s));
             else
                 freed.release();
         });
@@ -155,17 +156,17 @@ void add_several_rights(case_list<Fixture> cases)
             const auto reader = ours.try_acquire_shared(), another = theirs.try_acquire_shared();
             BOOST_TEST(reader.held());
             BOOST_TEST(another.held());
-            BOOST_TEST(theirs.try_acquire().empty());
+            BOOST_TEST(is_empty(theirs.try_acquire()));
             BOOST_TEST(!inspect(s.store(), s.name() + "/writer").has_value(), "given back");
         }
         auto writer = ours.try_acquire();
         BOOST_TEST_REQUIRE(writer.held());
         BOOST_TEST(writer.token() == inspect(s.other(), writer.name())->token);
-        BOOST_TEST(theirs.try_acquire_shared().empty());
-        BOOST_TEST(theirs.try_acquire().empty());
+        BOOST_TEST(is_empty(theirs.try_acquire_shared()));
+        BOOST_TEST(is_empty(theirs.try_acquire()));
         BOOST_TEST(writer.renew());
         BOOST_TEST(writer.release() == release_outcome::released);
-        BOOST_TEST(theirs.try_acquire_shared().held());
+        BOOST_TEST(is_held(theirs.try_acquire_shared()));
     });
 
     cases.add("dead_writer_does_not_keep_readers_out_for_ever", [](auto& s) {
@@ -174,7 +175,7 @@ void add_several_rights(case_list<Fixture> cases)
         const auto writer = dead.try_acquire();
         s.let_expire(s.ttl());
         BOOST_TEST(!writer.held());
-        BOOST_TEST(alive.try_acquire_shared().held());
+        BOOST_TEST(is_held(alive.try_acquire_shared()));
     });
 
     cases.add("readers_and_writers_never_meet", [](auto& s) {

@@ -116,7 +116,7 @@ class waiter {
 public:
     waiter(Lease& lease, typename Lease::clock_type clock, duration at_most = duration::max())
         : thread_{[this, &lease, clock, at_most](std::stop_token stop) {
-              guard_ = lease.try_acquire_for(at_most, error_, std::move(stop));
+              guard_ = lease.try_acquire_for(at_most, std::move(stop), error_);
               ended_at_ = clock.now();
               ended_ = true;
           }}

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_CONTRACT_WAITING_HPP
 #define LEASEHOLD_TESTS_CONTRACT_WAITING_HPP
 
+#include <contract/asked_once.hpp>
 #include <contract/leases.hpp>
 #include <contract/races.hpp>
 #include <contract/scene.hpp>
@@ -32,16 +33,16 @@ void add_waiting(case_list<Fixture> cases)
         observed_store store{s.other()};
         basic_lease lease{store, s.name(), long_terms, s.clock()};
         std::error_code ec = leftover();
-        BOOST_TEST(static_cast<bool>(lease.try_acquire_for(0s, ec)));
+        BOOST_TEST(is_held(lease.try_acquire_for(0s, ec)));
         BOOST_TEST(!ec);
         BOOST_TEST(store.attempts() == 1);
         grant(s.store(), s.name(), "somebody else");
         ec = leftover();
-        BOOST_TEST(!lease.try_acquire_for(0s, ec));
+        BOOST_TEST(!is_held(lease.try_acquire_for(0s, ec)));
         BOOST_TEST(!ec);
-        BOOST_TEST(!lease.try_acquire_for(-1s));
-        BOOST_TEST(!lease.try_acquire_until(s.clock().now()));
-        BOOST_TEST(!lease.try_acquire_until(s.clock().now() - 1s));
+        BOOST_TEST(!is_held(lease.try_acquire_for(-1s)));
+        BOOST_TEST(!is_held(lease.try_acquire_until(s.clock().now())));
+        BOOST_TEST(!is_held(lease.try_acquire_until(s.clock().now() - 1s)));
         BOOST_TEST(store.attempts() == 5);
     });
 
@@ -50,10 +51,10 @@ void add_waiting(case_list<Fixture> cases)
         grant(s.store(), s.name(), "somebody else");
         observed_store store{s.other()};
         basic_lease lease{store, s.name(), long_terms, s.clock()};
-        BOOST_TEST(!lease.try_acquire_until(time_point::min()));
-        BOOST_TEST(!lease.try_acquire_until(std::chrono::steady_clock::time_point::min()));
-        BOOST_TEST(!lease.try_acquire_until(std::chrono::system_clock::time_point::min()));
-        BOOST_TEST(!lease.try_acquire_until(std::chrono::sys_days{std::chrono::year{1600} / 1 / 1}));
+        BOOST_TEST(!is_held(lease.try_acquire_until(time_point::min())));
+        BOOST_TEST(!is_held(lease.try_acquire_until(std::chrono::steady_clock::time_point::min())));
+        BOOST_TEST(!is_held(lease.try_acquire_until(std::chrono::system_clock::time_point::min())));
+        BOOST_TEST(!is_held(lease.try_acquire_until(std::chrono::sys_days{std::chrono::year{1600} / 1 / 1})));
         BOOST_TEST(!lease.try_lock_until(std::chrono::system_clock::time_point{}));
         BOOST_TEST(store.attempts() == 5);
     });
@@ -64,11 +65,14 @@ void add_waiting(case_list<Fixture> cases)
         std::stop_source stop;
         stop.request_stop();
         std::error_code ec = leftover();
-        BOOST_TEST(!lease.acquire(ec, stop.get_token()));
-        BOOST_TEST(!ec);
-        BOOST_TEST(!lease.try_acquire_for(0s, stop.get_token()));
-        BOOST_TEST(!lease.try_acquire_for(1s, stop.get_token()));
-        BOOST_TEST(!lease.try_acquire_until(s.clock().now() + 1s, stop.get_token()));
+        BOOST_TEST(!is_held(lease.acquire(stop.get_token(), ec)));
+        BOOST_TEST(ec == std::errc::operation_canceled);
+        ec = leftover();
+        BOOST_TEST(!is_held(lease.try_acquire_until(s.clock().now() + 1s, stop.get_token(), ec)));
+        BOOST_TEST(ec == std::errc::operation_canceled);
+        BOOST_TEST(!is_held(lease.try_acquire_for(0s, stop.get_token())));
+        BOOST_TEST(!is_held(lease.try_acquire_for(1s, stop.get_token())));
+        BOOST_TEST(!is_held(lease.try_acquire_until(s.clock().now() + 1s, stop.get_token())));
         BOOST_TEST(store.calls() == 0);
         BOOST_TEST(!inspect(s.other(), s.name()).has_value());
     });
@@ -110,7 +114,7 @@ void add_waiting(case_list<Fixture> cases)
         BOOST_REQUIRE(eventually([&] { return waits.ended(); }));  // also on a clock that stands still
         BOOST_TEST(std::chrono::steady_clock::now() - cancelled < soon);
         BOOST_TEST(!waits.guard());
-        BOOST_TEST(!waits.error());
+        BOOST_TEST(waits.error() == std::errc::operation_canceled);
         BOOST_TEST(waiting::own_queue::threads_waiting() == 0U);
         BOOST_TEST(shown(s) == before);
         BOOST_TEST(guard.release() == release_outcome::released);
@@ -270,7 +274,7 @@ void add_turns(case_list<Fixture> cases)
             waiting.emplace_back([&, i] {
                 basic_lease lease{store, s.name(), long_terms, s.clock()};
                 {
-                    const auto guard = lease.acquire(errors[i], stop.get_token());
+                    const auto guard = lease.acquire(stop.get_token(), errors[i]);
                     turns[i] = {real.now(), {}, guard.token(), contender(i)};
                     std::this_thread::yield();
                     turns[i].end = real.now();
@@ -309,7 +313,7 @@ void add_turns(case_list<Fixture> cases)
             processes.emplace_back([&, i] {
                 basic_lease lease{i == 1 && apart ? two : one, s.name(), long_terms, s.clock()};
                 for (int turn = 0; turn < turns_each && !errors[i]; ++turn)
-                    if (const auto guard = lease.acquire(errors[i], stop.get_token())) {
+                    if (const auto guard = lease.acquire(stop.get_token(), errors[i])) {
                         turns[i].push_back({real.now(), {}, guard.token(), contender(i)});
                         std::this_thread::yield();
                         turns[i].back().end = real.now();

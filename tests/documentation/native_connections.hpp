@@ -10,6 +10,7 @@
 #include <fence_over_pqxx.hpp>
 #include <fence_over_sqlite3.hpp>
 
+#include <contract/asked_once.hpp>
 #include <faults/fenced_databases.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -205,7 +206,7 @@ struct native_scene : scene<typename Interface::database_type> {
     bool others_are_kept_out()
     {
         std::error_code ec;
-        const bool granted = this->others.try_acquire(ec).held();
+        const bool granted = is_held(this->others.try_acquire(ec));
         BOOST_TEST(!ec, ec.message());
         return !granted;
     }

@@ -2,6 +2,7 @@
 // needs: server
 // The fence for what is made of several leases: a permit, a writer of a shared lease, each lease of a set. The holder's clock stands
 // still, so that it believes whatever has become of its terms.
+#include <contract/asked_once.hpp>
 #include <faults/fenced_databases.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_is_confirmed_until_another_writes, Database
     lh::shared_lease theirs{s.others_store, s.name, 60s, lh::no_renewal{}, lh::reader_limit{2}};
     const auto writer = ours.try_acquire();
     BOOST_REQUIRE(writer.held());
-    BOOST_TEST(take_over(s, writer, theirs, {s.name + "/writer", s.name + "/r0", s.name + "/r1"}).held());
+    BOOST_TEST(is_held(take_over(s, writer, theirs, {s.name + "/writer", s.name + "/r0", s.name + "/r1"})));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(reader_is_confirmed_until_its_share_is_anothers, Database, databases)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // needs: server, quiet
 // A real server is stopped (SIGSTOP) under a guard: both network drivers then block for ever in whatever call they are in.
+#include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
@@ -101,16 +102,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_attempt_is_an_outage_within_the_call_timeout_an
 {
     scene<Server> s;
     lh::basic_lease lease{s.store, "job", terms};
-    BOOST_TEST(static_cast<bool>(lease.try_acquire()));
+    BOOST_TEST(is_held(lease.try_acquire()));
     s.server.freeze();
     const lh::time_point begun = now();
     std::error_code ec;
-    BOOST_TEST(!lease.try_acquire(ec));
+    BOOST_TEST(!is_held(lease.try_acquire(ec)));
     BOOST_TEST((now() - begun <= call_timeout + slack));
     BOOST_TEST((ec == lh::errc::store_timeout));
     BOOST_TEST((ec == std::errc::timed_out));
     s.server.thaw();
-    BOOST_TEST(eventually([&] { return static_cast<bool>(lease.try_acquire(ec)); }, 20s));
+    BOOST_TEST(eventually([&] { return is_held(lease.try_acquire(ec)); }, 20s));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(many_losses_are_signalled_by_the_deadline_while_a_batch_of_renewals_hangs, Server, servers)
@@ -124,7 +125,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_losses_are_signalled_by_the_deadline_while_a_
         leases.emplace_back(s.store, "job " + std::to_string(i), short_terms);
         guards.push_back(leases.back().try_acquire());
     }
-    const auto all_held = [&] { return std::ranges::all_of(guards, &lease_type::guard_type::held); };
+    const auto all_held = [&] { return std::ranges::all_of(guards, [](const auto& guard) { return guard.held(); }); };
     BOOST_REQUIRE(throughout(all_held, 1s));  // so they are renewed
     s.server.freeze();
     const auto frozen = now();

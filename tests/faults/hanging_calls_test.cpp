@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(as_a_child_that_ends)
     }));
     std::jthread waiting{[&](const std::stop_token& stop) {
         std::error_code ec;
-        static_cast<void>(waiter.acquire(ec, stop));
+        static_cast<void>(waiter.acquire(stop, ec));
     }};
     std::this_thread::sleep_for(200ms);
     std::cout << "holds" << std::endl;

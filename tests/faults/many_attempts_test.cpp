@@ -4,6 +4,7 @@
 // processes race, and what becomes of terms whose answer came late or was lost.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>
 #include <support/child_process.hpp>
 #include <support/eventually.hpp>
@@ -240,7 +241,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(for_a_permit_of_which_half_are_taken_take_at_most_
     lh::lease_semaphore theirs{s.store, "licences", 16, 1min}, ours{s.store, "licences", 16, 1min};
     std::vector<decltype(theirs.try_acquire())> half;
     for (int i = 0; i < 8; ++i) half.push_back(theirs.try_acquire());
-    const std::size_t first = s.statements_of([&] { BOOST_TEST(ours.try_acquire().held()); });
+    const std::size_t first = s.statements_of([&] { BOOST_TEST(is_held(ours.try_acquire())); });
     BOOST_TEST(first <= 3U + 2U, "with the record of the count, and a release");
     decltype(ours.try_acquire()) one, another;
     ours.try_acquire().release();
@@ -253,7 +254,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(for_all_shares_of_64_readers_take_at_most_six_stat
 {
     scene<Server> s;
     lh::shared_lease catalog{s.store, "catalog", 1min};
-    BOOST_TEST(catalog.try_acquire().held());
+    BOOST_TEST(is_held(catalog.try_acquire()));
     lh::shared_lease another{s.store, "catalog", 1min};
     decltype(another.try_acquire()) writer;
     BOOST_TEST(s.statements_of([&] { writer = another.try_acquire(); }) <= 6U);

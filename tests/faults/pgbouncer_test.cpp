@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // needs: server
 // PgBouncer in front of the database, which gives each transaction another of its sessions, or each client one of its own.
+#include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -89,7 +90,7 @@ void use(lh::odbc_store& store)
     BOOST_TEST(lease.inspect().value().handover_request.value_or("") == "please");
     BOOST_TEST(lease.inspect().value().data == "here");
     lh::basic_lease waiter{store, "n", terms};
-    BOOST_TEST(!waiter.try_acquire_for(30ms));
+    BOOST_TEST(!is_held(waiter.try_acquire_for(30ms)));
     std::vector<lh::basic_lease<lh::odbc_store>> many;
     for (int i = 0; i < 5; ++i) many.emplace_back(store, "many-" + std::to_string(i), terms);
     BOOST_TEST(lh::try_acquire_each(many).size() == many.size());
@@ -352,7 +353,7 @@ BOOST_AUTO_TEST_CASE(loss_is_signalled_on_time_while_the_pooler_is_frozen)
     BOOST_TEST(eventually([&] { return guard.stop_token().stop_requested(); }, 4s));
     BOOST_TEST(!guard.held());
     at.pooler.thaw();
-    BOOST_TEST(bool{lease.try_acquire_for(10s)});
+    BOOST_TEST(is_held(lease.try_acquire_for(10s)));
 }
 
 BOOST_AUTO_TEST_CASE(term_outlives_the_pooler)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // needs: server, quiet
 // The sessions and session locks behind a wait, on real servers: lost, given away, bounded, and never left behind.
+#include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>
 #include <faults/waiting_scene.hpp>
 #include <support/printing.hpp>
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(all_threads_of_a_process_that_wait_for_a_name_are_
     std::vector<std::jthread> threads;
     for (int i = 0; i < 1000; ++i)
         threads.emplace_back([&] {
-            if (shared.acquire()) ++granted;
+            if (is_held(shared.acquire())) ++granted;
         });
     BOOST_REQUIRE(eventually([] { return lh::waiting::own_queue::threads_waiting() == 1000; }));
     BOOST_REQUIRE(s.are_in_line(1));
@@ -178,7 +179,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(no_lock_outlives_its_term, Server, servers)
     lh::basic_lease other{s.stores[0], "n", terms};
     for (int i = 0; i < 5; ++i) {
         auto guard = holder.try_acquire();
-        BOOST_TEST(!other.try_acquire());
+        BOOST_TEST(!is_held(other.try_acquire()));
         BOOST_TEST(guard.renew());
         std::error_code ec;
         const auto again = s.stores[0].try_acquire("n", holder.owner(), 1min, ec);  // the lock goes with the new term

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // needs: server, quiet
 // Waiting through real servers: woken by the release, in the order of arrival, and right when the holder is gone.
+#include <contract/asked_once.hpp>
 #include <faults/waiting_scene.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <support/printing.hpp>
@@ -102,10 +103,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(releaser_that_comes_back_at_once_passes_nobody, Se
         auto guard = first.acquire();
         const auto token = guard.token();
         lh::fencing_token next;
-        std::jthread waits{[&] { next = second.acquire().token(); }};
+        std::jthread waits{[&] { next = token_of(second.acquire()); }};
         BOOST_REQUIRE(s.are_in_line(1));
         guard.release();
-        const auto again = first.acquire().token();
+        const auto again = token_of(first.acquire());
         waits.join();
         BOOST_TEST(next.value() == token.value() + 1);
         BOOST_TEST(again.value() == token.value() + 2);
@@ -125,7 +126,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
     std::stop_source stop;
     bool granted = true;
     std::jthread waiting{[&] {
-        granted = static_cast<bool>(waiter.acquire(stop.get_token()));
+        granted = is_held(waiter.acquire(stop.get_token()));
         ended = now();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
@@ -138,14 +139,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
     BOOST_TEST(s.nothing_is_left(1));
 
     const auto begun = now();
-    BOOST_TEST(!waiter.try_acquire_for(300ms));
+    BOOST_TEST(!is_held(waiter.try_acquire_for(300ms)));
     BOOST_TEST((now() - begun < 400ms));
     BOOST_TEST(s.nothing_is_left(1));
     BOOST_TEST(s.sessions() == sessions);  // the one that waited is kept for the next wait
     BOOST_TEST(s.row("n") == row);
     guard.release();
     BOOST_TEST(s.nothing_is_left(0));
-    BOOST_TEST(static_cast<bool>(waiter.try_acquire()));
+    BOOST_TEST(is_held(waiter.try_acquire()));
 }
 
 // The waiter's session is stopped while it is told to end its wait and given the lock, and finds both when it goes on.
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_wait_that_ends_as_it_gets_the_lock_leaves_nothing_behind)
     auto guard = holder.acquire();
     std::stop_source stop;
     bool granted = true;
-    std::jthread waiting{[&] { granted = static_cast<bool>(waiter.acquire(stop.get_token())); }};
+    std::jthread waiting{[&] { granted = is_held(waiter.acquire(stop.get_token())); }};
     BOOST_REQUIRE(s.are_in_line(1));
     const pid_t session = s.number(s.view.waiter);
     BOOST_REQUIRE(::kill(session, SIGSTOP) == 0);
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_wait_that_ends_as_it_gets_the_lock_leaves_nothing_behind)
     BOOST_TEST(s.locks() == 1);
     BOOST_REQUIRE(::kill(session, SIGCONT) == 0);
     BOOST_TEST(s.nothing_is_left(0));
-    BOOST_TEST(static_cast<bool>(waiter.try_acquire_for(at_once)));
+    BOOST_TEST(is_held(waiter.try_acquire_for(at_once)));
 }
 
 // Not a test by itself: what the child of another one does. It holds until it is killed.
@@ -241,8 +242,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_that_hangs_with_the_lock_does_not_hold_fo
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     // A process that comes now can't have the lock either, and does not wait for it for long.
     lh::basic_lease another{s.stores[1], "n", terms};
-    BOOST_TEST(static_cast<bool>(another.try_acquire()));
-    BOOST_TEST(static_cast<bool>(another.try_acquire_for(2s)));
+    BOOST_TEST(is_held(another.try_acquire()));
+    BOOST_TEST(is_held(another.try_acquire_for(2s)));
 }
 
 // A writer has the gate, and so nobody reads on; a reader that waits is not to keep the lock of a share that comes free.
@@ -263,7 +264,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_reader_that_waits_is_not_in_the_way_of_a_writer,
     std::atomic<bool> wrote = false;
     std::chrono::steady_clock::time_point got;
     std::jthread writing{[&] {
-        wrote = writes.try_acquire_for(30s).held();
+        wrote = is_held(writes.try_acquire_for(30s));
         got = now();
     }};
     // It has looked at the share, and relies on being woken.

@@ -8,6 +8,7 @@
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/environment.hpp>
 #include <support/temporary_directory.hpp>
 
@@ -49,8 +50,8 @@ struct scene {
     {
         static lh::odbc_store others{database()};
         static lh::basic_lease<lh::odbc_store> theirs{others, name, 1h};
-        BOOST_TEST(theirs.try_acquire().held(), "something is left behind");
-        BOOST_TEST(lease.try_acquire().held());
+        BOOST_TEST(is_held(theirs.try_acquire()), "something is left behind");
+        BOOST_TEST(is_held(lease.try_acquire()));
     }
 };
 
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(making_a_store)
 
 BOOST_AUTO_TEST_CASE(attempt_and_release)
 {
-    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(is_held(s.lease.try_acquire())); });
     sweep<scene>([](scene& s) {
         std::error_code ec;
         const auto guard = s.lease.try_acquire(ec);
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_could_not_start_is_not_told_the_end_of_the_next
 
 BOOST_AUTO_TEST_CASE(wait)
 {
-    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire_for(10s).held()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(is_held(s.lease.try_acquire_for(10s))); });
 }
 
 BOOST_AUTO_TEST_CASE(a_guards_whole_life)

@@ -6,6 +6,7 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/release_all.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/printing.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -46,10 +47,10 @@ struct scene {
     void check()
     {
         BOOST_TEST(!lease.inspect().has_value(), "something is left behind");
-        BOOST_TEST(lease.try_acquire().held());
+        BOOST_TEST(is_held(lease.try_acquire()));
         BOOST_TEST(lh::waiting::own_queue::threads_waiting() == 0U);
         theirs.release();
-        BOOST_TEST(waiter.try_acquire_for(10s).held());
+        BOOST_TEST(is_held(waiter.try_acquire_for(10s)));
     }
 };
 
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(making_a_lease)
 
 BOOST_AUTO_TEST_CASE(one_attempt)
 {
-    sweep<scene>([](scene& s) { BOOST_REQUIRE(s.lease.try_acquire().held()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(is_held(s.lease.try_acquire())); });
 }
 
 BOOST_AUTO_TEST_CASE(one_attempt_that_reports)
@@ -81,12 +82,12 @@ BOOST_AUTO_TEST_CASE(one_attempt_that_reports)
 
 BOOST_AUTO_TEST_CASE(attempt_at_a_name_that_is_busy)
 {
-    sweep<scene>([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire()); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(!is_held(s.waiter.try_acquire())); });
 }
 
 BOOST_AUTO_TEST_CASE(waiting)
 {
-    sweep<scene>([](scene& s) { BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms)); });
+    sweep<scene>([](scene& s) { BOOST_REQUIRE(!is_held(s.waiter.try_acquire_for(1ms))); });
 }
 
 BOOST_AUTO_TEST_CASE(waiting_that_can_be_cancelled)
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(waiting_that_can_be_cancelled)
     sweep<scene>([](scene& s) {
         std::stop_source stop;
         std::error_code ec;
-        BOOST_REQUIRE(!s.waiter.try_acquire_for(1ms, ec, stop.get_token()));
+        BOOST_REQUIRE(!is_held(s.waiter.try_acquire_for(1ms, stop.get_token(), ec)));
         raise(ec);
     });
 }

@@ -9,6 +9,8 @@
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/store/hooked_store.hpp>
 
+#include <contract/asked_once.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -46,7 +48,7 @@ struct permits {
         for (std::size_t i = 0; i < count; ++i) all.push_back(theirs.try_acquire_for(10s));
         for (const auto& each : all) BOOST_TEST(each.held(), "a permit is left behind");
         all.clear();
-        BOOST_TEST(mine.try_acquire_for(10s).held());
+        BOOST_TEST(is_held(mine.try_acquire_for(10s)));
     }
 };
 
@@ -57,9 +59,9 @@ struct readers_and_writers {
 
     void check()
     {
-        BOOST_TEST(theirs.try_acquire_for(10s).held(), "something is left behind");
-        BOOST_TEST(mine.try_acquire_for(10s).held());
-        BOOST_TEST(mine.try_acquire_shared_for(10s).held());
+        BOOST_TEST(is_held(theirs.try_acquire_for(10s)), "something is left behind");
+        BOOST_TEST(is_held(mine.try_acquire_for(10s)));
+        BOOST_TEST(is_held(mine.try_acquire_shared_for(10s)));
     }
 };
 
@@ -76,7 +78,7 @@ struct set {
     {
         for (const char* end : {"a", "b", "c", "d"}) {
             lh::basic_lease theirs{store, name + end, 1h};
-            BOOST_TEST(theirs.try_acquire().held(), end << " is left behind");
+            BOOST_TEST(is_held(theirs.try_acquire()), end << " is left behind");
         }
     }
 };
@@ -96,7 +98,7 @@ struct set_of_two_stores {
     {
         for (const char* end : {"a", "b", "c", "d"}) {
             lh::basic_lease theirs{*end < 'c' ? first : second, name + end, 1h};
-            BOOST_TEST(theirs.try_acquire().held(), end << " is left behind, or closed");
+            BOOST_TEST(is_held(theirs.try_acquire()), end << " is left behind, or closed");
         }
     }
 };
@@ -110,8 +112,8 @@ struct observed {
 
     void check()
     {
-        BOOST_TEST(theirs.try_acquire().held(), "something is left behind");
-        BOOST_TEST(lease.try_acquire().held());
+        BOOST_TEST(is_held(theirs.try_acquire()), "something is left behind");
+        BOOST_TEST(is_held(lease.try_acquire()));
         std::ostringstream text;
         metrics.write_prometheus(text);
         BOOST_TEST(text.str().find("leasehold_") != std::string::npos);
@@ -142,7 +144,7 @@ BOOST_AUTO_TEST_CASE(making_them)
 
 BOOST_AUTO_TEST_CASE(permit)
 {
-    sweep<permits>([](permits& s) { BOOST_REQUIRE(s.mine.try_acquire().held()); });
+    sweep<permits>([](permits& s) { BOOST_REQUIRE(is_held(s.mine.try_acquire())); });
     sweep<permits>([](permits& s) { live_through([&](std::error_code& ec) { return s.mine.try_acquire(ec); }); });
 }
 
@@ -153,20 +155,20 @@ BOOST_AUTO_TEST_CASE(wait_for_a_permit)
         const auto first = s.theirs.try_acquire(), second = s.theirs.try_acquire();
         out_of_memory::allocations_left = allowed;
         std::error_code ec;
-        BOOST_REQUIRE(!s.mine.try_acquire_for(1ms, ec));
+        BOOST_REQUIRE(!is_held(s.mine.try_acquire_for(1ms, ec)));
         raise(ec);
     });
 }
 
 BOOST_AUTO_TEST_CASE(reader)
 {
-    sweep<readers_and_writers>([](readers_and_writers& s) { BOOST_REQUIRE(s.mine.try_acquire_shared().held()); });
+    sweep<readers_and_writers>([](readers_and_writers& s) { BOOST_REQUIRE(is_held(s.mine.try_acquire_shared())); });
     sweep<readers_and_writers>([](readers_and_writers& s) { const std::shared_lock lock{s.mine}; });
 }
 
 BOOST_AUTO_TEST_CASE(writer)
 {
-    sweep<readers_and_writers>([](readers_and_writers& s) { BOOST_REQUIRE(s.mine.try_acquire().held()); });
+    sweep<readers_and_writers>([](readers_and_writers& s) { BOOST_REQUIRE(is_held(s.mine.try_acquire())); });
     sweep<readers_and_writers>([](readers_and_writers& s) { const std::scoped_lock lock{s.mine}; });
     sweep<readers_and_writers>(
         [](readers_and_writers& s) { live_through([&](std::error_code& ec) { return s.mine.try_acquire(ec); }); });
@@ -179,14 +181,14 @@ BOOST_AUTO_TEST_CASE(wait_for_the_readers)
         const auto reading = s.theirs.try_acquire_shared();
         out_of_memory::allocations_left = allowed;
         std::error_code ec;
-        BOOST_REQUIRE(!s.mine.try_acquire_for(1ms, ec));
+        BOOST_REQUIRE(!is_held(s.mine.try_acquire_for(1ms, ec)));
         raise(ec);
     });
 }
 
 BOOST_AUTO_TEST_CASE(all_or_none)
 {
-    sweep<set>([](set& s) { BOOST_REQUIRE(lh::try_acquire_all(s.a, s.b).held()); });
+    sweep<set>([](set& s) { BOOST_REQUIRE(is_held(lh::try_acquire_all(s.a, s.b))); });
     sweep<set>([](set& s) { live_through([&](std::error_code& ec) { return lh::try_acquire_all(s.range, ec); }); });
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <system_error>
 
 namespace {
 
@@ -30,9 +31,29 @@ void release(void* made)
     delete static_cast<holder*>(made);
 }
 
+std::error_code lost()
+{
+    return lh::errc::lost;
+}
+
+bool is_lost(const std::error_code& ec)
+{
+    return ec == lh::errc::lost;
+}
+
+void throw_store_error()
+{
+    throw lh::store_error{lh::errc::store_unavailable, "renew 'n'", {.sqlstate = "08S01"}};
+}
+
+void throw_lease_lost()
+{
+    throw lh::lease_lost{"n"};
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) plugin_functions leasehold_test_plugin()
 {
-    return {acquire, release};
+    return {acquire, release, lost, is_lost, throw_store_error, throw_lease_lost};
 }

@@ -6,6 +6,7 @@
 #include <leasehold/store/memory_store.hpp>
 
 #include <string_view>
+#include <system_error>
 
 using test_store = leasehold::basic_memory_store<leasehold::manual_clock>;
 
@@ -14,6 +15,13 @@ struct plugin_functions {
     /// Waits for the lease. The holder is released with release().
     void* (*acquire)(test_store& store, std::string_view name, const leasehold::manual_clock& clock);
     void (*release)(void* holder);
+    /// An error code of the plugin.
+    std::error_code (*lost)();
+    /// Whether the plugin takes it for errc::lost.
+    bool (*is_lost)(const std::error_code& ec);
+    /// Throw exceptions of the library.
+    void (*throw_store_error)();
+    void (*throw_lease_lost)();
 };
 
 /// The name of the plugin's only symbol, a function without arguments that returns its plugin_functions.

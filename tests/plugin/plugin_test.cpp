@@ -71,4 +71,25 @@ BOOST_FIXTURE_TEST_CASE(release_in_the_program_wakes_a_waiter_of_the_plugin, sce
     plugin.release(holder);
 }
 
+// Hidden visibility gives the plugin a category of errors of its own, and types of its own.
+BOOST_FIXTURE_TEST_CASE(error_codes_are_the_same_in_the_plugin_and_in_the_program, scene)
+{
+    BOOST_TEST((plugin.lost() == lh::errc::lost));
+    BOOST_TEST((lh::errc::lost == plugin.lost()));
+    BOOST_TEST((plugin.lost() != lh::errc::not_held));
+    BOOST_TEST(plugin.is_lost(lh::errc::lost));
+    BOOST_TEST(!plugin.is_lost(lh::errc::not_held));
+    BOOST_TEST(!plugin.is_lost(std::error_code{static_cast<int>(lh::errc::lost), std::generic_category()}));
+    // Two codes are compared by their categories' addresses, which are one only where this program exports its own.
+    BOOST_TEST((plugin.lost() == lh::make_error_code(lh::errc::lost)));
+}
+
+BOOST_FIXTURE_TEST_CASE(exceptions_of_the_plugin_are_caught_by_their_types_in_the_program, scene)
+{
+    BOOST_CHECK_EXCEPTION(plugin.throw_store_error(), lh::store_error, [](const lh::store_error& e) {
+        return e.code() == lh::errc::store_unavailable && e.sqlstate() == "08S01";
+    });
+    BOOST_CHECK_EXCEPTION(plugin.throw_lease_lost(), lh::lease_lost, [](const lh::lease_lost& e) { return e.code() == lh::errc::lost; });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -177,7 +177,8 @@ private:
     {
         const cancellations::one& cancel = cancellations_.after(ttl() / 4);
         std::error_code ec;
-        guard g = right.acquire(ec, cancel.token());
+        guard g = right.acquire(cancel.token(), ec);
+        if (ec == std::errc::operation_canceled) ec.clear();
         cancellations_.check(cancel);
         if (got(g, ec)) hold(g);
     }

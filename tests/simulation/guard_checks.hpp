@@ -22,7 +22,7 @@ inline void start_engine(lease& right)
     std::stop_source cancelled;
     cancelled.request_stop();
     std::error_code ec;
-    static_cast<void>(right.acquire(ec, cancelled.get_token()));
+    static_cast<void>(right.acquire(cancelled.get_token(), ec));
 }
 
 inline bool believes_in(const guard& g)

@@ -160,7 +160,8 @@ private:
     {
         const cancellations::one& cancel = cancellations_.after(random().below(planned().ttl * 2));
         std::error_code ec;
-        guard g = t.right->acquire(ec, cancel.token());
+        guard g = t.right->acquire(cancel.token(), ec);
+        if (ec == std::errc::operation_canceled) ec.clear();
         if (ec) return failed("acquire", ec, g);
         if (!g.empty()) return hold(t, std::move(g));
         if (!cancel.token().stop_requested())

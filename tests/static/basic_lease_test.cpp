@@ -55,7 +55,7 @@ static_assert(std::is_nothrow_default_constructible_v<guard_type>);
 static_assert(std::is_nothrow_move_constructible_v<guard_type> && std::is_nothrow_move_assignable_v<guard_type>);
 static_assert(std::is_nothrow_swappable_v<guard_type> && std::is_nothrow_destructible_v<guard_type>);
 static_assert(!std::is_copy_constructible_v<guard_type> && !std::is_copy_assignable_v<guard_type>);
-static_assert(!std::convertible_to<guard_type, bool> && std::is_constructible_v<bool, guard_type>);
+static_assert(!std::convertible_to<guard_type, bool> && std::is_constructible_v<bool, const guard_type&>);
 static_assert(!std::is_copy_constructible_v<lease_type> && !std::is_copy_assignable_v<lease_type>);
 static_assert(std::is_nothrow_move_constructible_v<lease_type> && std::is_nothrow_move_assignable_v<lease_type>);
 static_assert(!std::is_constructible_v<lease_type, lh::memory_store, const char*>,

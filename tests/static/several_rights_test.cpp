@@ -41,7 +41,7 @@ concept moves_only = std::is_nothrow_move_constructible_v<T> && std::is_nothrow_
 template <class T>
 concept guard =
     moves_only<T> && std::is_nothrow_default_constructible_v<T> && std::is_nothrow_swappable_v<T> && !std::convertible_to<T, bool> &&
-    std::constructible_from<bool, T>;
+    std::constructible_from<bool, const T&>;
 using lease = lh::lease<lh::memory_store>;
 using other_lease = lh::basic_lease<lh::memory_store, lh::manual_clock>;
 static_assert(moves_only<semaphore> && moves_only<shared>);

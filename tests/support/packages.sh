@@ -5,7 +5,7 @@
 #   need_packages g++=command:g++ libboost-test-dev=header:boost/test/unit_test.hpp ... || exit
 #
 # Each argument is a Debian package and, after `=`, what shows that its work is done without it (all of them, by commas):
-#   command:NAME   header:PATH   library:NAME   file:GLOB   odbc-driver:NAME
+#   command:NAME   header:PATH   library:NAME   file:GLOB   odbc-driver:NAME   boost:MINOR (1.MINOR or later)
 # Where that is so, or the package is installed, nothing happens, on any system. What is missing is installed by apt-get
 # on Debian and Ubuntu, with sudo only if we are not root; elsewhere it is named, and the status is 2.
 # LEASEHOLD_NO_INSTALL=1 in the environment installs nothing anywhere.
@@ -30,6 +30,15 @@ leasehold_probe() # kind:value
         return 1
         ;;
     file) compgen -G "$value" >/dev/null ;;
+    boost)
+        # The first is the compiler's choice.
+        for folder in /usr/local/include /usr/include /opt/homebrew/include; do
+            [ -e "$folder/boost/version.hpp" ] || continue
+            [ "$(awk '$1 == "#define" && $2 == "BOOST_VERSION" { print int($3 / 100) % 1000 }' "$folder/boost/version.hpp")" -ge "$value" ]
+            return
+        done
+        return 1
+        ;;
     odbc-driver) command -v odbcinst >/dev/null && odbcinst -q -d 2>/dev/null | grep -qxF "[$value]" ;;
     *)
         echo "packages.sh: unknown probe $1" >&2
@@ -117,10 +126,14 @@ leasehold_sanitizer_packages=(libclang-rt-dev=file:/usr/lib/llvm-*/lib/clang/*/l
     llvm=command:llvm-symbolizer)
 leasehold_odbc_packages=(unixodbc-dev=header:sql.h,header:sqlext.h)
 leasehold_sqlite_packages=(odbcinst=command:odbcinst libsqliteodbc=odbc-driver:SQLite3)
-# Since Boost 1.92 one package has the headers of all its libraries.
-leasehold_test_packages=(libboost-test-dev=header:boost/test/unit_test.hpp,library:boost_unit_test_framework
-    libboost-dev=header:boost/asio.hpp libasio-dev=header:asio.hpp
-    libboost-context-dev=header:boost/context/fiber.hpp,library:boost_context
+# Boost 1.77 or later. The libboost-dev of Debian 12 is 1.74; the 1.81 beside it takes the place of that, if it is installed. Since 1.92
+# one package has the headers of all its libraries.
+leasehold_boost=
+! grep -qsx 'VERSION_CODENAME=bookworm' /etc/os-release || leasehold_boost=1.81
+leasehold_asio_packages=("libboost$leasehold_boost-dev=boost:77,header:boost/asio.hpp")
+leasehold_test_packages=("${leasehold_asio_packages[@]}" libasio-dev=header:asio.hpp
+    "libboost-test$leasehold_boost-dev=boost:77,header:boost/test/unit_test.hpp,library:boost_unit_test_framework"
+    "libboost-context$leasehold_boost-dev=boost:77,header:boost/context/fiber.hpp,library:boost_context"
     libcli11-dev=header:CLI/CLI.hpp nlohmann-json3-dev=header:nlohmann/json.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
     systemd=command:systemd-analyze
     bash-completion=file:/usr/share/bash-completion/bash_completion

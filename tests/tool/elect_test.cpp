@@ -106,6 +106,17 @@ BOOST_FIXTURE_TEST_CASE(without_restart_it_ends_with_the_command_s_status, tool_
     BOOST_TEST(!held("job"));
 }
 
+BOOST_FIXTURE_TEST_CASE(an_outage_is_told_with_what_the_database_says_and_what_to_do, tool_fixture)
+{
+    auto tool = start({"elect", "job", "--table", "nowhere", "--", "true"});
+    const auto told = [this](const std::string& words) { return eventually([&] { return errors().find(words) != std::string::npos; }); };
+    BOOST_TEST(told("create it with 'leasehold init'"), errors());
+    BOOST_TEST(told("[SQLSTATE "), errors());
+    BOOST_TEST(told("; leasehold will try again\n"), errors());
+    tool.signal(SIGTERM);
+    BOOST_TEST(tool.wait(10s).success());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_leader_that_loses_the_lease_ends_its_command_and_stands_again, tool_fixture)
 {
     auto tool = start({"elect", "job", "--ttl", "2s", "--", "sh", "-c", leader(path("log"))});

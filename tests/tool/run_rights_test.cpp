@@ -28,6 +28,8 @@ BOOST_FIXTURE_TEST_CASE(at_most_so_many_run_at_a_time_with_permits, tool_fixture
     const auto busy = run({"run", "--permits", "2", "job", "--nowait", "--verbose", "--", "true"});
     BOOST_TEST(busy.status.code == 75);
     BOOST_TEST(busy.err.find("all 2 permits of 'job' are held") != std::string::npos, busy.err);
+    BOOST_TEST(run_words("list").out.find("job    (count: 2 permits)") != std::string::npos, "the record is no lease");
+    BOOST_TEST(run_words("list --json").out.find("\"owner\": \"2 permits\", \"is_count\": true") != std::string::npos);
     auto waits = start(run_with({"--permits", "2", "job"}, {"echo", "had its turn"}));
     first.signal(SIGTERM);
     first.wait();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/eventually.hpp>
 #include <support/scripted_store.hpp>
 #include <support/thread_count.hpp>
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(acquiring_and_releasing_allocates_nothing_after_the_first_t
 {
     lh::memory_store memory;
     const auto allocations_of = [](auto& lease) {
-        for (int i = 0; i < 10; ++i) BOOST_TEST_REQUIRE(lease.try_acquire().held());
+        for (int i = 0; i < 10; ++i) BOOST_TEST_REQUIRE(is_held(lease.try_acquire()));
         const long before = allocations;
         for (int i = 0; i < 1000; ++i) lease.try_acquire().release();
         std::error_code ec;
@@ -217,7 +218,7 @@ BOOST_AUTO_TEST_CASE(lease_that_is_held_takes_at_most_900_bytes)
             guards.push_back(leases.back().try_acquire());
         }
     });
-    BOOST_TEST_REQUIRE(std::ranges::all_of(guards, &lease_type::guard_type::held));
+    BOOST_TEST_REQUIRE(std::ranges::all_of(guards, [](const auto& guard) { return guard.held(); }));
     BOOST_TEST_MESSAGE(of_all - of_store << " bytes for each lease, " << of_store << " in the store");
     BOOST_TEST(of_all - of_store <= at_most);
 }

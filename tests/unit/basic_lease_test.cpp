@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/printing.hpp>
 #include <support/scripted_store.hpp>
 #include <unit/basic_lease_fixture.hpp>
@@ -90,12 +91,12 @@ BOOST_AUTO_TEST_CASE(busy_is_an_empty_guard_and_no_error)
 {
     store.leases.try_acquire("n", "somebody else", 10s, ec);
     auto l = lease();
-    BOOST_TEST(!l.try_acquire());
+    BOOST_TEST(!is_held(l.try_acquire()));
     ec = lh::errc::store_failure;
-    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST(!is_held(l.try_acquire(ec)));
     BOOST_TEST(!ec);
     clock.advance(10s);
-    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+    BOOST_TEST(is_held(l.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE(second_attempt_through_one_object_is_busy_without_io)
@@ -103,12 +104,12 @@ BOOST_AUTO_TEST_CASE(second_attempt_through_one_object_is_busy_without_io)
     auto l = lease();
     auto guard = l.try_acquire();
     BOOST_TEST(static_cast<bool>(guard));
-    BOOST_TEST(!l.try_acquire());
-    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST(!is_held(l.try_acquire()));
+    BOOST_TEST(!is_held(l.try_acquire(ec)));
     BOOST_TEST(!ec);
     BOOST_TEST(store.sent(operation::try_acquire) == 1);
     guard.release();
-    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+    BOOST_TEST(is_held(l.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE(lost_guard_that_is_alive_is_in_nobodys_way)
@@ -132,9 +133,9 @@ BOOST_AUTO_TEST_CASE(release_of_a_lost_guard_leaves_the_next_term_alone)
     const auto guard = l.try_acquire();
     BOOST_TEST(lost.release() == lh::release_outcome::lost);
     BOOST_TEST(guard.held());
-    BOOST_TEST(!l.try_acquire(), "the object's own guard holds");
+    BOOST_TEST(!is_held(l.try_acquire()), "the object's own guard holds");
     lh::basic_lease other{store, "n", clock, lh::fixed_owner_id{"other"}};
-    BOOST_TEST(!other.try_acquire());
+    BOOST_TEST(!is_held(other.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE(guard_can_be_replaced_by_the_next_one_after_a_loss)
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(lost_guard_hides_no_outage)
     const auto lost = l.try_acquire();
     clock.advance(1h);
     store.next(operation::try_acquire, fate::fails);
-    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST(!is_held(l.try_acquire(ec)));
     BOOST_TEST((ec == lh::errc::store_unavailable));
 }
 
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(lease_moves_with_what_it_holds)
     auto l = lease();
     auto guard = l.try_acquire();
     auto moved = std::move(l);
-    BOOST_TEST(!moved.try_acquire());
+    BOOST_TEST(!is_held(moved.try_acquire()));
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     moved.lock();
     auto twice = std::move(moved);
@@ -275,9 +276,9 @@ BOOST_AUTO_TEST_CASE(attempt_whose_reply_was_lost_is_safe_to_repeat)
 {
     auto l = lease();
     store.next(operation::try_acquire, fate::loses_reply);
-    BOOST_TEST(!l.try_acquire(ec));
+    BOOST_TEST(!is_held(l.try_acquire(ec)));
     BOOST_TEST((ec == lh::errc::store_timeout));
-    BOOST_TEST(l.try_acquire().token().value() == 2, "the term that nobody knows of is superseded");
+    BOOST_TEST(token_of(l.try_acquire()).value() == 2, "the term that nobody knows of is superseded");
 }
 
 BOOST_AUTO_TEST_CASE(errors_say_what_was_tried)
@@ -295,12 +296,12 @@ BOOST_AUTO_TEST_CASE(grant_that_takes_longer_than_the_term_is_a_timeout_and_rele
     auto l = lease();
     for (const lh::duration slow : {27s, 29s}) {
         store.after(operation::try_acquire, [&](auto) { clock.advance(slow); });
-        BOOST_TEST(!l.try_acquire(ec));
+        BOOST_TEST(!is_held(l.try_acquire(ec)));
         BOOST_TEST((ec == lh::errc::store_timeout));
         BOOST_TEST(free());
     }
     store.after(operation::try_acquire, [&](auto) { clock.advance(27s - 1ns); });
-    BOOST_TEST(l.try_acquire().held());
+    BOOST_TEST(is_held(l.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE(grant_carried_out_late_is_released_whatever_min_hold_is)
@@ -316,11 +317,11 @@ BOOST_AUTO_TEST_CASE(grant_carried_out_late_is_released_whatever_min_hold_is)
 BOOST_AUTO_TEST_CASE(min_hold_keeps_the_name_closed_after_an_early_release)
 {
     auto l = lease("n", {.ttl = 30s, .min_hold = 1min});
-    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+    BOOST_TEST(is_held(l.try_acquire()));
     clock.advance(1min - 1ns);
-    BOOST_TEST(!l.try_acquire(), "the same owner neither");
+    BOOST_TEST(!is_held(l.try_acquire()), "the same owner neither");
     clock.advance(1ns);
-    BOOST_TEST(static_cast<bool>(l.try_acquire()));
+    BOOST_TEST(is_held(l.try_acquire()));
 }
 
 // A process that dies leaves the name to others at the end of its ttl; an exception is no worse.

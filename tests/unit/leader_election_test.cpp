@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <support/eventually.hpp>
+#include <support/explaining_store.hpp>
 #include <support/printing.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -228,6 +229,25 @@ BOOST_AUTO_TEST_CASE(loss_is_told_before_the_release)
     });
     BOOST_TEST((reason == lh::step_down_reason::store_error));
     BOOST_TEST(told_at_release.load());
+}
+
+BOOST_AUTO_TEST_CASE(an_outage_is_told_with_all_that_the_exception_would_say)
+{
+    explaining_store explains;
+    explains.outage = true;
+    lh::basic_lease lease{explains, "leader", terms};
+    std::stop_source stop;
+    std::string what, sqlstate;
+    lh::leader_election election{lease, {.on_error = [&](const lh::store_error& e) {
+                                     what = e.what();
+                                     sqlstate = e.sqlstate();
+                                     BOOST_TEST((e.code() == lh::errc::store_unavailable));
+                                     stop.request_stop();
+                                 }}};
+    election.run(stop.get_token(), [](auto&) {});
+    BOOST_TEST(what == "leasehold: campaign 'leader': the store can't be reached: start the server "
+                       "[SQLSTATE 08S01, native 7: connection refused]");
+    BOOST_TEST(sqlstate == "08S01");
 }
 
 BOOST_AUTO_TEST_CASE(the_terms_stop_token_is_stopped_by_a_loss_a_stop_and_a_resignation)

@@ -2,6 +2,7 @@
 // Permits where the store fails in part, or answers what it seldom does.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_is_busy_for_a_moment_is_no_other_count
     BOOST_TEST(!ec);
     BOOST_TEST(permit.held(), "there was no record");
     s.store.next(operation::try_acquire, fate::refused);
-    BOOST_TEST(ours.try_acquire(ec).held(), "the record is of the same count");
+    BOOST_TEST(is_held(ours.try_acquire(ec)), "the record is of the same count");
     BOOST_TEST(!ec);
 }
 
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(other_count_that_runs_out_before_the_look_is_in_no
     // As if its time were over: a turn of the clock would end this attempt, too.
     s.store.before(operation::inspect, [&](std::string_view) { static_cast<void>(s.store.leases.force_release("licences")); });
     std::error_code ec;
-    BOOST_TEST(five.try_acquire(ec).held());
+    BOOST_TEST(is_held(five.try_acquire(ec)));
     BOOST_TEST(!ec);
 }
 
@@ -121,10 +122,10 @@ BOOST_AUTO_TEST_CASE(permit_that_one_shard_has_granted_is_no_error_though_anothe
         BOOST_TEST(!ec);
         BOOST_TEST(permits.back().held());
     }
-    BOOST_TEST(semaphore.try_acquire(ec).empty());
+    BOOST_TEST(is_empty(semaphore.try_acquire(ec)));
     BOOST_TEST(ec == lh::errc::store_unavailable);
     down.always(operation::acquire_many, fate::carried_out);
-    BOOST_TEST(semaphore.try_acquire(ec).held());
+    BOOST_TEST(is_held(semaphore.try_acquire(ec)));
 }
 
 // Otherwise the last of many threads would wait for the calls of all the others, each of which may take a call time-out.
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(attempts_that_wait_for_another_threads_attempt_fail_with_it
     BOOST_TEST(words[0].find("another thread") == std::string::npos);
     BOOST_TEST(words[1].find("another thread's attempt failed") != std::string::npos, words[1]);
     store.always(operation::acquire_many, fate::carried_out);
-    BOOST_TEST(semaphore.try_acquire().held(), "the failure is that of those who waited only");
+    BOOST_TEST(is_held(semaphore.try_acquire()), "the failure is that of those who waited only");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 // Permits: on a store that takes one attempt in a call, and on one that takes many.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -42,9 +43,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_hold_at_once_and_no_more, Store, both_stor
         BOOST_TEST(one.count() == count);
         auto ours = take(one, count / 2), theirs = take(other, count - count / 2);
         BOOST_TEST(s.held() == count);
-        BOOST_TEST(one.try_acquire().empty());
+        BOOST_TEST(is_empty(one.try_acquire()));
         std::error_code ec;
-        BOOST_TEST(other.try_acquire(ec).empty());
+        BOOST_TEST(is_empty(other.try_acquire(ec)));
         BOOST_TEST(!ec);
         const auto their_indexes = indexes(theirs);
         BOOST_TEST(their_indexes.size() == theirs.size());
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(largest_semaphore_has_no_more_permits_either, Stor
         s.store.leases.try_acquire("licences/" + std::to_string(i), "another", 30s, ec);
     const auto permits = take(semaphore, 2);
     BOOST_TEST(permits[0].index() + permits[1].index() == 1U);
-    BOOST_TEST(semaphore.try_acquire().empty());
+    BOOST_TEST(is_empty(semaphore.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_is_a_lease_of_a_name_of_its_own, Store, both_stores)
@@ -110,11 +111,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permit_of_a_dead_holder_comes_back_at_the_end_of_i
     auto alive = s.semaphore(2);
     const auto theirs = take(dead, 2);
     s.clock.advance(30s - 1ms);
-    BOOST_TEST(alive.try_acquire().empty());
+    BOOST_TEST(is_empty(alive.try_acquire()));
     BOOST_TEST(!theirs[0].held());
     s.clock.advance(1ms);
-    BOOST_TEST(alive.try_acquire().held());
-    BOOST_TEST(dead.try_acquire().held(), "the lost ones are in nobody's way");
+    BOOST_TEST(is_held(alive.try_acquire()));
+    BOOST_TEST(is_held(dead.try_acquire()), "the lost ones are in nobody's way");
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(another_count_is_an_error_that_says_both, Store, both_stores)
@@ -125,16 +126,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(another_count_is_an_error_that_says_both, Store, b
     BOOST_CHECK_EXCEPTION(static_cast<void>(six.try_acquire()), std::system_error,
                           says(lh::errc::invalid_terms, {"'licences' has 6 permits here", "'5 permits'", "wait 90 s"}));
     std::error_code ec;
-    BOOST_TEST(six.try_acquire_for(1h, ec).empty());
+    BOOST_TEST(is_empty(six.try_acquire_for(1h, ec)));
     BOOST_TEST(ec == lh::errc::invalid_terms);
     BOOST_TEST(s.held() == 1U);
     permit.reset();
     s.clock.advance(30s);
-    BOOST_TEST(six.try_acquire(ec).empty(), "not before the record has run out");
+    BOOST_TEST(is_empty(six.try_acquire(ec)), "not before the record has run out");
     BOOST_TEST(ec == lh::errc::invalid_terms);
     s.clock.advance(60s);
-    BOOST_TEST(six.try_acquire().held());
-    BOOST_TEST(five.try_acquire(ec).empty());
+    BOOST_TEST(is_held(six.try_acquire()));
+    BOOST_TEST(is_empty(five.try_acquire(ec)));
     BOOST_TEST(ec == lh::errc::invalid_terms);
 }
 
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(name_of_a_lease_is_not_also_a_semaphores, Store, b
                               says(lh::errc::invalid_terms, {"'licences' has 5 permits", "held by 'somebody'", "another name"}));
     }
     const auto permit = semaphore.try_acquire();
-    BOOST_TEST(lease.try_acquire().empty());
+    BOOST_TEST(is_empty(lease.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(name_that_a_lease_keeps_closed_is_no_semaphores, Store, both_stores)
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(name_that_a_lease_keeps_closed_is_no_semaphores, S
     BOOST_CHECK_EXCEPTION(static_cast<void>(semaphore.try_acquire()), std::system_error,
                           says(lh::errc::invalid_terms, {"kept closed by its min_hold", "another name"}));
     s.clock.advance(20s);
-    BOOST_TEST(semaphore.try_acquire().held());
+    BOOST_TEST(is_held(semaphore.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(record_of_the_count_lasts_as_long_as_any_permit, Store, both_stores)
@@ -204,9 +205,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error_and_nothing_is_held, Store, bot
     auto semaphore = s.semaphore(5);
     std::error_code ec;
     s.store.next(operation::try_acquire, fate::fails);
-    BOOST_TEST(semaphore.try_acquire(ec).empty(), "of the record");
+    BOOST_TEST(is_empty(semaphore.try_acquire(ec)), "of the record");
     BOOST_TEST(ec == lh::errc::store_unavailable);
-    BOOST_TEST(semaphore.try_acquire(ec).held());
+    BOOST_TEST(is_held(semaphore.try_acquire(ec)));
     BOOST_TEST(!ec);
     s.store.always(operation::try_acquire, fate::fails);
     s.store.always(operation::acquire_many, fate::fails);
@@ -214,7 +215,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error_and_nothing_is_held, Store, bot
                           says(lh::errc::store_unavailable, {"try_acquire 'licences"}));
     BOOST_CHECK_THROW(static_cast<void>(semaphore.try_acquire_for(1s)), lh::store_error);
     BOOST_CHECK_THROW(static_cast<void>(semaphore.acquire()), lh::store_error);
-    BOOST_TEST(semaphore.acquire(ec).empty());
+    BOOST_TEST(is_empty(semaphore.acquire(ec)));
     BOOST_TEST(s.held() == 0U);
 }
 
@@ -276,7 +277,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permits_of_one_object_with_a_fixed_owner_are_diffe
     auto semaphore = s.semaphore(3, lh::fixed_owner_id{"node-1"});
     auto permits = take(semaphore, 3);
     BOOST_TEST(indexes(permits).size() == 3U);
-    BOOST_TEST(semaphore.try_acquire().empty());
+    BOOST_TEST(is_empty(semaphore.try_acquire()));
     s.clock.advance(10s);
     for (const auto& each : permits) BOOST_TEST(each.held());
 }
@@ -286,9 +287,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(early_release_keeps_a_permit_closed_for_min_hold, 
     scene<Store> s;
     lh::lease_semaphore semaphore{s.store, "licences", 1, lh::lease_terms{.ttl = 30s, .min_hold = 1min}, s.clock};
     semaphore.try_acquire().release();
-    BOOST_TEST(semaphore.try_acquire().empty());
+    BOOST_TEST(is_empty(semaphore.try_acquire()));
     s.clock.advance(1min);
-    BOOST_TEST(semaphore.try_acquire().held());
+    BOOST_TEST(is_held(semaphore.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(guard_may_outlive_its_semaphore, Store, both_stores)
@@ -319,7 +320,7 @@ BOOST_AUTO_TEST_CASE(permit_costs_few_statements)
     BOOST_TEST(s.attempts() - before == 1, "uncontended: the one that was released last");
     const auto rest = take(ours, 7);
     before = s.attempts();
-    BOOST_TEST(ours.try_acquire().empty());
+    BOOST_TEST(is_empty(ours.try_acquire()));
     BOOST_TEST(s.attempts() - before <= 3, "busy");
 }
 

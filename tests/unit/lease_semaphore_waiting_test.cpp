@@ -2,6 +2,7 @@
 // Who waits for a permit, and threads and processes that want one at the same time.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wait_ends_with_a_release_an_end_a_time_out_or_a_ca
         bool got = false;
         std::stop_source stop;
         std::jthread waiting{[&] {
-            got = waiter.acquire(stop.get_token()).held();
+            got = is_held(waiter.acquire(stop.get_token()));
             done = true;
         }};
         BOOST_TEST(!eventually([&] { return done.load(); }, 20ms));
@@ -73,14 +74,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wait_ends_with_a_release_an_end_a_time_out_or_a_ca
     BOOST_TEST(waits_for(semaphore, [&](auto&) { second.release(); }), "through another object");
     second = other.try_acquire();
     BOOST_TEST(!waits_for(semaphore, [&](std::stop_source& stop) { stop.request_stop(); }));
-    BOOST_TEST(semaphore.try_acquire_for(0s).empty());
+    BOOST_TEST(is_empty(semaphore.try_acquire_for(0s)));
     second.release();
     const auto abandoned = dead.try_acquire();
     BOOST_TEST(waits_for(semaphore, [](auto&) {}), "the end of a dead holder's permit");
     std::stop_source stopped;
     stopped.request_stop();
     const int before = s.attempts();
-    BOOST_TEST(semaphore.acquire(stopped.get_token()).empty());
+    BOOST_TEST(is_empty(semaphore.acquire(stopped.get_token())));
     BOOST_TEST(s.attempts() == before);
 }
 
@@ -90,14 +91,14 @@ BOOST_AUTO_TEST_CASE(wait_that_runs_out_of_time_is_busy)
     lh::lease_semaphore semaphore{store, "licences", 1};
     auto permit = semaphore.acquire();
     std::error_code ec;
-    BOOST_TEST(semaphore.try_acquire_for(30ms).empty());
-    BOOST_TEST(semaphore.try_acquire_for(30ms, ec).empty());
+    BOOST_TEST(is_empty(semaphore.try_acquire_for(30ms)));
+    BOOST_TEST(is_empty(semaphore.try_acquire_for(30ms, ec)));
     BOOST_TEST(!ec);
-    BOOST_TEST(semaphore.try_acquire_until(std::chrono::system_clock::now() + 30ms).empty());
-    BOOST_TEST(semaphore.try_acquire_until(std::chrono::system_clock::now() + 30ms, ec).empty());
+    BOOST_TEST(is_empty(semaphore.try_acquire_until(std::chrono::system_clock::now() + 30ms)));
+    BOOST_TEST(is_empty(semaphore.try_acquire_until(std::chrono::system_clock::now() + 30ms, ec)));
     permit.release();
-    BOOST_TEST(semaphore.try_acquire_for(30ms).held());
-    BOOST_TEST(semaphore.try_acquire_until(std::chrono::system_clock::now() + 30ms).held());
+    BOOST_TEST(is_held(semaphore.try_acquire_for(30ms)));
+    BOOST_TEST(is_held(semaphore.try_acquire_until(std::chrono::system_clock::now() + 30ms)));
 }
 
 BOOST_AUTO_TEST_CASE(waiters_of_one_object_are_woken_one_after_another_without_polling)
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(waiters_of_one_object_are_woken_one_after_another_without_p
     std::vector<std::jthread> waiters;
     for (int i = 0; i < 4; ++i)
         waiters.emplace_back([&] {
-            if (semaphore.acquire()) ++through;
+            if (is_held(semaphore.acquire())) ++through;
         });
     const int before = store.sent(operation::try_acquire);
     BOOST_TEST(eventually([&] { return store.sent(operation::try_acquire) >= before; }));
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(release_of_another_process_wakes_the_waiter_if_the_store_ca
     std::error_code ec;
     const auto granted = store.try_acquire(theirs, "another process", 20s, ec);
     std::atomic<bool> got = false;
-    const std::jthread waiting{[&] { got = semaphore.acquire().held(); }};
+    const std::jthread waiting{[&] { got = is_held(semaphore.acquire()); }};
     BOOST_TEST(!eventually([&] { return got.load(); }, 50ms));
     BOOST_TEST(store.release(theirs, "another process", granted.token, 0s, ec));
     BOOST_TEST(eventually([&] { return got.load(); }));
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(release_through_another_object_of_the_process_wakes_the_wai
     auto theirs = other.try_acquire();
     std::atomic<bool> got = false;
     std::stop_source stop;
-    const std::jthread waiting{[&] { got = semaphore.acquire(stop.get_token()).held(); }};
+    const std::jthread waiting{[&] { got = is_held(semaphore.acquire(stop.get_token())); }};
     BOOST_TEST(!eventually([&] { return got.load(); }, 50ms));
     theirs.release();
     BOOST_TEST(eventually([&] { return got.load(); }));
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(no_wake_up_is_lost_between_threads_of_one_object)
     std::stop_source stop;
     const auto work = [&] {
         for (int i = 0; i < 1000; ++i)
-            if (semaphore.acquire(stop.get_token())) ++grants;
+            if (is_held(semaphore.acquire(stop.get_token()))) ++grants;
     };
     {
         const std::jthread a{work}, b{work}, c{work};
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE(threads_that_share_an_object_never_find_it_busy_while_there
     std::atomic<int> busy = 0;
     const auto work = [&] {
         for (int i = 0; i < 500; ++i)
-            if (!semaphore.try_acquire()) ++busy;
+            if (!is_held(semaphore.try_acquire())) ++busy;
     };
     {
         const std::jthread a{work}, b{work}, c{work};

@@ -2,6 +2,7 @@
 // Several leases at once: on a store that takes one attempt in a call, and on one that takes many.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <unit/lease_set_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -48,10 +49,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(one_that_is_busy_makes_it_none, Store, both_stores
     for (const char* taken : {"a", "b", "c"}) {
         auto theirs = s.lease(taken);
         const auto their_guard = theirs.try_acquire();
-        BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).empty());
+        BOOST_TEST(is_empty(lh::try_acquire_all(s.a, s.b, s.c)));
         BOOST_TEST_NAMES(s.held(), taken);
     }
-    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).held(), "and the objects are as before");
+    BOOST_TEST(is_held(lh::try_acquire_all(s.a, s.b, s.c)), "and the objects are as before");
 }
 
 BOOST_AUTO_TEST_CASE(they_are_asked_for_by_name_whatever_the_order_of_the_arguments)
@@ -64,7 +65,7 @@ BOOST_AUTO_TEST_CASE(they_are_asked_for_by_name_whatever_the_order_of_the_argume
     BOOST_TEST_NAMES(asked, "a", "b", "c");
     asked.clear();
     auto again_a = s.lease("a"), again_b = s.lease("b");
-    BOOST_TEST(!lh::try_acquire_all(again_b, again_a));
+    BOOST_TEST(!is_held(lh::try_acquire_all(again_b, again_a)));
     BOOST_TEST_NAMES(asked, "a");
     BOOST_TEST(released.empty());
 }
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(long_sets_go_in_calls_of_the_stores_size)
     const auto theirs = s.lease("1");
     auto other = s.lease("1");
     const auto guard = other.try_acquire();
-    BOOST_TEST(!lh::try_acquire_all(many));
+    BOOST_TEST(!is_held(lh::try_acquire_all(many)));
     BOOST_TEST_NAMES(s.held(), "1");
 }
 
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(leases_granted_before_a_failure_are_released_the_newest_fir
         s.store.next(operation::try_acquire, fate::carried_out);
         s.store.next(operation::try_acquire, third);
         std::error_code ec;
-        BOOST_TEST(lh::try_acquire_all(s.c, s.b, s.a, ec).empty());
+        BOOST_TEST(is_empty(lh::try_acquire_all(s.c, s.b, s.a, ec)));
         BOOST_TEST(static_cast<bool>(ec) == (third != fate::refused));
         BOOST_TEST_NAMES(released, "b", "a");
         BOOST_TEST(s.held().empty());
@@ -129,12 +130,12 @@ BOOST_AUTO_TEST_CASE(failed_batch_leaves_nothing_held)
     s.store.next(operation::acquire_many, fate::carried_out);
     s.store.next(operation::try_acquire, fate::fails);  // the third, which is alone in its call
     std::error_code ec;
-    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c, ec).empty());
+    BOOST_TEST(is_empty(lh::try_acquire_all(s.a, s.b, s.c, ec)));
     BOOST_TEST(ec == lh::errc::store_unavailable);
     BOOST_TEST(s.held().empty());
     s.store.next(operation::acquire_many, fate::throws);
     BOOST_CHECK_THROW(static_cast<void>(lh::try_acquire_all(s.a, s.b, s.c)), lh::store_error);
-    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).held(), "and the objects are as before");
+    BOOST_TEST(is_held(lh::try_acquire_all(s.a, s.b, s.c)), "and the objects are as before");
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(backing_out_does_not_keep_names_closed, Store, both_stores)
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(backing_out_does_not_keep_names_closed, Store, bot
     auto a = s.lease("a", {.ttl = 30s, .min_hold = 1h}), b = s.lease("b", {.ttl = 30s, .min_hold = 1h});
     {
         const auto theirs = s.b.try_acquire();
-        BOOST_TEST(!lh::try_acquire_all(a, b));
+        BOOST_TEST(!is_held(lh::try_acquire_all(a, b)));
         BOOST_TEST_NAMES(s.held(), "b");
     }
     lh::try_acquire_all(a, b).release();
@@ -162,9 +163,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wrong_sets_are_refused_before_any_call, Store, bot
     BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(none)), std::system_error,
                           says(lh::errc::invalid_terms, {"the set is empty"}));
     std::error_code ec;
-    BOOST_TEST(lh::try_acquire_all(none, ec).empty());
+    BOOST_TEST(is_empty(lh::try_acquire_all(none, ec)));
     BOOST_TEST(ec == lh::errc::invalid_terms);
-    BOOST_TEST(lh::try_acquire_all(ec, s.a, again).empty());
+    BOOST_TEST(is_empty(lh::try_acquire_all(s.a, again, ec)));
     BOOST_TEST(ec == lh::errc::invalid_name);
     none.push_back(s.lease("x"));
     none.push_back(s.lease("x"));
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(lease_that_holds_already_is_busy, Store, both_stor
 {
     scene<Store> s;
     const auto mine = s.b.try_acquire();
-    BOOST_TEST(lh::try_acquire_all(s.a, s.b, s.c).empty());
+    BOOST_TEST(is_empty(lh::try_acquire_all(s.a, s.b, s.c)));
     BOOST_TEST_NAMES(s.held(), "b");
     BOOST_TEST(mine.held());
 }
@@ -205,11 +206,11 @@ BOOST_AUTO_TEST_CASE(leases_of_several_types_and_stores_are_one_set)
 
     const auto theirs = s.b.try_acquire();
     auto b = s.lease("b");
-    BOOST_TEST(!lh::try_acquire_all(same_name, b));
+    BOOST_TEST(!is_held(lh::try_acquire_all(same_name, b)));
     BOOST_TEST(other.list().empty());
     std::error_code ec;
     s.store.next(operation::try_acquire, fate::fails);
-    BOOST_TEST(!lh::try_acquire_all(same_name, s.c, ec));
+    BOOST_TEST(!is_held(lh::try_acquire_all(same_name, s.c, ec)));
     BOOST_TEST(ec == lh::errc::store_unavailable);
     BOOST_TEST(other.list().empty());
     s.store.next(operation::try_acquire, fate::fails);
@@ -290,12 +291,12 @@ BOOST_AUTO_TEST_CASE(set_that_is_granted_too_late_is_released_without_a_failing_
     s.store.after(operation::acquire_many, [&](std::string_view) { s.clock.advance(27s); });
     s.store.always(operation::release, fate::fails);
     std::error_code ec;
-    BOOST_TEST(lh::try_acquire_all(ec, s.a, s.b, s.c).empty());
+    BOOST_TEST(is_empty(lh::try_acquire_all(s.a, s.b, s.c, ec)));
     BOOST_TEST(ec == lh::errc::store_timeout);
     BOOST_TEST(s.store.sent(operation::release) == 1);
     s.clock.advance(3s);
     s.store.always(operation::release, fate::carried_out);
-    BOOST_TEST(lh::try_acquire_all(ec, s.a, s.b, s.c).empty());
+    BOOST_TEST(is_empty(lh::try_acquire_all(s.a, s.b, s.c, ec)));
     BOOST_TEST(ec == lh::errc::store_timeout);
     BOOST_TEST(s.store.sent(operation::release) == 1 + 3);
     BOOST_TEST(s.held().empty());

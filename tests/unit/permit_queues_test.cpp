@@ -2,6 +2,7 @@
 // In which of the store's queues the waiters for permits and shares stand, and when they leave.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/eventually.hpp>
 #include <support/printing.hpp>
 
@@ -116,7 +117,7 @@ BOOST_FIXTURE_TEST_CASE(reader_leaves_the_queue_for_a_share_while_a_writer_has_t
     const auto first = taken_by_another("catalog/r0"), second = taken_by_another("catalog/r1");
     std::atomic<bool> got = false;
     std::stop_source stop;
-    const std::jthread reads{[&] { got = catalog.acquire_shared(stop.get_token()).held(); }};
+    const std::jthread reads{[&] { got = is_held(catalog.acquire_shared(stop.get_token())); }};
     BOOST_TEST(come_to(1));
     const auto writers = taken_by_another("catalog/writer");
     BOOST_TEST(come_to(0));

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(guards_of_a_batching_store_are_released_in_few_calls)
     BOOST_TEST(held.store.sent(operation::release) == 0);
     BOOST_TEST(held.store.leases.list().empty());
     BOOST_TEST(held.all_empty());
-    BOOST_TEST(held.leases.front().try_acquire().held(), "free for the same object");
+    BOOST_TEST(is_held(held.leases.front().try_acquire()), "free for the same object");
 }
 
 BOOST_AUTO_TEST_CASE(guards_of_any_other_store_are_released_one_by_one)

@@ -2,6 +2,7 @@
 // Readers and writers: on a store that takes one attempt in a call, and on one that takes many.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -28,8 +29,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_read_or_one_writes, Store, both_stores)
         const auto first = one.try_acquire_shared(), second = one.try_acquire_shared(), third = other.try_acquire_shared();
         BOOST_TEST((first.held() && second.held() && third.held()));
         BOOST_TEST(first.index() != second.index());
-        BOOST_TEST(other.try_acquire().empty());
-        BOOST_TEST(one.try_acquire().empty());
+        BOOST_TEST(is_empty(other.try_acquire()));
+        BOOST_TEST(is_empty(one.try_acquire()));
         BOOST_TEST(s.held() == 3U, "what a writer took before it met a reader was given back");
     }
     auto writer = one.try_acquire();
@@ -40,15 +41,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_read_or_one_writes, Store, both_stores)
     BOOST_TEST(writer.store() == &s.store);
     BOOST_CHECK_NO_THROW(writer.ensure_held());
     BOOST_TEST(s.held() == 65U);
-    BOOST_TEST(other.try_acquire_shared().empty());
-    BOOST_TEST(one.try_acquire_shared().empty());
-    BOOST_TEST(other.try_acquire().empty());
-    BOOST_TEST(one.try_acquire().empty());
+    BOOST_TEST(is_empty(other.try_acquire_shared()));
+    BOOST_TEST(is_empty(one.try_acquire_shared()));
+    BOOST_TEST(is_empty(other.try_acquire()));
+    BOOST_TEST(is_empty(one.try_acquire()));
     const auto token = writer.token();
     BOOST_TEST(writer.release() == lh::release_outcome::released);
     BOOST_TEST(s.held() == 0U);
-    BOOST_TEST(other.try_acquire().token() > token);
-    BOOST_TEST(one.try_acquire_shared().held());
+    BOOST_TEST(token_of(other.try_acquire()) > token);
+    BOOST_TEST(is_held(one.try_acquire_shared()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(as_many_read_as_all_agree_on, Store, both_stores)
@@ -63,21 +64,21 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(as_many_read_as_all_agree_on, Store, both_stores)
     BOOST_CHECK_EXCEPTION(static_cast<void>(three.try_acquire()), std::system_error,
                           says(lh::errc::invalid_terms, {"'2 readers'"}));
     std::error_code ec;
-    BOOST_TEST(three.try_acquire_for(1s, ec).empty());
+    BOOST_TEST(is_empty(three.try_acquire_for(1s, ec)));
     BOOST_TEST(ec == lh::errc::invalid_terms);
     const auto second = two.try_acquire_shared();
     BOOST_TEST(second.held());
-    BOOST_TEST(two.try_acquire_shared().empty());
+    BOOST_TEST(is_empty(two.try_acquire_shared()));
     BOOST_TEST(s.held() == 2U);
     {
         const auto reader = one.try_acquire_shared();
         BOOST_TEST(reader.held());
-        BOOST_TEST(one.try_acquire_shared().empty());
-        BOOST_TEST(one.try_acquire().empty());
+        BOOST_TEST(is_empty(one.try_acquire_shared()));
+        BOOST_TEST(is_empty(one.try_acquire()));
     }
-    BOOST_TEST(one.try_acquire().held());
+    BOOST_TEST(is_held(one.try_acquire()));
     auto most = lh::shared_lease{s.store, "y", lh::reader_limit{lh::max_permits}, s.clock};
-    BOOST_TEST(most.try_acquire().held());
+    BOOST_TEST(is_held(most.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE(exclusive_right_costs_few_statements)
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_before_any_call)
     });
     BOOST_TEST(s.statements() == 0);
     lh::shared_lease longest{s.store, std::string(183, 'n'), s.clock};
-    BOOST_TEST(longest.try_acquire().held());
+    BOOST_TEST(is_held(longest.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error, Store, both_stores)
@@ -178,7 +179,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error, Store, both_stores)
     BOOST_CHECK_THROW(static_cast<void>(lease.acquire()), lh::store_error);
     BOOST_CHECK_THROW(lease.lock_shared(), lh::store_error);
     std::error_code ec;
-    BOOST_TEST(lease.acquire_shared(ec).empty());
+    BOOST_TEST(is_empty(lease.acquire_shared(ec)));
     BOOST_TEST(ec == lh::errc::store_unavailable);
 }
 

@@ -2,6 +2,7 @@
 // Writers of a shared lease: how one waits for the readers, gives up, and loses what it has.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -61,10 +62,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_waits_goes_before_new_readers, Store, 
     typename decltype(one)::guard_type writer;
     in_background waiting{s.clock, [&] { writer = one.acquire(); }};
     BOOST_TEST(eventually([&] { return s.held() == 65U; }), "it has the gate, and takes what is free");
-    BOOST_TEST(other.try_acquire_shared().empty());
-    BOOST_TEST(one.try_acquire_shared().empty());
+    BOOST_TEST(is_empty(other.try_acquire_shared()));
+    BOOST_TEST(is_empty(one.try_acquire_shared()));
     first.release();
-    BOOST_TEST(other.try_acquire_shared().empty());
+    BOOST_TEST(is_empty(other.try_acquire_shared()));
     BOOST_TEST(!waiting.done());
     second.release();
     BOOST_TEST(waiting.finish());
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(readers_without_end_do_not_starve_a_writer)
     const std::jthread a{read}, b{read}, c{read};
     BOOST_TEST(eventually([&] { return reads > 20; }));
     lh::shared_lease lease{store, "catalog"};
-    for (int i = 0; i < 5; ++i) BOOST_TEST(lease.try_acquire_for(10s).held());
+    for (int i = 0; i < 5; ++i) BOOST_TEST(is_held(lease.try_acquire_for(10s)));
     stop = true;
 }
 
@@ -118,14 +119,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(dead_writer_keeps_readers_out_until_its_ttl_ends_a
         const std::string another = "catalog/r" + std::to_string((reader.index() + 1) % 64);
         BOOST_TEST(s.store.leases.try_acquire(another, "dead while it waits", 30s, ec).granted());
     }
-    BOOST_TEST(alive.try_acquire_shared().empty());
+    BOOST_TEST(is_empty(alive.try_acquire_shared()));
     s.clock.advance(30s);
-    BOOST_TEST(alive.try_acquire_shared().held());
+    BOOST_TEST(is_held(alive.try_acquire_shared()));
     auto writer = dead.try_acquire();
     BOOST_TEST(writer.held());
     s.clock.advance(30s);
     BOOST_TEST(!writer.held());
-    BOOST_TEST(alive.try_acquire().held());
+    BOOST_TEST(is_held(alive.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(writer_whose_time_runs_out_gives_everything_back, Store, both_stores)
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_whose_time_runs_out_gives_everything_back, 
     BOOST_TEST(writer.empty());
     BOOST_TEST(s.held() == 1U);
     BOOST_TEST(reader.held());
-    BOOST_TEST(other.try_acquire_shared().held());
+    BOOST_TEST(is_held(other.try_acquire_shared()));
 
     std::stop_source stop;
     in_background cancelled{s.clock, [&] { writer = one.acquire(stop.get_token()); }};
@@ -162,12 +163,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_fails_half_way_holds_nothing, Store, b
         s.store.next(operation::try_acquire, fate::fails);
         s.store.next(operation::acquire_many, fate::fails);
         std::error_code ec;
-        BOOST_TEST(lease.try_acquire(ec).empty());
+        BOOST_TEST(is_empty(lease.try_acquire(ec)));
         BOOST_TEST(ec == lh::errc::store_unavailable);
         BOOST_TEST(s.held() == 0U);
         for (int i = 0; s.in_batches && i < 9; ++i) lease.try_acquire(ec).release(ec);  // uses up what is left of the plan
     }
-    BOOST_TEST(lease.try_acquire().held());
+    BOOST_TEST(is_held(lease.try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_a_share_is_the_loss_of_the_exclusive_right, Store, both_stores)

@@ -25,9 +25,8 @@
 // Asynchronous forms of attempts and waits, over Asio: of a basic_lease, of a lease_semaphore for a permit, and of a shared_lease, as a
 // writer, and with _shared as a reader.
 //
-// Each takes a completion token as its last argument, of any kind, and completes with void(std::error_code, guard). A function
-// gets a std::error_code; Asio's own tokens (use_awaitable, deferred, use_future and others) get Asio's error code, which converts
-// to one, and which those that throw turn into a system_error. The guard is the one that the blocking form returns, and is empty where
+// Each takes a completion token as its last argument, of any kind, and completes with void(error_code, guard). The error code is that of
+// the Asio that is used, boost::system::error_code or std::error_code; the former converts to the latter. The guard is the one that the blocking form returns, and is empty where
 // that returns an empty one: busy, or out of time.
 //
 // Cancellation, by the handler's cancellation slot or the std::stop_token: the error is operation_aborted, and nothing is held. All
@@ -42,14 +41,14 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-template <acquirable Right, class Error>
+template <acquirable Right>
 struct start_acquire {
     // `deadline_of`: what gives the deadline from the right's clock, when the operation starts; a clock's now is one attempt.
     template <class Handler, class DeadlineOf>
     void operator()(Handler&& handler, const Right& right, DeadlineOf deadline_of, const std::stop_token& stop) const
     {
         using guard_type = typename Right::guard_type;
-        auto* const told = handler_completion<std::decay_t<Handler>, Error, guard_type>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, guard_type>::make(std::forward<Handler>(handler));
         if (!told) return;
         std::error_code ec;
         bool started = false;
@@ -80,9 +79,8 @@ template <acquirable Right, class DeadlineOf, class Token>
 auto initiate_acquire(Right right, DeadlineOf deadline_of, std::stop_token stop, Token&& token)
 {
     using guard_type = typename Right::guard_type;
-    using error = error_code_for<Token, guard_type>;
-    return net::async_initiate<Token, void(error, guard_type)>(start_acquire<Right, error>{}, token, std::move(right),
-                                                               std::move(deadline_of), std::move(stop));
+    return net::async_initiate<Token, void(net_error_code, guard_type)>(start_acquire<Right>{}, token, std::move(right),
+                                                                        std::move(deadline_of), std::move(stop));
 }
 
 inline constexpr auto no_deadline = [](const auto&) { return time_point::max(); };

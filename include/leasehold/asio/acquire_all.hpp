@@ -92,12 +92,12 @@ auto keep_leases(First& first, Rest&... rest)
 }
 
 // One call on the threads of the first lease's store.
-template <class Error, class Result>
+template <class Result>
 struct start_acquire_some {
     template <class Handler, class Kept, class Acquire>
     void operator()(Handler&& handler, const Kept& kept, Acquire acquire) const
     {
-        auto* const told = handler_completion<std::decay_t<Handler>, Error, Result>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, Result>::make(std::forward<Handler>(handler));
         if (!told) return;
         std::error_code ec;
         bool started = false;
@@ -119,8 +119,7 @@ struct start_acquire_some {
 template <class Result, class Kept, class Acquire, class Token>
 auto initiate_acquire_some(Kept kept, Acquire acquire, Token&& token)
 {
-    using error = error_code_for<Token, Result>;
-    return net::async_initiate<Token, void(error, Result)>(start_acquire_some<error, Result>{}, token, std::move(kept), acquire);
+    return net::async_initiate<Token, void(net_error_code, Result)>(start_acquire_some<Result>{}, token, std::move(kept), acquire);
 }
 
 template <class Kept, class Token>
@@ -146,7 +145,7 @@ concept leases_and_token = []<std::size_t... I>(std::index_sequence<I...>) {
 }  // namespace detail
 
 /// Acquires all leases, or none, like try_acquire_all(): one attempt, without waiting. Completes with
-/// void(std::error_code, lease_set_guard); the guard is empty if one of them was busy.
+/// void(error_code, lease_set_guard); the guard is empty if one of them was busy.
 ///
 ///     lh::async_try_acquire_all(from, to, journal, net::use_awaitable)
 ///
@@ -173,7 +172,7 @@ auto async_try_acquire_all(Range&& leases, Token&& token)
     return detail::initiate_acquire_all(detail::kept_leases<lease_type>{leases}, std::forward<Token>(token));
 }
 
-/// Acquires those of the leases that are free, like try_acquire_each(). Completes with void(std::error_code, std::vector of guards);
+/// Acquires those of the leases that are free, like try_acquire_each(). Completes with void(error_code, std::vector of guards);
 /// otherwise like async_try_acquire_all(), but an empty range is no error.
 template <detail::range_of_leases Range, detail::completion_token Token>
 auto async_try_acquire_each(Range&& leases, Token&& token)

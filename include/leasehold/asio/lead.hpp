@@ -45,6 +45,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -59,7 +60,7 @@ using net_system_error = ::asio::system_error;
 using net_system_error = ::boost::system::system_error;
 #endif
 
-/// What an operation with void(std::error_code, T) has completed with.
+/// What an operation with void(error_code, T) has completed with.
 template <class T>
 struct reply {
     std::error_code ec;
@@ -85,7 +86,7 @@ template <class Result, class Lease, class Call>
 auto reply_of_store(Lease& lease, renewal::call_order order, Call call)
 {
     return reply_to<Result>([&lease, order, call = std::move(call)](auto handler) mutable {
-        auto* const told = handler_completion<decltype(handler), std::error_code, Result>::make(std::move(handler));
+        auto* const told = handler_completion<decltype(handler), Result>::make(std::move(handler));
         if (told) start_call<Result>(lease_access::keeper(lease).serving_engine(), order, std::move(call), *told);
     });
 }
@@ -156,7 +157,10 @@ private:
                                          election_stop<Executor>& end, Work& work)
     {
         using guard_type = typename Lease::guard_type;
-        const auto begins = [&](auto handler) { async_try_acquire_until(election.lease_, until, end.token(), std::move(handler)); };
+        const auto why = std::make_shared<std::optional<store_error>>();
+        const auto begins = [&](auto handler) {
+            initiate_acquire(acquirable_lease<Lease>{election.lease_, why}, deadline_until(until), end.token(), std::move(handler));
+        };
         auto got = co_await reply_to<guard_type>(begins);
         if (!got.value.empty()) {
             machine.elected();
@@ -165,7 +169,8 @@ private:
         }
         else if (got.ec && got.ec != aborted()) {
             machine.failed(election.clock().now());
-            election.notify(election.options_.on_error, got.ec);
+            if (!*why) why->emplace(got.ec, "campaign '" + election.lease_.name() + "'");
+            election.notify(election.options_.on_error, **why);
         }
         else {
             machine.busy();
@@ -226,14 +231,9 @@ private:
     template <class Lease, class Executor, class Work>
     static net::awaitable<void> led(leader_term<Lease>& term, cancellable_work<Executor>& cancels, Work& work)
     {
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
         const std::stop_callback at_end{term.stop_token(), [&cancels] { cancels.cancel(); }};
         auto begins = [](leader_term<Lease>& of, Work& leads) -> net::awaitable<void> { co_await std::invoke(leads, of); };
         co_await net::co_spawn(cancels.strand(), begins(term, work), net::bind_cancellation_slot(cancels.slot(), net::use_awaitable));
-#else
-        static_cast<void>(cancels);
-        co_await std::invoke(work, term);
-#endif
     }
 };
 
@@ -243,19 +243,15 @@ struct start_lead {
     {
         using executor_type = executor_of_t<std::decay_t<Handler>>;
         const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler), stop);
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
                 if (const auto running = of.lock()) running->cancel();
             });
-#endif
         const auto strand = end->work()->strand();
         auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
             const auto executor = executor_of(handler);
             net::dispatch(executor, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
                 if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-#endif
                 std::move(handler)(std::move(thrown));
             });
         };
@@ -269,8 +265,8 @@ struct start_lead {
 /// without a thread.
 ///
 /// `work` is a function of a leader_term&, which returns a net::awaitable<void>. It is called for each term; the lease is released
-/// when the coroutine has ended. When the leadership ends, the coroutine is cancelled with cancellation_type::terminal, if Asio can do
-/// that (since Boost 1.77); term.stop_token() is asked to stop in any case. An exception because of that is no error.
+/// when the coroutine has ended. When the leadership ends, the coroutine is cancelled with cancellation_type::terminal, and
+/// term.stop_token() is asked to stop. An exception because of that is no error.
 /// The hooks of the election and the coroutine run on a strand of the handler's associated executor. Completes with
 /// void(std::exception_ptr): none after a stop, or else what the coroutine or a hook threw. A cancellation of the operation is a
 /// stop. Pauses after failures and between campaigns follow Asio's steady clock, not the lease's.

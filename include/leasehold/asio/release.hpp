@@ -20,15 +20,14 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-template <class Error>
 struct start_release {
     template <class Handler, class Guard>
     void operator()(Handler&& handler, Guard guard) const
     {
-        auto* const told = handler_completion<std::decay_t<Handler>, Error, release_outcome>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, release_outcome>::make(std::forward<Handler>(handler));
         if (!told) return;
         const auto engine = engine_of(guard);
-        if (!engine) return told->complete(errc::not_held, release_outcome::lost);
+        if (!engine) return told->complete(errc::not_held, release_outcome::unknown);
         start_call<release_outcome>(engine, renewal::call_order::first,
                                     [guard = std::move(guard)](std::error_code& ec) mutable { return guard.release(ec); }, *told);
     }
@@ -37,19 +36,13 @@ struct start_release {
 }  // namespace detail
 
 /// Ends the term, or all terms of a set or an exclusive right, like release() of the guard: completes with
-/// void(std::error_code, release_outcome). The guard is empty as soon as the function returns. Can't be cancelled: the term is
+/// void(error_code, release_outcome). Takes the guard, as in async_release(std::move(guard), token). Can't be cancelled: the term is
 /// released also if the handler is never called.
 template <detail::any_guard Guard, class Token>
 auto async_release(Guard&& guard, Token&& token)
 {
-    using error = detail::error_code_for<Token, release_outcome>;
-    return detail::net::async_initiate<Token, void(error, release_outcome)>(detail::start_release<error>{}, token, Guard{std::move(guard)});
-}
-/// The same.
-template <detail::any_guard Guard, class Token>
-auto async_release(Guard& guard, Token&& token)
-{
-    return async_release(std::move(guard), std::forward<Token>(token));
+    return detail::net::async_initiate<Token, void(detail::net_error_code, release_outcome)>(detail::start_release{}, token,
+                                                                                           Guard{std::move(guard)});
 }
 
 }  // namespace leasehold::inline v0

@@ -21,12 +21,11 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-template <class Error>
 struct start_renew {
     template <class Handler, class Engine, class Extension>
     void operator()(Handler&& handler, const Engine& engine, Extension extend, std::optional<duration> ttl) const
     {
-        auto* const told = handler_completion<std::decay_t<Handler>, Error, bool>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, bool>::make(std::forward<Handler>(handler));
         if (!told) return;
         if (!engine) return told->complete(errc::not_held, false);
         start_call<bool>(
@@ -38,14 +37,13 @@ struct start_renew {
 template <any_guard Guard, class Token>
 auto initiate_renew(const Guard& guard, std::optional<duration> ttl, Token&& token)
 {
-    using error = error_code_for<Token, bool>;
-    return net::async_initiate<Token, void(error, bool)>(start_renew<error>{}, token, engine_of(guard), extension_of(guard), ttl);
+    return net::async_initiate<Token, void(net_error_code, bool)>(start_renew{}, token, engine_of(guard), extension_of(guard), ttl);
 }
 
 }  // namespace detail
 
 /// Extends the term now, or all terms of a set or an exclusive right, like renew() of the guard: completes with
-/// void(std::error_code, bool). The guard may be moved, released or destroyed meanwhile; after a release the answer is false. Can't be
+/// void(error_code, bool). The guard may be moved, released or destroyed meanwhile; after a release the answer is false. Can't be
 /// cancelled.
 template <detail::any_guard Guard, class Token>
 auto async_renew(const Guard& guard, Token&& token)

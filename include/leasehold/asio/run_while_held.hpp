@@ -105,14 +105,10 @@ auto begin_work(Work& work, [[maybe_unused]] std::stop_token stop)
 {
     if constexpr (std::invocable<Work&, std::stop_token>)
         return std::invoke(work, std::move(stop));
-    else {
-        static_assert(LEASEHOLD_ASIO_HAS_CANCELLATION != 0 || sizeof(Work) == 0,
-                      "before Boost 1.77, a coroutine can't be cancelled: give async_run_while_held a function of a std::stop_token");
-        if constexpr (std::invocable<Work&>)
-            return std::invoke(work);
-        else
-            return std::move(work);
-    }
+    else if constexpr (std::invocable<Work&>)
+        return std::invoke(work);
+    else
+        return std::move(work);
 }
 
 template <class Work>
@@ -139,9 +135,7 @@ struct told_after_release {
 
     void operator()(std::error_code, release_outcome)
     {
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-#endif
         std::apply([this](auto&... each) { std::move(handler)(std::move(thrown), std::move(each)...); }, results);
     }
 
@@ -184,12 +178,10 @@ struct start_run_while_held {
         using run_type = held_run<Guard, executor_of_t<std::decay_t<Handler>>>;
         const auto run = std::make_shared<run_type>(std::move(guard), executor_of(handler));
         const auto strand = run->work().strand();
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([of = std::weak_ptr<cancellable>{run}](net::cancellation_type) {
                 if (const auto running = of.lock()) running->cancel();
             });
-#endif
         end_of_run<std::decay_t<Handler>, run_type> ended{std::forward<Handler>(handler), run};
         if (!run->held()) return ended_before_start<Work>(ended);
         // On the strand, so that a function that begins the work runs there, too, and so that no loss comes before the work can be
@@ -198,12 +190,8 @@ struct start_run_while_held {
             of->start();
             co_return co_await begin_work(begins, of->stop_token());
         };
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
         net::co_spawn(strand, coroutine(run, std::move(work)),
                       net::bind_cancellation_slot(run->work().slot(), net::bind_executor(strand, std::move(ended))));
-#else
-        net::co_spawn(strand, coroutine(run, std::move(work)), net::bind_executor(strand, std::move(ended)));
-#endif
     }
 };
 
@@ -223,7 +211,7 @@ struct run_signature<void> {
 ///
 /// `work` is a net::awaitable<T>, or a function of no argument, or of a std::stop_token, that returns one. It runs on a strand of the
 /// handler's associated executor, and is cancelled with cancellation_type::terminal, no later than the term's deadline plus what the
-/// executor needs; the std::stop_token is asked to stop at that time as well. With Boost before 1.77, only that token cancels.
+/// executor needs; the std::stop_token is asked to stop at that time as well.
 /// Completes like co_spawn(): void(std::exception_ptr, T), or void(std::exception_ptr) for an awaitable<void>. After a loss that is a
 /// lease_lost; otherwise it is what the work threw. A release that fails is not reported. A cancellation of the operation cancels the
 /// work. Work that ignores its cancellation continues without the lease.

@@ -13,4 +13,12 @@
 #define LEASEHOLD_DECL inline
 #endif
 
+/// What shared libraries must have in common: compared by its address or its type, it is one in all of them, also in those that
+/// are built with -fvisibility=hidden.
+#ifdef _WIN32
+#define LEASEHOLD_SHARED
+#else
+#define LEASEHOLD_SHARED __attribute__((visibility("default")))
+#endif
+
 #endif

@@ -156,19 +156,11 @@ private:
         return most;
     }
 
-    // As in "5 permits" and "64 readers". Any other owner belongs to a lease that happens to have the name.
-    static bool is_count(std::string_view owner) noexcept
-    {
-        const std::size_t digits = std::min(owner.find_first_not_of("0123456789"), owner.size());
-        const std::string_view unit = owner.substr(digits);
-        return digits > 0 && (unit == " permits" || unit == " readers");
-    }
-
     // What to say of that record.
     [[nodiscard]] std::string disagreement_with(const lease_record& other) const
     {
         const std::string here = "'" + printable(name_) + "' has " + count_ + " here, but ";
-        if (!is_count(other.owner))
+        if (!other.is_count())
             return here + "a lease of that name is " +
                    (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other.owner) + "'") +
                    ": the name keeps the record of the count. Give one of the two another name";

@@ -101,6 +101,12 @@ struct lease_access {
     }
 
     template <class Lease>
+    static store_error failure(const Lease& lease, std::error_code ec, std::string_view operation, bool too_late)
+    {
+        return lease.attempts_.failure(ec, operation, too_late);
+    }
+
+    template <class Lease>
     [[noreturn]] static void raise_failure(const Lease& lease, std::error_code ec, std::string_view operation, bool too_late)
     {
         lease.attempts_.raise_failure(ec, operation, too_late);

@@ -7,6 +7,7 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -130,6 +131,22 @@ public:
         return {.guard = {}, .too_late = true};
     }
 
+    guard_type attempt_or_throw(std::string_view operation)
+    {
+        std::error_code ec;
+        attach_engine();
+        attempt_result tried = attempt(ec);
+        if (ec) raise_failure(ec, operation, tried.too_late);
+        return std::move(tried.guard);
+    }
+
+    guard_type attempt_or_report(std::error_code& ec) noexcept
+    {
+        ec.clear();
+        catch_into(ec, [this] { attach_engine(); });
+        return ec ? guard_type{} : attempt(ec).guard;
+    }
+
     guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
     {
         std::error_code ec;
@@ -147,6 +164,7 @@ public:
             attach_engine();
             guard = wait(deadline, stop, ec, ignore_busy).guard;
         });
+        report_cancellation(guard, stop, ec);
         return guard;
     }
 
@@ -198,12 +216,18 @@ public:
     }
 
     // `not_said_by_store`: the library itself found the failure, so the store's last diagnostics are about something else.
+    [[nodiscard]] store_error failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    {
+        if (!not_said_by_store) return store_failure(store(), ec, operation, keeper().name());
+        store_diagnostics said;
+        said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
+        return {ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)};
+    }
+
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
     {
         if (!not_said_by_store) raise_store_failure(store(), ec, operation, keeper().name());
-        store_diagnostics said;
-        said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
-        throw_exception(store_error{ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)});
+        throw_exception(failure(ec, operation, true));
     }
 
 private:

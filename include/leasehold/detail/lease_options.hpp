@@ -39,6 +39,23 @@ inline constexpr int roles_of = int{durations_of_lease<T>} + int{lease_clock<T>}
 template <class T>
 concept lease_option = roles_of<std::remove_cvref_t<T>> == 1;
 
+// An argument that is no option: says in one line what it should be.
+template <class T>
+constexpr void check_option() noexcept
+{
+    using type = std::remove_cvref_t<T>;
+    constexpr bool option = lease_option<T>, number = std::is_arithmetic_v<type>;
+    constexpr bool clock = !option && requires { &type::now; };
+    constexpr bool owner = !option && requires { &type::id; };
+    constexpr bool policy = !option && requires { &type::next; };
+    static_assert(!number, "a number is no time: write 30s, not 30");
+    static_assert(!clock, "this is no clock, which can be copied and has time_point now() const");
+    static_assert(!owner, "this is no owner id, which can be copied and has std::string id() const");
+    static_assert(!policy, "this is no renew policy, which can be copied and has optional<duration> next(renewal_state) const");
+    static_assert(option || number || clock || owner || policy,
+                  "what follows is, in any order: lease_terms or a ttl, a clock (now), an owner id (id), a renew policy (next)");
+}
+
 struct role_of_clock {
     template <class T>
     static constexpr bool has = lease_clock<T>;

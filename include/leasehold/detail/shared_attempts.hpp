@@ -77,6 +77,15 @@ public:
         return taken.none();
     }
 
+    // See acquire_forms.
+    [[nodiscard]] const auto& clock() const noexcept { return pool().clock(); }
+
+    guard_type attempt_or_report(std::error_code& ec) noexcept
+    {
+        ec.clear();
+        return attempt(ec).guard;
+    }
+
     outcome attempt(std::error_code& ec) noexcept
     {
         outcome done;
@@ -101,7 +110,9 @@ public:
     guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
     {
         ec.clear();
-        return wait(deadline, stop, ec).guard;
+        guard_type guard = wait(deadline, stop, ec).guard;
+        report_cancellation(guard, stop, ec);
+        return guard;
     }
 
     shared_guard_type attempt_shared_or_throw(std::string_view operation)
@@ -131,6 +142,7 @@ public:
         shared_guard_type guard;
         ec.clear();
         catch_into(ec, [&] { guard = guard_of(wait_shared(deadline, stop, ec)); });
+        report_cancellation(guard, stop, ec);
         return guard;
     }
 

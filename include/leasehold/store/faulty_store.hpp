@@ -9,6 +9,7 @@
 #include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store/store_call.hpp>
+#include <leasehold/store_diagnostics.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
 #include <cstdint>
@@ -131,20 +132,36 @@ public:
         store_.observe(event);
     }
 
+    /// See diagnosing_store.
+    [[nodiscard]] store_diagnostics diagnostics() const
+    {
+        store_diagnostics said;
+        if (failed_as_planned_ == this)
+            said.advice = "the plan of a faulty_store says so";
+        else if constexpr (diagnosing_store<Store>)
+            said = store_.diagnostics();
+        return said;
+    }
+
 private:
     template <class Call>
     auto planned(const store_call& call, std::error_code& ec, Call&& make) -> decltype(make())
     {
         const store_fault fault = plan_(call);
+        failed_as_planned_ = fault == store_fault::none ? nullptr : this;
         if (fault == store_fault::lose_request) {
             ec = errc::store_unavailable;
             return {};
         }
         auto result = make();
+        if (ec) failed_as_planned_ = nullptr;
         if (fault == store_fault::none || ec) return result;
         ec = errc::store_timeout;
         return {};
     }
+
+    // Of this thread; the last call's.
+    inline static thread_local const faulty_store* failed_as_planned_ = nullptr;
 
     Store& store_;
     Plan plan_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Asynchronous sets of leases on real databases. A set does not wait; its leases are waited for, and it may come too late.
 #include <asio/stores/scene.hpp>
+#include <contract/asked_once.hpp>
 
 #include <thread>
 #include <vector>
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_set_of_another_process_is_handed_over_when_it_is
     BOOST_TEST(!waiter.called(20ms));
     const auto begun = now();
     recorder<lh::release_outcome> released;
-    lh::async_release(held.result, released.on(s.io.context));
+    lh::async_release(std::move(held.result), released.on(s.io.context));
     BOOST_TEST((released.get().result == lh::release_outcome::released));
     auto one = waiter.get();
     BOOST_TEST((now() - begun < woken_within));
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_set_that_is_granted_after_its_cancellation_is_re
     BOOST_TEST(s.taken() == 0u);
     recorder<set_guard> theirs;
     lh::async_try_acquire_all(s.others, theirs.on(s.io.context));
-    BOOST_TEST(theirs.get().result.held());
+    BOOST_TEST(is_held(theirs.get().result));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

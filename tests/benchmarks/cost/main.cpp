@@ -11,6 +11,7 @@
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <contract/asked_once.hpp>
 #include <support/environment.hpp>
 #include <support/galera_cluster.hpp>
 #include <support/mariadb_server.hpp>
@@ -70,7 +71,7 @@ void measure(results& raw, const database& of, const options& wanted)
     store.create_schema();
     for (const char* name : {"floor", "classic", "by hand"}) {
         lh::basic_lease row{store, name};
-        if (!row.try_acquire()) throw std::runtime_error{"a row could not be made"};
+        if (!is_held(row.try_acquire())) throw std::runtime_error{"a row could not be made"};
     }
 
     bare_update::create_table(of);
@@ -108,7 +109,7 @@ void measure(results& raw, const database& of, const options& wanted)
     alternating answers;
     answers.add("one SELECT", [&] { select(); });
     answers.add("busy attempt", [&] {
-        if (other.try_acquire()) throw std::runtime_error{"what is held was granted"};
+        if (is_held(other.try_acquire())) throw std::runtime_error{"what is held was granted"};
     });
     answers.add("the same attempt unbounded", [&] { unbounded.ask("floor"); });
     answers.run(wanted.times(2 * of.times), wanted.pause());

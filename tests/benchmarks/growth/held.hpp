@@ -6,6 +6,7 @@
 
 #include <benchmarks/results.hpp>
 #include <benchmarks/scale/processor_time.hpp>
+#include <contract/asked_once.hpp>
 
 #include <leasehold/leasehold.hpp>
 
@@ -45,7 +46,7 @@ inline void measure_held(std::vector<std::size_t> counts, leasehold_test::result
             constexpr int times = 2000;
             const auto begun = std::chrono::steady_clock::now();
             for (int i = 0; i < times; ++i)
-                if (!one_more.try_acquire()) throw std::runtime_error{"a grant failed"};
+                if (!is_held(one_more.try_acquire())) throw std::runtime_error{"a grant failed"};
             pairs.push_back(seconds_since(begun) / times * 1e6);
         }
         const double before = scale::own_processor_time();

@@ -112,7 +112,7 @@ void measure_holding(const subject& of, const char* way, lh::odbc_store& databas
     std::this_thread::sleep_for(std::chrono::seconds{wanted.seconds});
     const double took = seconds_since(begun);
     const double own_share = (own_processor_time() - own) / took * 100, server_share = (of.processor_time() - server) / took * 100;
-    const auto held = static_cast<std::size_t>(std::ranges::count_if(guards, &lease_type::guard_type::held));
+    const auto held = static_cast<std::size_t>(std::ranges::count_if(guards, [](const auto& guard) { return guard.held(); }));
     std::printf("%-12.*s %zu leases held for %.0f s, ttl 30 s, %-10s: process %5.2f %% of a core, server %5.2f %%,"
                 " %zu sessions, %zu lost\n",
                 static_cast<int>(of.label.size()), of.label.data(), wanted.leases, took, way, own_share, server_share,

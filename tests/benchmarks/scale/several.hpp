@@ -57,7 +57,7 @@ double microseconds_of(Attempt attempt, int times = 500)
 {
     const auto begun = std::chrono::steady_clock::now();
     for (int i = 0; i < times; ++i)
-        if (!attempt().held()) throw std::runtime_error{"an attempt was busy"};
+        if (const auto guard = attempt(); !guard.held()) throw std::runtime_error{"an attempt was busy"};
     return seconds_since(begun) / times * 1e6;
 }
 

@@ -42,8 +42,8 @@ template <class Right>
 auto asked_of(Right& right, std::string_view mode, std::error_code& ec, const std::stop_token& stop)
 {
     constexpr auto at_most = std::chrono::milliseconds{700};
-    if (mode == "acquire") return right.acquire(ec, stop);
-    if (mode == "acquire_for") return right.try_acquire_for(at_most, ec, stop);
+    if (mode == "acquire") return right.acquire(stop, ec);
+    if (mode == "acquire_for") return right.try_acquire_for(at_most, stop, ec);
     return right.try_acquire(ec);
 }
 
@@ -90,11 +90,11 @@ class shared_right {
     struct reader {
         shared_type& of;
 
-        auto acquire(std::error_code& ec, const std::stop_token& stop) { return of.acquire_shared(ec, stop); }
+        auto acquire(const std::stop_token& stop, std::error_code& ec) { return of.acquire_shared(stop, ec); }
         auto try_acquire(std::error_code& ec) { return of.try_acquire_shared(ec); }
-        auto try_acquire_for(std::chrono::milliseconds at_most, std::error_code& ec, const std::stop_token& stop)
+        auto try_acquire_for(std::chrono::milliseconds at_most, const std::stop_token& stop, std::error_code& ec)
         {
-            return of.try_acquire_shared_for(at_most, ec, stop);
+            return of.try_acquire_shared_for(at_most, stop, ec);
         }
     };
 

@@ -65,6 +65,7 @@ public:
                                hold(guard, number, weight, stop);
                                release(guard, number);
                            });
+            if (ec == std::errc::operation_canceled) ec.clear();
             if (granted) {
                 pause(5, 40);
             } else {

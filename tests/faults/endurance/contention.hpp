@@ -51,8 +51,8 @@ private:
             std::error_code ec;
             // Attempts and waits in turn.
             auto& lease = *std::next(leases.begin(), static_cast<std::ptrdiff_t>(which));
-            auto guard = random() % 2 == 0 ? lease.try_acquire(ec) : lease.try_acquire_for(200ms, ec, stop);
-            if (ec) {
+            auto guard = random() % 2 == 0 ? lease.try_acquire(ec) : lease.try_acquire_for(200ms, stop, ec);
+            if (ec && ec != std::errc::operation_canceled) {
                 const bool outage = ec == lh::errc::store_unavailable || ec == lh::errc::store_timeout;
                 ++(outage ? outages : other_errors);
                 // An outage that the store knows of is told at once.

@@ -3,6 +3,7 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/environment.hpp>
 #include <support/temporary_directory.hpp>
 
@@ -42,17 +43,17 @@ public:
     bool acquire_and_release()
     {
         switch (random_() % 8) {
-        case 0: return static_cast<bool>(lease_.try_acquire_for(50ms));
-        case 1: return static_cast<bool>(permits_.try_acquire());
-        case 2: return static_cast<bool>(shared_.try_acquire());
-        case 3: return static_cast<bool>(shared_.try_acquire_shared());
-        case 4: return static_cast<bool>(lh::try_acquire_all(lease_, other_));
+        case 0: return is_held(lease_.try_acquire_for(50ms));
+        case 1: return is_held(permits_.try_acquire());
+        case 2: return is_held(shared_.try_acquire());
+        case 3: return is_held(shared_.try_acquire_shared());
+        case 4: return is_held(lh::try_acquire_all(lease_, other_));
         case 5: {
             auto guard = other_.try_acquire();
             if (guard) guard.renew();
             return static_cast<bool>(guard);
         }
-        default: return static_cast<bool>(lease_.try_acquire());
+        default: return is_held(lease_.try_acquire());
         }
     }
 

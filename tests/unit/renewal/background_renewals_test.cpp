@@ -2,6 +2,7 @@
 // Renewals that the engine sends, alone or many in one call: when the next one follows, and when the store is asked for requests.
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/printing.hpp>
 #include <support/scripted_batching_store.hpp>
 
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(engine_forgets_a_lease_that_is_gone)
     const counted_policy policy;
     {
         lh::basic_lease goes{store, "goes", 30s, clock, policy};
-        BOOST_TEST(goes.try_acquire().held());
+        BOOST_TEST(is_held(goes.try_acquire()));
         BOOST_TEST(policy.copies.use_count() > 1);
     }
     BOOST_TEST(policy.copies.use_count() == 1);

@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(losses_are_signalled_on_time_while_a_call_for_all_hangs)
     BOOST_TEST(std::ranges::all_of(lost, &std::stop_token::stop_requested));
     hang.open();
     BOOST_TEST(answered(1));
-    BOOST_TEST(std::ranges::none_of(guards, &lease_type::guard_type::held), "an answer that came too late");
+    BOOST_TEST(std::ranges::none_of(guards, [](const auto& guard) { return guard.held(); }), "an answer that came too late");
 }
 
 BOOST_AUTO_TEST_CASE(one_call_that_hangs_does_not_keep_those_that_are_due_later)

@@ -7,6 +7,7 @@
 #include <leasehold/store/memory_store.hpp>
 #include <leasehold/store/sharded_store.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/eventually.hpp>
 #include <unit/store/guarded_shard_scene.hpp>
 
@@ -201,7 +202,7 @@ BOOST_AUTO_TEST_CASE(waiters_on_a_shard_are_woken_and_those_of_another_set_are_r
     bool got = false;
     const std::size_t before = clock.sleepers();
     {
-        const std::jthread waits{[&] { got = waiter.try_acquire_for(20s).held(); }};
+        const std::jthread waits{[&] { got = is_held(waiter.try_acquire_for(20s)); }};
         BOOST_TEST(eventually([&] { return all.shard_of("n").local_waiters().waiting() == 1 && clock.sleepers() > before; }));
         guard.release();  // the clock stands still: only the release can wake
     }

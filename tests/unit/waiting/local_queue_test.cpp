@@ -2,6 +2,7 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/eventually.hpp>
 #include <support/printing.hpp>
 
@@ -120,10 +121,10 @@ BOOST_AUTO_TEST_CASE(polling_by_others_makes_the_first_waiter_ask_no_more_often)
     const auto guard = holder.try_acquire();
     std::stop_source stop;
     bool granted = false;
-    std::jthread waits{[&] { granted = waiter.acquire(stop.get_token()).held(); }};
+    std::jthread waits{[&] { granted = is_held(waiter.acquire(stop.get_token())); }};
     BOOST_TEST(eventually([&] { return attempts == 1; }));
-    for (int i = 0; i < 500; ++i) BOOST_TEST(!poller.try_acquire());
-    BOOST_TEST(!waiter.try_acquire());
+    for (int i = 0; i < 500; ++i) BOOST_TEST(!is_held(poller.try_acquire()));
+    BOOST_TEST(!is_held(waiter.try_acquire()));
     BOOST_TEST(throughout([&] { return attempts <= 2; }, 20ms), "the waiter's own and the single one");
     stop.request_stop();
     waits.join();
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(waiter_behind_its_own_object_stands_in_nobody_elses_way)
     BOOST_TEST(store.local_waiters().waiting() == 0U);
     std::atomic<bool> granted = false;
     {
-        std::jthread waits{[&] { granted = other.try_acquire_for(10s).held(); }};
+        std::jthread waits{[&] { granted = is_held(other.try_acquire_for(10s)); }};
         BOOST_TEST(eventually([] { return own_queue::threads_waiting() == 2; }));
         BOOST_TEST(store.force_release("n"));  // the holder does not know yet, and neither do those behind it
         BOOST_TEST(eventually([&] { return granted.load(); }));

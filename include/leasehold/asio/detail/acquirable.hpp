@@ -11,6 +11,7 @@
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/detail/permit_wait.hpp>
+#include <leasehold/error.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/time_point.hpp>
@@ -20,6 +21,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <system_error>
 #include <utility>
@@ -56,7 +58,11 @@ class acquirable_lease {
 public:
     using guard_type = typename Lease::guard_type;
 
-    explicit acquirable_lease(const Lease& of) : lease_{lease_access::share(of)} {}
+    // `why`: gets what a failed attempt of a campaign would have thrown.
+    explicit acquirable_lease(const Lease& of, std::shared_ptr<std::optional<store_error>> why = {})
+        : lease_{lease_access::share(of)}, why_{std::move(why)}
+    {
+    }
 
     [[nodiscard]] const auto& clock() const noexcept { return lease_access::clock(*lease_); }
     [[nodiscard]] auto engine() const
@@ -64,12 +70,12 @@ public:
         lease_access::keeper(*lease_).attach_engine();
         return lease_access::keeper(*lease_).serving_engine();
     }
-    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return lease_access::attempt(*lease_, ec).guard; }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return explained(lease_access::attempt(*lease_, ec), ec).guard; }
 
     class wait {
     public:
         wait(const acquirable_lease& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
-            : lease_{*of.lease_}, waits_{lease_access::keeper(lease_), deadline, to_wake, limit}
+            : of_{of}, lease_{*of.lease_}, waits_{lease_access::keeper(lease_), deadline, to_wake, limit}
         {
         }
 
@@ -77,7 +83,7 @@ public:
         void woken(time_point now) noexcept { waits_.woken(now); }
         [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
         {
-            auto tried = lease_access::attempt(lease_, waits_, how, ec);
+            auto tried = of_.explained(lease_access::attempt(lease_, waits_, how, ec), ec);
             if (!tried.ends_wait(ec)) lease_access::go_on(lease_, waits_, tried);
             return std::move(tried.guard);
         }
@@ -86,12 +92,22 @@ public:
         void leave_queues() noexcept { waits_.leave_queues(); }
 
     private:
+        const acquirable_lease& of_;
         Lease& lease_;
         wait_type waits_;
     };
 
 private:
+    // On the thread that has called the store, which alone has its diagnostics.
+    template <class Tried>
+    Tried explained(Tried tried, std::error_code ec) const
+    {
+        if (ec && why_) why_->emplace(lease_access::failure(*lease_, ec, "campaign", tried.too_late));
+        return tried;
+    }
+
     std::shared_ptr<Lease> lease_;
+    std::shared_ptr<std::optional<store_error>> why_;
 };
 
 /// Any of a pool of permits: a semaphore's, or a reader's share. `Attempt` is what permit_wait calls.

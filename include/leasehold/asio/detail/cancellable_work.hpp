@@ -12,25 +12,20 @@
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 #ifdef LEASEHOLD_STANDALONE_ASIO
 #include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
 #include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/strand.hpp>
 #include <asio/use_awaitable.hpp>
 #else
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#endif
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
-#ifdef LEASEHOLD_STANDALONE_ASIO
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#else
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#endif
 #endif
 
 #include <memory>
@@ -38,7 +33,7 @@
 
 namespace leasehold::inline v0::detail {
 
-/// What cancels the user's coroutine, where coroutines can be cancelled. On a strand, since a cancellation may not meet the work that
+/// What cancels the user's coroutine. On a strand, since a cancellation may not meet the work that
 /// it is for.
 template <class Executor>
 class cancellable_work : public std::enable_shared_from_this<cancellable_work<Executor>> {
@@ -53,9 +48,7 @@ public:
     /// From any thread.
     void cancel() noexcept
     {
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
         on_strand([](cancellable_work& work) { work.signal_.emit(net::cancellation_type::terminal); });
-#endif
     }
 
     /// Calls f(*this) on the strand, if it still exists then.
@@ -72,16 +65,12 @@ public:
         });
     }
 
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
     [[nodiscard]] auto slot() noexcept { return signal_.slot(); }
-#endif
 
 private:
     net::strand<Executor> strand_;
     pending_operations& pending_;
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
     net::cancellation_signal signal_;
-#endif
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -31,7 +31,7 @@ protected:
 };
 
 /// Memory comes from the handler's associated allocator, and goes back to it before the handler is called.
-template <class Handler, class Error, class Result>
+template <class Handler, class Result>
 class handler_completion final : public completion<Result> {
     using executor_type = executor_of_t<Handler>;
     using allocator_type = typename std::allocator_traits<net::associated_allocator_t<Handler>>::template rebind_alloc<handler_completion>;
@@ -64,13 +64,11 @@ public:
     void starts(const std::shared_ptr<cancellable>& operation)
     {
         this->belongs_to(operation);
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
         auto slot = net::get_associated_cancellation_slot(handler_);
         if (!slot.is_connected()) return;
         slot.assign([of = std::weak_ptr<cancellable>{operation}](net::cancellation_type) {
             if (const auto running = of.lock()) running->cancel();
         });
-#endif
     }
 
     void complete(std::error_code ec, Result result) noexcept override
@@ -114,11 +112,9 @@ private:
         void operator()()
         {
             Handler handler{std::move(to->handler_)};
-#if LEASEHOLD_ASIO_HAS_CANCELLATION
             if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-#endif
             to.reset();
-            std::move(handler)(error_as<Error>(ec), std::move(result));
+            std::move(handler)(to_net(ec), std::move(result));
         }
     };
 

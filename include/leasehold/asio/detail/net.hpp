@@ -7,9 +7,23 @@
 
 /// Define LEASEHOLD_STANDALONE_ASIO for the whole program to use Asio without Boost.
 #ifdef LEASEHOLD_STANDALONE_ASIO
+#include <asio/version.hpp>
+#define LEASEHOLD_ASIO_VERSION ASIO_VERSION
+#else
+#include <boost/asio/version.hpp>
+#define LEASEHOLD_ASIO_VERSION BOOST_ASIO_VERSION
+#endif
+
+#if LEASEHOLD_ASIO_VERSION < 102000
+#error "leasehold needs Boost 1.77 or later (Debian 12: libboost1.81-dev), or standalone Asio 1.20 or later"
+#endif
+
+#ifdef LEASEHOLD_STANDALONE_ASIO
 #include <asio/associated_allocator.hpp>
+#include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/error.hpp>
 #include <asio/execution.hpp>
 #include <asio/execution_context.hpp>
@@ -17,12 +31,12 @@
 #include <asio/post.hpp>
 #include <asio/query.hpp>
 #include <asio/system_executor.hpp>
-#include <asio/version.hpp>
-#define LEASEHOLD_ASIO_VERSION ASIO_VERSION
 #else
 #include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -30,26 +44,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/system_executor.hpp>
-#include <boost/asio/version.hpp>
-#define LEASEHOLD_ASIO_VERSION BOOST_ASIO_VERSION
-#endif
-
-#if LEASEHOLD_ASIO_VERSION < 101800
-#error "leasehold needs Boost 1.74 or later, or standalone Asio 1.18 or later"
-#endif
-
-// Cancellation slots: Asio 1.20, Boost 1.77.
-#if LEASEHOLD_ASIO_VERSION >= 102000
-#define LEASEHOLD_ASIO_HAS_CANCELLATION 1
-#ifdef LEASEHOLD_STANDALONE_ASIO
-#include <asio/associated_cancellation_slot.hpp>
-#include <asio/cancellation_type.hpp>
-#else
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/cancellation_type.hpp>
-#endif
-#else
-#define LEASEHOLD_ASIO_HAS_CANCELLATION 0
 #endif
 
 // Whether Asio has coroutines with this compiler.

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_ACQUIRE_FORMS_HPP
+#define LEASEHOLD_DETAIL_ACQUIRE_FORMS_HPP
+
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/deadline.hpp>
+
+#include <chrono>
+#include <stop_token>
+#include <system_error>
+#include <type_traits>
+
+namespace leasehold::inline v0::detail {
+
+// The error of a form that reports: a wait that was cancelled says so, one that ran out of time reports nothing.
+template <class Guard>
+void report_cancellation(const Guard& guard, const std::stop_token& stop, std::error_code& ec) noexcept
+{
+    if (!ec && guard.empty() && stop.stop_requested()) ec = std::make_error_code(std::errc::operation_canceled);
+}
+
+/// The ways to acquire a right: one attempt, or a wait, each throwing or reporting in an `ec`, which is the last argument.
+///
+/// The base of basic_lease, lease_semaphore, and of shared_lease for its writers. Its forms() has attempt_or_throw(operation),
+/// attempt_or_report(ec), wait_or_throw(deadline, stop, operation), wait_or_report(deadline, stop, ec) and clock().
+template <class Right, class Guard>
+class acquire_forms {
+public:
+    /// Makes one attempt. An empty guard means busy: somebody else holds the right, or a guard of this basic_lease or shared_lease does.
+    ///
+    /// Throws store_error when the store fails, or when its answer comes so late that the term would already be over
+    /// (errc::store_timeout). Throws std::system_error or std::bad_alloc when there are no threads or memory to watch the term;
+    /// for permits and shares also std::system_error with errc::invalid_terms if the store's record says another count. Nothing is
+    /// held then.
+    [[nodiscard]] Guard try_acquire() & { return forms().attempt_or_throw("try_acquire"); }
+    /// The same, reported in `ec`: does not throw.
+    [[nodiscard]] Guard try_acquire(std::error_code& ec) & noexcept { return forms().attempt_or_report(ec); }
+
+    /// Waits for the right, at most this long; zero or less means exactly one attempt.
+    ///
+    /// An empty guard means that the time ran out or that `stop` was asked to stop. If `stop` was asked before the call, the
+    /// store isn't called. Waiters of one process queue, first come, first served, and ask the store one at a time. A waiter sleeps
+    /// until the end that the store reported, or until a release wakes it; it polls with growing, jittered pauses only if the store
+    /// can't wake it. Throws like try_acquire(): an outage ends the wait.
+    ///
+    /// For a permit, the releases of this process wake the waiter; for those of other processes it polls, but for one permit, whose
+    /// release wakes it if the store can do that. A writer that has the gate keeps new readers out, and takes the shares as they
+    /// come free; it gives all of it back if it doesn't get them. An outage that costs a writer the gate is errc::lost.
+    template <class Rep, class Period>
+    [[nodiscard]] Guard try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
+    {
+        return forms().wait_or_throw(waiting::deadline_after(forms().clock(), at_most), stop, "try_acquire_for");
+    }
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out.
+    template <class Rep, class Period>
+    [[nodiscard]] Guard try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec) & noexcept
+    {
+        return try_acquire_for(at_most, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Rep, class Period>
+    [[nodiscard]] Guard try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop, std::error_code& ec) & noexcept
+    {
+        return forms().wait_or_report(waiting::deadline_after(forms().clock(), at_most), stop, ec);
+    }
+
+    template <class Number, class... Rest>
+        requires std::is_arithmetic_v<Number>
+    Guard try_acquire_for(Number, Rest&&...) & = delete;  ///< a number is no time: write 10s, not 10
+
+    /// Waits until an instant of the right's own clock, or of any std clock, of which only the distance from now counts.
+    template <class Clk, class Dur>
+    [[nodiscard]] Guard try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
+    {
+        return forms().wait_or_throw(waiting::deadline_at(forms().clock(), until), stop, "try_acquire_until");
+    }
+    /// The same, reported in `ec`: does not throw.
+    template <class Clk, class Dur>
+    [[nodiscard]] Guard try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec) & noexcept
+    {
+        return try_acquire_until(until, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Clk, class Dur>
+    [[nodiscard]] Guard try_acquire_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop, std::error_code& ec) & noexcept
+    {
+        return forms().wait_or_report(waiting::deadline_at(forms().clock(), until), stop, ec);
+    }
+
+    /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
+    [[nodiscard]] Guard acquire(std::stop_token stop = {}) & { return forms().wait_or_throw(time_point::max(), stop, "acquire"); }
+    /// The same, reported in `ec`: does not throw.
+    [[nodiscard]] Guard acquire(std::error_code& ec) & noexcept { return acquire({}, ec); }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    [[nodiscard]] Guard acquire(std::stop_token stop, std::error_code& ec) & noexcept
+    {
+        return forms().wait_or_report(time_point::max(), stop, ec);
+    }
+
+    /// Deleted: a temporary object would be gone when its guard is used, and the next attempt would belong to another object.
+    template <class... Arguments>
+    Guard try_acquire(Arguments&&...) && = delete;
+    template <class... Arguments>
+    Guard try_acquire_for(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    template <class... Arguments>
+    Guard try_acquire_until(Arguments&&...) && = delete;  ///< see try_acquire() &&
+    template <class... Arguments>
+    Guard acquire(Arguments&&...) && = delete;  ///< see try_acquire() &&
+
+private:
+    friend Right;
+    acquire_forms() = default;
+
+    [[nodiscard]] auto& forms() noexcept { return static_cast<Right&>(*this).forms(); }
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -32,8 +32,9 @@ int main()
             co_await pause.async_wait(net::use_awaitable);  // the end of the term ends it
         }
     };
-    lh::async_lead(election, stop.get_token(), lead,
-                   net::bind_executor(io, [](const std::exception_ptr& failed) { if (failed) std::rethrow_exception(failed); }));
+    lh::async_lead(election, stop.get_token(), lead, net::bind_executor(io, [](const std::exception_ptr& failed) {
+                       if (failed) std::rethrow_exception(failed);
+                   }));
     io.run();
     return lease.inspect() ? 1 : 0;  // released
 }

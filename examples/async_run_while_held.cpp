@@ -30,7 +30,9 @@ int main()
         auto guard = co_await lh::async_acquire(lease, net::use_awaitable);
         co_await lh::async_run_while_held(std::move(guard), report, net::use_awaitable);  // throws lh::lease_lost after a loss
     };
-    net::co_spawn(io, report_once(), [](const std::exception_ptr& failed) { if (failed) std::rethrow_exception(failed); });
+    net::co_spawn(io, report_once(), [](const std::exception_ptr& failed) {
+        if (failed) std::rethrow_exception(failed);
+    });
     io.run();
     return lease.inspect() ? 1 : 0;  // released
 }

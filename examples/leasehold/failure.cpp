@@ -49,7 +49,8 @@ std::string words_of_unknown_source()
 {
     const std::vector<std::string> sources = data_sources();
     return "the connection string must be keyword=value;... with a Driver= or DSN= that is known here. " +
-           (sources.empty() ? "There is no data source" : "There is the data source " + in_quotes(sources)) + ". Drivers: " + drivers_here();
+           (sources.empty() ? "There is no data source" : "There is the data source " + in_quotes(sources)) +
+           ". Drivers: " + drivers_here();
 }
 
 }  // namespace

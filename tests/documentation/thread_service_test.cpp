@@ -63,10 +63,13 @@ BOOST_AUTO_TEST_CASE(replicas_that_start_at_the_same_moment_all_start)
     server.execute_sql("drop table service_journal");
 
     std::thread keeps_all_from_creating{
-        [&] { server.execute_sql("begin; lock table pg_catalog.pg_type in exclusive mode; select pg_sleep(2); commit"); }};
+        [&] { server.execute_sql("begin; lock table pg_catalog.pg_type in exclusive mode; select pg_sleep(5); commit"); }};
     const auto locks = [&](const std::string& granted) {
-        return server.execute_sql("select count(*) > 0 from pg_locks where relation = 'pg_catalog.pg_type'::regclass and "
-                                  "mode like '%Exclusive%' and granted = " + granted).starts_with("t");
+        return server
+            .execute_sql("select count(*) > 0 from pg_locks where relation = 'pg_catalog.pg_type'::regclass and "
+                         "mode like '%Exclusive%' and granted = " +
+                         granted)
+            .starts_with("t");
     };
     BOOST_TEST(eventually([&] { return locks("true"); }, 20s));
     replica one{server.connection_string()};
@@ -83,7 +86,8 @@ BOOST_AUTO_TEST_CASE(the_server_s_words_are_in_what_it_says_of_a_failure)
 {
     postgresql_server server;
     BOOST_TEST(replica{server.connection_string()}.says("waits for its turn"));
-    server.execute_sql("drop table service_journal; create view service_journal as select 1 as token; grant all on service_journal to public");
+    server.execute_sql(
+        "drop table service_journal; create view service_journal as select 1 as token; grant all on service_journal to public");
     replica service{server.connection_string()};
     BOOST_TEST(service.says("insert into view"), service.log());  // cannot
     BOOST_TEST(!service.ends_well());

@@ -121,9 +121,10 @@ BOOST_FIXTURE_TEST_CASE(the_page_s_line_that_waits_gets_the_report_done_once_tho
 {
     std::string script_text = script_of_page("/srv/shared/");
     replace_once(script_text, "/srv/shared", folder().string());
-    replace_once(script_text, "/opt/report ", script("report-of-night", "echo began >> " + path("report") + "\nmkdir " +
-                                                                          path("first") + " 2>/dev/null && exec sleep 60\necho ended >> " +
-                                                                          path("report") + "\n") + " ");
+    replace_once(script_text, "/opt/report ",
+                 script("report-of-night", "echo began >> " + path("report") + "\nmkdir " + path("first") +
+                                               " 2>/dev/null && exec sleep 60\necho ended >> " + path("report") + "\n") +
+                     " ");
     std::string line;
     for (const std::string& command : cron_commands(read_file(repository / "docs/command.md")))
         if (command.find(unless_done) != std::string::npos) line = command;

@@ -20,8 +20,8 @@ class LeaseholdConan(ConanFile):
     topics = ("lease", "distributed-lock", "leader-election", "odbc", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_odbc": [True, False], "with_asio": [True, False], "with_contract": [True, False]}
-    default_options = {"with_odbc": True, "with_asio": False, "with_contract": False}
+    options = {"with_odbc": [True, False], "with_asio": [True, False], "enable_contract": [True, False]}
+    default_options = {"with_odbc": True, "with_asio": False, "enable_contract": False}
     no_copy_source = True
 
     def set_version(self):
@@ -44,13 +44,13 @@ class LeaseholdConan(ConanFile):
             self.cpp.source.components["odbc"].includedirs = ["include"]
         if self.options.with_asio:
             self.cpp.source.components["asio"].includedirs = ["include"]
-        if self.options.with_contract:
+        if self.options.enable_contract:
             self.cpp.source.components["contract"].includedirs = ["tests"]
 
     def requirements(self):
         if self.options.with_odbc and self.settings.os != "Windows":
             self.requires("odbc/2.3.11")
-        if self.options.with_asio or self.options.with_contract:
+        if self.options.with_asio or self.options.enable_contract:
             self.requires("boost/1.83.0")
 
     def package_id(self):
@@ -58,9 +58,9 @@ class LeaseholdConan(ConanFile):
 
     def validate(self):
         check_min_cppstd(self, 20)
-        # What the tests run with. libc++ before 20 has no std::stop_token.
+        # What the tests run with; of the others, the first that may have what is needed. libc++ before 20 has no std::stop_token.
         compiler, version = str(self.settings.compiler), Version(self.settings.compiler.version)
-        oldest = {"gcc": "12", "clang": "14"}.get(compiler)
+        oldest = {"gcc": "12", "clang": "14", "apple-clang": "17", "msvc": "193"}.get(compiler)
         if oldest and version < oldest:
             raise ConanInvalidConfiguration(f"{self.ref} needs {compiler} {oldest} or later")
         if compiler == "clang" and self.settings.get_safe("compiler.libcxx") == "libc++" and version < "20":
@@ -97,7 +97,7 @@ class LeaseholdConan(ConanFile):
         if self.options.with_asio:
             asio = self._component("asio", "leasehold::asio", "leasehold-asio")
             asio.requires = ["core", "boost::headers"]
-        if self.options.with_contract:
+        if self.options.enable_contract:
             contract = self._component("contract", "leasehold::contract", "leasehold-contract")
             contract.includedirs = ["res"]
             contract.requires = ["core", "boost::unit_test_framework"]

@@ -7,6 +7,8 @@
 // A process can sleep between its last check of the guard and its write (garbage collection, a suspended host), and wake up
 // when somebody else has the lease. So every write carries the fencing token. The resource remembers the largest token that
 // it has seen, and a smaller token changes nothing. If lease and data are in the same database, fenced_write.cpp is simpler.
+#include "thread_service/connection.hpp"
+
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -24,55 +26,36 @@ using namespace std::chrono_literals;
 // The protected resource: one document in an SQLite file of its own, with the token of its last writer.
 class document {
 public:
-    explicit document(const std::string& connection_string)
+    explicit document(const std::string& connection_string) : connection_{connection_string}
     {
-        SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &environment_);
-        SQLSetEnvAttr(environment_, SQL_ATTR_ODBC_VERSION, reinterpret_cast<SQLPOINTER>(SQL_OV_ODBC3), 0);
-        SQLAllocHandle(SQL_HANDLE_DBC, environment_, &connection_);
-        std::string text = connection_string;
-        if (!SQL_SUCCEEDED(SQLDriverConnect(connection_, nullptr, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, nullptr,
-                                            0, nullptr, SQL_DRIVER_NOPROMPT)))
-            throw std::runtime_error{"can't open the document"};
-        run("drop table if exists document", nullptr, {});
-        run("create table document (text varchar(200), last_token bigint)", nullptr, {});
-        run("insert into document values ('', 0)", nullptr, {});
-    }
-    document(const document&) = delete;
-    document& operator=(const document&) = delete;
-    ~document()
-    {
-        SQLDisconnect(connection_);
-        SQLFreeHandle(SQL_HANDLE_DBC, connection_);
-        SQLFreeHandle(SQL_HANDLE_ENV, environment_);
+        connection_.run("drop table if exists document");
+        connection_.run("create table document (text varchar(200), last_token bigint)");
+        connection_.run("insert into document values ('', 0)");
+        connection_.commit();
     }
 
     // False: a later holder has already written, so this writer no longer has the lease.
     bool write(std::string text, lh::fencing_token token)
     {
-        return run("update document set text = ?, last_token = ? where last_token <= ?", &text, token) == 1;
+        SQLBIGINT number = token.value();
+        SQLHSTMT statement = nullptr;
+        SQLAllocHandle(SQL_HANDLE_STMT, connection_.handle(), &statement);
+        SQLBindParameter(statement, 1, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, 200, 0, text.data(), 0, nullptr);
+        for (const SQLUSMALLINT parameter : {SQLUSMALLINT{2}, SQLUSMALLINT{3}})
+            SQLBindParameter(statement, parameter, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &number, 0, nullptr);
+        std::string sql = "update document set text = ?, last_token = ? where last_token <= ?";
+        SQLLEN rows = 0;
+        const SQLRETURN result = SQLExecDirect(statement, reinterpret_cast<SQLCHAR*>(sql.data()), SQL_NTS);
+        if (SQL_SUCCEEDED(result)) SQLRowCount(statement, &rows);
+        const std::string why = SQL_SUCCEEDED(result) || result == SQL_NO_DATA ? "" : connection::message(SQL_HANDLE_STMT, statement);
+        SQLFreeHandle(SQL_HANDLE_STMT, statement);
+        if (!why.empty()) throw std::runtime_error{sql + ": " + why};
+        connection_.commit();
+        return rows == 1;
     }
 
 private:
-    SQLLEN run(std::string sql, std::string* text, lh::fencing_token token)
-    {
-        SQLHSTMT statement = nullptr;
-        SQLBIGINT number = token.value();
-        SQLAllocHandle(SQL_HANDLE_STMT, connection_, &statement);
-        if (text) {
-            SQLBindParameter(statement, 1, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, 200, 0, text->data(), 0, nullptr);
-            for (const SQLUSMALLINT parameter : {SQLUSMALLINT{2}, SQLUSMALLINT{3}})
-                SQLBindParameter(statement, parameter, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, &number, 0, nullptr);
-        }
-        const SQLRETURN result = SQLExecDirect(statement, reinterpret_cast<SQLCHAR*>(sql.data()), SQL_NTS);
-        SQLLEN rows = 0;
-        SQLRowCount(statement, &rows);
-        SQLFreeHandle(SQL_HANDLE_STMT, statement);
-        if (!SQL_SUCCEEDED(result) && result != SQL_NO_DATA) throw std::runtime_error{sql};
-        return rows;
-    }
-
-    SQLHENV environment_ = nullptr;
-    SQLHDBC connection_ = nullptr;
+    connection connection_;
 };
 
 int main()

@@ -20,6 +20,6 @@ int main()
         for (int page = 1; page <= 3 && guard.held(); ++page)
             std::cout << "page " << page << " under token " << guard.token() << '\n';
     } else {
-        std::cout << "another host is at it\n";               // busy is an answer; an outage is an exception
+        std::cout << "another host is doing it\n";            // busy is an answer; an outage is an exception
     }
 }

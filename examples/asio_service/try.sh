@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # Tries the service with two replicas: try.sh PROGRAM [CONNECTION-STRING]
-# The first one leads and is told to end while it answers a request; the second one leads then.
+# The first one leads and is told to end while it answers a request; the second one leads then. Later a leader is killed.
 set -euo pipefail
 
 program=$1
@@ -40,13 +40,17 @@ answers() # port path what
     [ "$got" = "$3" ] || fail "GET $2 on port $1: '$got' instead of '$3'"
 }
 
-for replica in one two; do
-    "$program" 0 >"$folder/$replica.log" 2>&1 &
-    declare "$replica=$!"
-    says "$folder/$replica.log" "listens on port"
-    declare "${replica}_port=$(awk '/listens on port/ { print $4 }' "$folder/$replica.log")"
-    [ "$replica" = two ] || says "$folder/one.log" "leads with token 1"
-done
+start() # replica
+{
+    "$program" 0 >"$folder/$1.log" 2>&1 &
+    declare -g "$1=$!"
+    says "$folder/$1.log" "listens on port"
+    declare -g "$1_port=$(awk '/listens on port/ { print $4 }' "$folder/$1.log")"
+}
+
+start one
+says "$folder/one.log" "leads with token 1"
+start two
 
 answers "$one_port" /readyz "200 leads"
 answers "$two_port" /healthz "200 serves"
@@ -67,4 +71,18 @@ answers "$two_port" /work "200 done with token 2"
 exec {silent}<>"/dev/tcp/127.0.0.1/$two_port"  # a client that never says what it wants
 kill -TERM "$two"
 wait "$two" || fail "the second replica ended with status $?"
-echo "the first replica ended its request and its leadership, and the second one leads"
+
+start one
+says "$folder/one.log" "leads with token 3"
+start two
+kill -KILL "$one"
+wait "$one" 2>/dev/null || true
+says "$folder/two.log" "leads with token 4"
+start one
+answers "$one_port" /readyz "503 does not lead"
+answers "$two_port" /readyz "200 leads"
+for replica in one two; do
+    kill -TERM "${!replica}"
+    wait "${!replica}" || fail "replica $replica ended with status $?"
+done
+echo "the leadership went on after an end and after a kill, and only who leads is ready"

@@ -2,8 +2,6 @@
 #ifndef LEASEHOLD_EXAMPLES_LEASEHOLD_FAILURE_HPP
 #define LEASEHOLD_EXAMPLES_LEASEHOLD_FAILURE_HPP
 
-#include <leasehold/error.hpp>
-
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -21,15 +19,9 @@ private:
     int status_;
 };
 
-/// What the tool says of a failure. The words of a store that has no table name the tool's own remedy.
-[[nodiscard]] inline std::string words_of(const std::exception& error)
-{
-    const auto* const of_store = dynamic_cast<const leasehold::store_error*>(&error);
-    if (!of_store || of_store->code() != leasehold::errc::schema_missing) return error.what();
-    return "the table for the leases, or a column of it, doesn't exist: create it with 'leasehold init', or name another with --table"
-           " [SQLSTATE " +
-           std::string{of_store->sqlstate()} + ": " + std::string{of_store->server_message()} + "]";
-}
+/// What the tool says of a failure. Where the store has no table, that names the tool's own remedy; where the driver is not there, those
+/// that are.
+[[nodiscard]] std::string words_of(const std::exception& error);
 
 }  // namespace tool
 

@@ -99,8 +99,15 @@ int init(bool print, const asked_store& asked)
         for (const std::string& statement : store.schema_sql()) std::cout << statement << ";\n";
         return exit_code::success;
     }
+    const lh::store_health before = store.health();
     store.create_schema();
-    explain("the table '" + chosen.table + "' exists");
+    const std::string table = "the table '" + printable(chosen.table) + "'";
+    if (before.error == lh::errc::schema_missing)
+        std::cout << "created " << table << '\n';
+    else if (before.schema_version < store.health().schema_version)
+        std::cout << "added the columns that " << table << " lacked\n";
+    else
+        std::cout << table << " exists already\n";
     return exit_code::success;
 }
 

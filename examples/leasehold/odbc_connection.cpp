@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 #include <sqlext.h>
 
@@ -24,34 +23,30 @@ SQLHENV new_environment()
     return made;
 }
 
-bool same_ignoring_case(std::string_view a, std::string_view lower)
+/// The first column of one of ODBC's lists, SQLDrivers or SQLDataSources.
+template <class List>
+std::vector<std::string> names_in(List list)
 {
-    if (a.size() != lower.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        if ((a[i] >= 'A' && a[i] <= 'Z' ? a[i] - 'A' + 'a' : a[i]) != lower[i]) return false;
-    return true;
+    std::vector<std::string> names;
+    const SQLHENV environment = new_environment();
+    if (environment == SQL_NULL_HENV) return names;
+    std::array<SQLCHAR, 256> name{};
+    std::array<SQLCHAR, 1024> rest{};
+    SQLSMALLINT ignored = 0;
+    for (SQLUSMALLINT which = SQL_FETCH_FIRST;
+         SQL_SUCCEEDED(list(environment, which, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored, rest.data(),
+                            static_cast<SQLSMALLINT>(rest.size()), &ignored));
+         which = SQL_FETCH_NEXT)
+        names.emplace_back(reinterpret_cast<const char*>(name.data()));
+    ::SQLFreeHandle(SQL_HANDLE_ENV, environment);
+    return names;
 }
 
 }  // namespace
 
-std::string installed_sqlite_driver()
-{
-    const SQLHENV environment = new_environment();
-    if (environment == SQL_NULL_HENV) return {};
-    std::string found;
-    std::array<SQLCHAR, 256> name{};
-    std::array<SQLCHAR, 1024> attributes{};
-    SQLSMALLINT ignored = 0;
-    for (SQLUSMALLINT which = SQL_FETCH_FIRST; found.empty(); which = SQL_FETCH_NEXT) {
-        if (!SQL_SUCCEEDED(::SQLDrivers(environment, which, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
-                                        attributes.data(), static_cast<SQLSMALLINT>(attributes.size()), &ignored)))
-            break;
-        const std::string_view driver{reinterpret_cast<const char*>(name.data())};
-        if (same_ignoring_case(driver, "sqlite3")) found = driver;
-    }
-    ::SQLFreeHandle(SQL_HANDLE_ENV, environment);
-    return found;
-}
+std::vector<std::string> installed_drivers() { return names_in(::SQLDrivers); }
+
+std::vector<std::string> data_sources() { return names_in(::SQLDataSources); }
 
 odbc_connection::odbc_connection(const std::string& connection_string) : environment_{new_environment()}
 {

@@ -10,8 +10,9 @@
 
 namespace tool {
 
-/// The name under which a driver for SQLite is installed here; empty: none is.
-[[nodiscard]] std::string installed_sqlite_driver();
+/// What `Driver=` can name here, and `DSN=`.
+[[nodiscard]] std::vector<std::string> installed_drivers();
+[[nodiscard]] std::vector<std::string> data_sources();
 
 /// What an ODBC connection tells about itself.
 struct connection_facts {

@@ -159,11 +159,9 @@ std::string sqlite_file_of_user()
     fs::create_directories(folder.parent_path(), ec);
     if (::mkdir(folder.c_str(), 0700) != 0 && !fs::is_directory(folder, ec))
         throw failure{exit_code::store, "can't create the folder " + folder.string()};
-    const std::string driver = installed_sqlite_driver();
-    if (driver.empty())
-        throw failure{exit_code::store,
-                      "--local needs an ODBC driver for SQLite, but none is installed (Debian: libsqliteodbc)"};
-    return "Driver=" + driver + ";Database=" + file;
+    for (const std::string& driver : installed_drivers())
+        if (lower_case(driver) == "sqlite3") return "Driver=" + driver + ";Database=" + file;
+    throw failure{exit_code::store, "--local needs an ODBC driver for SQLite, but none is installed (Debian: libsqliteodbc)"};
 }
 
 std::string not_empty(const std::string& text, const std::string& origin)

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-/// The service's own connection to its data, with transactions. Yours comes from the library that you use already.
+/// A program's own connection to its data, with transactions. Yours comes from the library that you use already.
 class connection {
 public:
     explicit connection(std::string text)
@@ -18,8 +18,9 @@ public:
         SQLAllocHandle(SQL_HANDLE_DBC, environment_, &handle_);
         if (!SQL_SUCCEEDED(SQLDriverConnect(handle_, nullptr, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, nullptr, 0, nullptr,
                                             SQL_DRIVER_NOPROMPT))) {
+            const std::runtime_error refused{"can't open the database: " + message(SQL_HANDLE_DBC, handle_)};
             free();
-            throw std::runtime_error{"can't open the database"};
+            throw refused;
         }
         SQLSetConnectAttr(handle_, SQL_ATTR_AUTOCOMMIT, reinterpret_cast<SQLPOINTER>(SQL_AUTOCOMMIT_OFF), SQL_IS_UINTEGER);
     }
@@ -34,17 +35,30 @@ public:
 
     [[nodiscard]] SQLHDBC handle() const { return handle_; }
 
+    /// The driver's words for the last failure of a handle.
+    static std::string message(SQLSMALLINT kind, SQLHANDLE handle)
+    {
+        SQLCHAR state[6] = "";
+        SQLCHAR text[1000] = "";
+        SQLINTEGER number = 0;
+        SQLGetDiagRec(kind, handle, 1, state, &number, text, sizeof text, nullptr);
+        return reinterpret_cast<const char*>(state) + std::string{" "} + reinterpret_cast<const char*>(text);
+    }
+
     void run(std::string sql)
     {
         SQLHSTMT statement = nullptr;
         SQLAllocHandle(SQL_HANDLE_STMT, handle_, &statement);
         const SQLRETURN result = SQLExecDirect(statement, reinterpret_cast<SQLCHAR*>(sql.data()), SQL_NTS);
+        const bool failed = !SQL_SUCCEEDED(result) && result != SQL_NO_DATA;
+        const std::string why = failed ? message(SQL_HANDLE_STMT, statement) : std::string{};
         SQLFreeHandle(SQL_HANDLE_STMT, statement);
-        if (!SQL_SUCCEEDED(result) && result != SQL_NO_DATA) throw std::runtime_error{sql};
+        if (failed) throw std::runtime_error{sql + ": " + why};
     }
     void commit()
     {
-        if (!SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, handle_, SQL_COMMIT))) throw std::runtime_error{"commit"};
+        if (!SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, handle_, SQL_COMMIT)))
+            throw std::runtime_error{"commit: " + message(SQL_HANDLE_DBC, handle_)};
     }
     void roll_back() { SQLEndTran(SQL_HANDLE_DBC, handle_, SQL_ROLLBACK); }
 

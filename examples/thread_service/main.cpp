@@ -26,6 +26,7 @@
 #include <functional>
 #include <iostream>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -38,20 +39,27 @@ namespace lh = leasehold;
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// The file exists as long as this object: the readiness probe sees who leads.
+/// The file exists until this object goes, or the term ends: then it is removed also while a call to the database hangs.
 class ready_file {
 public:
-    explicit ready_file(fs::path file) : file_{std::move(file)} { std::ofstream{file_} << "leads\n"; }
+    ready_file(fs::path file, const std::stop_token& term) : file_{std::move(file)}
+    {
+        std::ofstream{file_} << "leads\n";
+        on_end_.emplace(term, [this] { remove(); });
+    }
     ready_file(const ready_file&) = delete;
     ready_file& operator=(const ready_file&) = delete;
-    ~ready_file()
+    ~ready_file() { remove(); }
+
+private:
+    void remove() const
     {
         std::error_code ignored;
         fs::remove(file_, ignored);
     }
 
-private:
     fs::path file_;
+    std::optional<std::stop_callback<std::function<void()>>> on_end_;
 };
 
 /// Replaces the file as a whole: its reader never sees half of it.
@@ -62,7 +70,9 @@ void write_metrics(const lh::metrics& metrics, const fs::path& file)
         std::ofstream out{next};
         metrics.write_prometheus(out);
     }
-    fs::rename(next, file);
+    std::error_code failed;
+    fs::rename(next, file, failed);
+    if (failed) std::cerr << file << ": " << failed.message() << std::endl;
 }
 
 /// One piece of work, in one transaction. False: the term is over by the database's clock, and nothing was written.
@@ -76,6 +86,15 @@ bool write_entry(connection& database, const Guard& guard)
     database.run("insert into service_journal values (" + std::to_string(guard.token().value()) + ")");
     database.commit();
     return true;
+}
+
+/// Under a lease, since PostgreSQL's "if not exists" fails where two replicas create the table at the same moment.
+void create_table(lh::odbc_store& store, connection& database)
+{
+    lh::basic_lease migration{store, "thread-service-tables", lh::lease_terms{.ttl = 3s}};
+    const auto guard = migration.acquire();
+    database.run("create table if not exists service_journal (token bigint)");
+    database.commit();
 }
 
 /// Returns after `pause`, or as soon as `stop` is asked to stop.
@@ -105,7 +124,8 @@ int main(int argc, char** argv)
 
     bool failed = false;
     try {
-        lh::metrics metrics;  // before the store that reports to it, and its leases
+        fs::remove(folder / "ready");  // left there if this replica was killed while it led
+        lh::metrics metrics;           // before the store that reports to it, and its leases
         lh::odbc_store store{connection_string};
         store.create_schema();
         lh::hooked_store observed{store, std::ref(metrics)};
@@ -113,18 +133,22 @@ int main(int argc, char** argv)
         lh::leader_election election{lease,
                                      {.on_error = [](const lh::store_error& e) { std::cerr << e.what() << std::endl; }}};
         connection database{connection_string};
-        database.run("create table if not exists service_journal (token bigint)");
-        database.commit();
+        create_table(store, database);
 
+        // Also while this replica does not lead, and once more when it has stopped.
+        std::jthread counts{[&](const std::stop_token& stop) {
+            for (;;) {
+                write_metrics(metrics, folder / "metrics.prom");
+                if (stop.stop_requested()) return;
+                wait_between(stop, 1s);
+            }
+        }};
         std::jthread leads{[&](const std::stop_token& stop) {
             try {
                 election.run(stop, [&](auto& term) {
                     std::cout << "leads with token " << term.token() << std::endl;
-                    const ready_file ready{folder / "ready"};
-                    while (term.held() && write_entry(database, term.guard())) {
-                        write_metrics(metrics, folder / "metrics.prom");
-                        wait_between(term.stop_token(), 100ms);
-                    }
+                    const ready_file ready{folder / "ready", term.stop_token()};
+                    while (term.held() && write_entry(database, term.guard())) wait_between(term.stop_token(), 100ms);
                     std::cout << "leads no more" << std::endl;
                 });
             }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # Tries the service with two replicas: try.sh PROGRAM [CONNECTION-STRING]
-# The first one leads and is told to end; the second one leads then.
+# The first one leads and is told to end; the second one leads then. It is killed, and started again when the first one leads.
 set -euo pipefail
 
 program=$1
@@ -25,13 +25,17 @@ says() # file line: waits for it
     fail "$1 does not come to say '$2'"
 }
 
-for replica in one two; do
-    mkdir "$folder/$replica"
-    "$program" "$folder/$replica" >"$folder/$replica.log" 2>&1 &
-    declare "$replica=$!"
-    says "$folder/$replica.log" "waits for its turn"
-    [ "$replica" = two ] || says "$folder/one.log" "leads with token 1"
-done
+start() # replica
+{
+    "$program" "$folder/$1" >"$folder/$1.log" 2>&1 &
+    declare -g "$1=$!"
+    says "$folder/$1.log" "waits for its turn"
+}
+
+mkdir "$folder/one" "$folder/two"
+start one
+says "$folder/one.log" "leads with token 1"
+start two
 
 says "$folder/one/metrics.prom" '^leasehold_held{lease="thread-service"} 1'
 [ -e "$folder/one/ready" ] || fail "the leader is not ready"
@@ -41,10 +45,21 @@ kill -TERM "$one"
 wait "$one" || fail "the first replica ended with status $?"
 says "$folder/one.log" "has ended"
 [ ! -e "$folder/one/ready" ] || fail "a replica that has ended is ready"
+says "$folder/one/metrics.prom" '^leasehold_held{lease="thread-service"} 0'
 
 says "$folder/two.log" "leads with token 2"
 says "$folder/two/ready" "leads"
-kill -TERM "$two"
-wait "$two" || fail "the second replica ended with status $?"
+start one
+kill -KILL "$two"
+wait "$two" || true
+says "$folder/one.log" "leads with token 3"
+[ -e "$folder/two/ready" ] || fail "nothing is left of a leader that was killed: this test no longer tests anything"
+start two
+[ ! -e "$folder/two/ready" ] || fail "a replica that was killed and started again is ready, and does not lead"
+! grep -q '^leasehold_held{.*} 1' "$folder/two/metrics.prom" || fail "its metrics say that it holds the lease"
+for replica in one two; do
+    kill -TERM "${!replica}"
+    wait "${!replica}" || fail "replica $replica ended with status $?"
+done
 ! "$program" 2>"$folder/usage.log" || fail "it starts without a folder"
-echo "the first replica ended its leadership, and the second one leads"
+echo "the leadership went on after an end and after a kill, and only who leads is ready"

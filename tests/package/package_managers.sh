@@ -101,9 +101,9 @@ way_conan_contract()
     conan_home
     system_boost
     checkout public
-    quietly conan create public/conan -pr "$PWD/profile" -tf "" -o "leasehold/*:with_contract=True" -o "leasehold/*:with_odbc=False" --build=missing
+    quietly conan create public/conan -pr "$PWD/profile" -tf "" -o "leasehold/*:enable_contract=True" -o "leasehold/*:with_odbc=False" --build=missing
     quietly conan install --requires "leasehold/$version" -g CMakeDeps -g CMakeToolchain -pr "$PWD/profile" \
-        -o "leasehold/*:with_contract=True" -o "leasehold/*:with_odbc=False" --output-folder=with_conan
+        -o "leasehold/*:enable_contract=True" -o "leasehold/*:with_odbc=False" --output-folder=with_conan
     mkdir contract
     contract_project contract "-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0  # run once

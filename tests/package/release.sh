@@ -38,6 +38,7 @@ way_release()
     quietly public/.github/pin_release --check
     ! grep -rnE --exclude=CHANGELOG.md "(leasehold[/-]|[Vv]ersion |버전 |v)${version//./\\.}|github\.com/OWNER" public --exclude-dir=.git ||
         fail "the old version or address is left"
+    ! grep -n -e OWNER -e "no public address" public/README*.md public/docs/site/index.md || fail "a page still says that there is no address"
     refuses "the tag v$version has the version 7.8.9" env -C public sh -c "
         git -c user.name=test -c user.email=test@localhost commit -q -a -m wrong && git tag -f v$version && .github/release --tag v$version ../wrong"
 

@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fstream>
 #include <string>
 
 using namespace leasehold_test;
@@ -89,7 +90,8 @@ BOOST_FIXTURE_TEST_CASE(init_prints_or_makes_the_table, tool_fixture)
     const auto missing = run({"show", "job", "--store", store, "--table", "mine"});
     BOOST_TEST(missing.status.code == 69);
     BOOST_TEST(missing.err.find("create it with 'leasehold init'") != std::string::npos);
-    BOOST_TEST(run({"init", "--store", store, "--table", "mine"}).status.success());
+    BOOST_TEST(run({"init", "--store", store, "--table", "mine"}).out == "created the table 'mine'\n");
+    BOOST_TEST(run({"init", "--store", store, "--table", "mine"}).out == "the table 'mine' exists already\n");
     BOOST_TEST(run({"show", "job", "--store", store, "--table", "mine"}).status.code == 1);
     BOOST_TEST(run({"show", "job"}, {{"LEASEHOLD_STORE", store}, {"LEASEHOLD_TABLE", "mine"}}).status.code == 1);
 }
@@ -101,6 +103,30 @@ BOOST_FIXTURE_TEST_CASE(a_database_that_is_not_there_is_69, tool_fixture)
     BOOST_TEST(failed.err.starts_with("leasehold: "));
     BOOST_TEST(run({"list", "--store", "no-such-data-source"}).status.code == 69);
     BOOST_TEST(run({"list", "--store", "no-such-data-source", "--quiet"}).err == "");
+}
+
+// The host has these drivers and data sources, whatever the test's own host has.
+BOOST_FIXTURE_TEST_CASE(misspelt_driver_or_data_source_gets_those_that_there_are, tool_fixture)
+{
+    std::ofstream{path("odbcinst.ini")} << "[PostgreSQL Unicode]\nDriver=psqlodbcw.so\n[MariaDB Unicode]\nDriver=libmaodbc.so\n";
+    std::ofstream{path("odbc.ini")} << "[ops]\nDriver=PostgreSQL Unicode\n";
+    const auto says = [&](const std::string& store) {
+        const auto failed = run({"list", "--store", store}, {{"ODBCSYSINI", folder().string()}, {"HOME", folder().string()}});
+        BOOST_TEST(failed.status.code == 69);
+        return failed.err;
+    };
+    const std::string misspelt = says("Driver=PostgreSQL Unicod;Server=127.0.0.1");
+    BOOST_TEST(misspelt.find("there is no ODBC driver 'PostgreSQL Unicod' here: did you mean 'PostgreSQL Unicode'? There are:") !=
+                   std::string::npos,
+               misspelt);
+    BOOST_TEST(misspelt.find("'MariaDB Unicode'") != std::string::npos, misspelt);
+    const std::string unlike = says("Driver=Oracle;Server=127.0.0.1");
+    BOOST_TEST(unlike.find("there is no ODBC driver 'Oracle' here. There are:") != std::string::npos, unlike);
+    BOOST_TEST(says("Driver=/no/such/driver.so").find("There are:") == std::string::npos);  // a file's name is no driver's
+
+    const std::string no_source = says("opps");
+    BOOST_TEST(no_source.find("There is the data source 'ops'") != std::string::npos, no_source);
+    BOOST_TEST(no_source.find("'MariaDB Unicode'") != std::string::npos, no_source);
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_checks_and_says_so, tool_fixture)

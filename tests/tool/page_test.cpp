@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_SUITE(tool_page)
 BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line_of_the_page_runs, reader)
 {
     const auto shell = blocks_of("sh");
-    BOOST_REQUIRE(shell.size() == 5U);
+    BOOST_REQUIRE(shell.size() == 6U);
     const std::string set_up = here(shell[0]);
     BOOST_TEST(type("set -e; " + set_up).status.success());
     BOOST_TEST((std::filesystem::status(path("store")).permissions() ==
@@ -97,9 +97,9 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
     const auto checked = type(shell[1]);
     BOOST_TEST(checked.out.find("a lease can be acquired, renewed and released") != std::string::npos, checked.out);
 
-    // Cron's part: the line with an = is a variable, the other one the job.
+    // Cron's part: the line with an = is a variable, the other one the job. The second block and its script are crontab_test.cpp's.
     const auto crontab = blocks_of("crontab");
-    BOOST_REQUIRE(crontab.size() == 1U);
+    BOOST_REQUIRE(crontab.size() == 2U);
     std::istringstream lines{crontab[0]};
     std::string job;
     for (std::string line; std::getline(lines, line);)
@@ -113,10 +113,10 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
     std::sort(ended.begin(), ended.end());
     BOOST_TEST((ended == std::vector{0, 75, 75}));
 
-    BOOST_TEST(type(shell[2]).out == "at most five at a time\nbeside other readers\nnobody reads now\nboth, or neither\n");
-    BOOST_TEST(type(shell[3]).out == "I lead\n");
+    BOOST_TEST(type(shell[3]).out == "at most five at a time\nbeside other readers\nnobody reads now\nboth, or neither\n");
+    BOOST_TEST(type(shell[4]).out == "I lead\n");
     // The report's name is kept closed for a minute; the page's reader may have to wait, the test hasn't the time.
-    std::string looks = shell[4];
+    std::string looks = shell[5];
     replace(looks, "leasehold run nightly-report", "leasehold release nightly-report --force; leasehold run nightly-report");
     const auto looked = type("set -e\n" + looks);
     BOOST_TEST(looked.status.success(), looked.out);

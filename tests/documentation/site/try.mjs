@@ -52,9 +52,19 @@ async function tooWide(page) {
   })
 }
 
-/// Code that would have to be scrolled sideways.
-async function scrolledCode(page) {
-  return page.evaluate(() => [...document.querySelectorAll('.vp-doc pre')].filter((each) => each.scrollWidth > each.clientWidth + 1)
+/// Code and drawings with a line that is broken, or that can't be scrolled to its end.
+async function brokenCode(page) {
+  return page.evaluate(() => [...document.querySelectorAll('.vp-doc pre:not(.demo-recording *)')].filter((each) => {
+    const code = each.querySelector('code') ?? each
+    const lines = code.textContent.trimEnd().split('\n').length
+    const height = parseFloat(getComputedStyle(code).lineHeight)
+    return code.getBoundingClientRect().height > (lines + 0.9) * height || !/auto|scroll/.test(getComputedStyle(each).overflowX)
+  }).map((each) => each.textContent.slice(0, 60)))
+}
+
+/// Tables that would have to be scrolled sideways.
+async function cutTables(page) {
+  return page.evaluate(() => [...document.querySelectorAll('.vp-doc .wide-table')].filter((each) => each.scrollWidth > each.clientWidth + 1)
     .map((each) => each.textContent.slice(0, 60)))
 }
 
@@ -76,7 +86,9 @@ for (const [width, colorScheme] of views) {
     await page.goto(origin + address, { waitUntil: 'load' })
     await page.locator('#VPSidebarNav, .front-page').first().waitFor({ state: 'attached' })
     check((await tooWide(page)).length === 0, `${where()}: is wider than the window: ${await tooWide(page)}`)
-    if (width === 1280) check((await scrolledCode(page)).length === 0, `${where()}: code is cut: ${await scrolledCode(page)}`)
+    check((await brokenCode(page)).length === 0, `${where()}: broken lines: ${await brokenCode(page)}`)
+    if (width === 1280 && /^\/(overview|beside)/.test(address))
+      check((await cutTables(page)).length === 0, `${where()}: a table is cut: ${await cutTables(page)}`)
     check(await page.locator('h1').count() === 1, `${where()}: has not one h1`)
     await accessible(page, where())
     if (pictures) {

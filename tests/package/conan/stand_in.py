@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """What a Conan recipe says of itself, without Conan: stand_in.py RECIPE PAGE. For each choice of its options and some systems, its
-requirements and components fit together as Conan demands, and its targets are those in the page's table."""
+requirements and components fit together as Conan demands, and its targets are those in the page's table. It refuses the compilers
+that the page says, and no others."""
 import importlib.util
 import itertools
 import pathlib
@@ -27,6 +28,28 @@ class Info(Cpp):
         self.components = Components()
 
 
+class Version:
+    def __init__(self, text):
+        self.text = str(text)
+
+    def __lt__(self, other):
+        return [int(part) for part in self.text.split(".")] < [int(part) for part in str(other).split(".")]
+
+
+class Settings(types.SimpleNamespace):
+    def get_safe(self, name):
+        return getattr(self.compiler, name.split(".")[1], None)
+
+
+class Compiler(types.SimpleNamespace):
+    def __str__(self):
+        return self.name
+
+
+class Refused(Exception):
+    pass
+
+
 class Components(dict):
     def __missing__(self, name):
         self[name] = Cpp()
@@ -39,9 +62,9 @@ class ConanFile:
 
 
 def stand_in():
-    names = {"conan": {"ConanFile": ConanFile}, "conan.errors": {"ConanInvalidConfiguration": Exception}, "conan.tools": {},
-             "conan.tools.build": {"check_min_cppstd": None}, "conan.tools.files": {"copy": None, "get": None, "load": None},
-             "conan.tools.layout": {"basic_layout": lambda recipe, src_folder: None}, "conan.tools.scm": {"Version": None}}
+    names = {"conan": {"ConanFile": ConanFile}, "conan.errors": {"ConanInvalidConfiguration": Refused}, "conan.tools": {},
+             "conan.tools.build": {"check_min_cppstd": lambda recipe, oldest: None}, "conan.tools.files": {"copy": None, "get": None, "load": None},
+             "conan.tools.layout": {"basic_layout": lambda recipe, src_folder: None}, "conan.tools.scm": {"Version": Version}}
     for name, members in names.items():
         sys.modules[name] = types.ModuleType(name)
         vars(sys.modules[name]).update(members)
@@ -98,11 +121,36 @@ def check(recipe, options, rows, page):
     assert headers == set(wanted) - {"contract"}, headers
 
 
+def takes(recipe_type, name, version, libcxx):
+    recipe = recipe_type()
+    recipe.ref, recipe.settings = "leasehold", Settings(compiler=Compiler(name=name, version=version, libcxx=libcxx))
+    try:
+        recipe.validate()
+    except Refused:
+        return False
+    return True
+
+
+def check_compilers(recipe_type, page):
+    """The oldest of each compiler is on the page, as in `gcc` 12; a version older is refused."""
+    for name, libcxx, oldest in (("gcc", "libstdc++11", 12), ("clang", "libstdc++11", 14), ("clang", "libc++", 20),
+                                 ("apple-clang", "libc++", 17), ("msvc", None, 193)):
+        said = f"`{libcxx}` of `{name}` {oldest}" if libcxx == "libc++" and name == "clang" else f"`{name}` {oldest}"
+        assert said in page, f"the page does not say {said}"
+        for version, right in ((oldest - 1, False), (oldest, True), (oldest + 1, True)):
+            assert takes(recipe_type, name, str(version), libcxx) == right, f"{name} {version} with {libcxx}: should it be taken? {right}"
+    assert not takes(recipe_type, "apple-clang", "13", "libc++") and not takes(recipe_type, "clang", "9", "libc++")
+
+
 def main():
     stand_in()
     recipe_type = recipe_class(sys.argv[1])
     page = pathlib.Path(sys.argv[2]).read_text(encoding="utf-8")
     rows = table(page)
+    try:
+        check_compilers(recipe_type, page)
+    except AssertionError as failed:
+        sys.exit(f"{sys.argv[1]}: {failed}")
     names = list(recipe_type.options)
     assert {row[2] for row in rows.values()} == {None, *names}, f"options {names}, but the page has {rows}"
     for name, default in recipe_type.default_options.items():

@@ -147,6 +147,9 @@ inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
 inline constexpr int error_during_commit = 1180;
 inline constexpr std::string_view deadlock_during_commit = " 149 ";
 
+// MariaDB and MySQL: a statement names an index that is not there.
+inline constexpr int no_such_index = 1176;
+
 // Everybody else. The first line that fits decides.
 inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"01000", {}, fault::unavailable, advice::driver, "[unixODBC][Driver Manager]Can't open lib"},
@@ -195,7 +198,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"42P10", {}, fault::failure, advice::no_key},
     {"42883", {}, fault::failure, advice::types},
     {"42804", {}, fault::failure, advice::types},
-    {"", {1176}, fault::failure, advice::fence_index},
+    {"", {no_such_index}, fault::failure, advice::fence_index},
     {"25006", {}, fault::read_only, advice::read_only},
     {"", {1290, 1792, 1836}, fault::read_only, advice::read_only},
     {"53100", {}, fault::failure, advice::full},

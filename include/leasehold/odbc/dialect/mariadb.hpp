@@ -75,7 +75,8 @@ struct mariadb {
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
-        d.force_release = "update {table by name} set {expires_at} = {released now} where {name} = :name and {live}";
+        d.force_release = "update {table by name} set {owner} = '', {expires_at} = {released now}"
+                          " where {name} = :name and {token} = :token and {live}";
         d.clock = "select {now us}";
         d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
         d.many_attempts = many_attempts();

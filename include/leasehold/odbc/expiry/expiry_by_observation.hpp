@@ -51,7 +51,8 @@ namespace leasehold::inline v0::dialect {
               " where {this live term}";
     d.release = "update {table by name} set {owner} = case when :us > 0 then '' else {owner} end, {version} = :version, {ttl} = :us"
                 " where {this live term}";
-    d.force_release = "update {table by name} set {version} = :version, {ttl} = 0 where {name} = :name and {live}";
+    d.force_release = "update {table by name} set {version} = :version, {ttl} = 0"
+                      " where {name} = :name and {token} = :token and {live}";
     d.list = "select {token}, {ttl}, {owner}, {name} from {table} where {name} <> '' and {live}";
     if (d.handover.available()) d.handover = handover_with(std::move(d.handover.add_columns), {}, d.list);
     return d;

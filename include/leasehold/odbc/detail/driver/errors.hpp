@@ -72,8 +72,8 @@ inline constexpr const char* permission =
     " create_schema()";
 inline constexpr const char* conflict = "concurrent transactions kept getting in the way";
 inline constexpr const char* overtaken =
-    "the connection was lost before the answer to the release came, and somebody else has been granted the name since: whether the release"
-    " let them in, or the term was over before, is unknown";
+    "the connection was lost before the answer to the release came, and somebody else has been granted the name since, or has opened it:"
+    " whether the release ended the term, or it was over before, is unknown";
 inline constexpr const char* locked = "another transaction has the row locked";
 inline constexpr const char* encoding = "the database can't store this text: its encoding, or the column's, must be UTF-8";
 inline constexpr const char* declare_fetch =

@@ -5,7 +5,6 @@
 #include <contract/odbc_handover.hpp>
 #include <contract/odbc_health.hpp>
 #include <contract/odbc_purge.hpp>
-#include <contract/odbc_query_plans.hpp>
 
 #include <support/postgresql_server.hpp>
 #include <support/surroundings.hpp>
@@ -117,13 +116,6 @@ BOOST_AUTO_TEST_CASE(health_says_what_a_probe_wants_to_know)
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
     leasehold_test::check_connection_strings(postgresql_fixture::database().connection_string());
-}
-
-BOOST_AUTO_TEST_CASE(statements_about_many_rows_use_the_index)
-{
-    leasehold_test::check_plans(
-        postgresql_fixture::database().connection_string(),
-        {"PostgreSQL", "'job-' || n", "now() + interval '1 hour'", "explain ", "set enable_seqscan = off", "Index", "Seq Scan"});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_log_in_database_address_and_table_are_named)

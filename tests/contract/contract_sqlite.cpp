@@ -5,7 +5,6 @@
 #include <contract/odbc_handover.hpp>
 #include <contract/odbc_health.hpp>
 #include <contract/odbc_purge.hpp>
-#include <contract/odbc_query_plans.hpp>
 
 #include <support/environment.hpp>
 #include <support/temporary_directory.hpp>
@@ -106,12 +105,6 @@ BOOST_FIXTURE_TEST_CASE(health_says_what_a_probe_wants_to_know, file_fixture)
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
     leasehold_test::check_connection_strings(leasehold_test::sqlite_connection_string("unused.db"));
-}
-
-BOOST_FIXTURE_TEST_CASE(statements_about_many_rows_use_the_index, file_fixture)
-{
-    leasehold_test::check_plans(connection_string, {"SQLite", "'job-' || n", "(strftime('%s', 'now') + 3600) * 1000",
-                                                    "explain query plan ", "", "USING PRIMARY KEY", "SCAN plans"});
 }
 
 BOOST_FIXTURE_TEST_CASE(missing_table_is_named_and_created, file_fixture)

@@ -71,7 +71,8 @@ struct postgresql {
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
-        d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
+        d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
+                          " where {name} = :name and {token} = :token and {live}";
         d.clock = "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
         d.batches = batches();
         d.many_attempts = many_attempts();

@@ -104,8 +104,9 @@ struct fence_sql {
 /// In both, {schema} and {bare table} stand for the parts of the table's name as they are, without quotes; {schema} is empty, and
 /// goes with the point behind it, where the name is not qualified.
 struct name_key_sql {
-    /// 1: the table has a unique index over all its rows on {name} alone, or is none whose indexes can be known, as a view; 0: it has
-    /// no such index; no row: there is no such table. Run until it is 1, once per store as a rule. Empty: nothing is asked.
+    /// 1, or that index in quotes: the table has a unique index over all its rows on {name} alone, or is none whose indexes can be known,
+    /// as a view; 0: it has no such index; no row: there is no such table. Run until it is not 0, once per store as a rule. Empty: nothing
+    /// is asked.
     std::string present{};
     /// Creates that index; the user is told to run it.
     std::string add{};
@@ -143,7 +144,7 @@ inline purge_sql purge_with(std::string add_floor)
     purge_sql p;
     p.floor = "select {token} from {table} where {name} = ''";
     p.add_floor = std::move(add_floor);
-    p.raise_floor = "update {table} set {token} = :token where {name} = '' and {token} < :token";
+    p.raise_floor = "update {table by name} set {token} = :token where {name} = '' and {token} < :token";
     p.look = "select count(*), coalesce(max(case when {unused} then {token} + 1 end), 0), max({name})"
              " from (select {name}, {token}, {expires_at} from {table} where {name} > :name and {name} <> ''"
              " and {name bytes} <= 190 order by {name} limit " +
@@ -188,9 +189,9 @@ inline handover_sql handover_with(std::vector<std::string> add_columns, const st
     handover_sql h;
     h.add_columns = std::move(add_columns);
     h.probe = "select {data}, {data_token}, {request}, {request_token} from {table} where 1 = 0";
-    h.publish = "update {table} set {data} = :data, {data_token} = {token} where {this live term}";
+    h.publish = "update {table by name} set {data} = :data, {data_token} = {token} where {this live term}";
     h.published = "select {data} from {table} where {this live term} and {data_token} = {token}";
-    h.request = "update {table} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
+    h.request = "update {table by name} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
     h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %')";
     h.requested = "select {request} from {table} where {this live term} and {request_token} = {token}";
     h.said = with_columns("select {token} from {table} where {name} = :name and {live}");
@@ -236,6 +237,7 @@ struct server_info {
     std::string_view dbms_version;  ///< SQL_DBMS_VER
     duration lock_timeout;  ///< odbc_options::lock_timeout
     duration call_timeout;  ///< odbc_options::call_timeout
+    std::string_view name_key{};  ///< what name_key_sql::present has shown; empty: not asked yet
     /// A pooler gives each transaction another session, so the dialect must not leave anything on one: no settings, no prepared
     /// statements, no session locks.
     bool pooled = false;
@@ -243,12 +245,12 @@ struct server_info {
 
 /// All that the store needs to know of one database: its SQL, and how it is to be used.
 ///
-/// In the statements, {table}, {name}, {owner}, {token} and {expires_at} stand for the quoted names; :name, :owner, :token,
-/// :us (a duration in microseconds), :now_ms (the host's clock, for a database in this process) and :later_ms (the same :us later,
-/// rounded up; both milliseconds since 1970), :unit (the smallest change that the expiry's column keeps, likewise), :upper (end of a
-/// range of names), :version and :seen (the version to write, and the one that was read; see expiry_by_observation) for
-/// parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than the database's clock in that
-/// very statement.
+/// In the statements, {table}, {name}, {owner}, {token} and {expires_at} stand for the quoted names, {table by name} for that of the
+/// table and spec::by_name; :name, :owner, :token, :us (a duration in microseconds), :now_ms (the host's clock, for a database in
+/// this process) and :later_ms (the same :us later, rounded up; both milliseconds since 1970), :unit (the smallest change that the
+/// expiry's column keeps, likewise), :upper (end of a range of names), :version and :seen (the version to write, and the one that was
+/// read; see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than
+/// the database's clock in that very statement.
 struct spec {
     std::string_view name;  ///< of the dialect
     char quote = '"';  ///< around the names of table and columns
@@ -256,6 +258,10 @@ struct spec {
     bool single_statement_grant = false;  ///< `grant` decides; otherwise `read`, then `insert`, `take` or `renew`
     bool observes = false;                ///< see expiry_by_observation: `observe`, then `insert`, `take` or `renew`
     bool reads_back = false;  ///< no count of rows is believed, and no write that can't be read; integers go as digits; with `observes`
+
+    /// What follows the table in a statement that locks the rows of names, so that it finds them by the key of the name, and locks no
+    /// other index. May be empty.
+    std::string by_name{};
 
     bool numeric_expiry = false;          ///< a column for text would make text of the expiry
 
@@ -294,7 +300,7 @@ struct spec {
                           ///< that `released` is before 1971
     std::string inspect;  ///< token, remaining us, owner of a live row
     std::string list;     ///< token, remaining us, owner, name of live rows
-    std::string force_release;  ///< as release, no matter who holds
+    std::string force_release;  ///< as release, no matter who holds, and leaves no owner, so that a repeated release knows it from one
     std::string clock{};  ///< the database's clock, in us since 1970; empty: it has none, or the host's
 
     batch_sql batches;       ///< for many terms at once; without them it is one after the other

@@ -81,7 +81,8 @@ struct sqlite {
         d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
-        d.force_release = "update {table} set {expires_at} = {released now} where {name} = :name and {live}";
+        d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
+                          " where {name} = :name and {token} = :token and {live}";
         d.batches = batches();
         d.many_attempts = many_attempts();
         // The write lock of the whole database.

@@ -47,14 +47,15 @@ namespace leasehold::inline v0::dialect {
     d.probe = "select {version}, {ttl}, {name}, {owner}, {token} from {table} where 1 = 0";
     d.observe = "select {token}, {version}, {ttl}, {owner}, {name} from {table} where {name} = :name";
     d.insert = "insert into {table} ({name}, {owner}, {token}, {version}, {ttl}) values (:name, :owner, 1, :version, :us)";
-    d.take = "update {table} set {owner} = :owner, {token} = {token} + 1, {version} = :version, {ttl} = :us"
+    d.take = "update {table by name} set {owner} = :owner, {token} = {token} + 1, {version} = :version, {ttl} = :us"
              " where {name} = :name and {token} = :token and {version} = :seen";
     // The longer ttl stays: a renewal that was late must not let the term end sooner than its successor said.
-    d.renew = "update {table} set {version} = :version, {ttl} = case when {ttl} > :us then {ttl} else :us end"
+    d.renew = "update {table by name} set {version} = :version, {ttl} = case when {ttl} > :us then {ttl} else :us end"
               " where {this live term}";
-    d.release = "update {table} set {owner} = case when :us > 0 then '' else {owner} end, {version} = :version, {ttl} = :us"
+    d.release = "update {table by name} set {owner} = case when :us > 0 then '' else {owner} end, {version} = :version, {ttl} = :us"
                 " where {this live term}";
-    d.force_release = "update {table} set {version} = :version, {ttl} = 0 where {name} = :name and {live}";
+    d.force_release = "update {table by name} set {version} = :version, {ttl} = 0"
+                      " where {name} = :name and {token} = :token and {live}";
     d.list = "select {token}, {ttl}, {owner}, {name} from {table} where {name} <> '' and {live}";
     if (d.handover.available()) d.handover = handover_with(std::move(d.handover.add_columns), {}, d.list);
     return d;

@@ -264,6 +264,11 @@ BOOST_AUTO_TEST_CASE(repeated_release_reads_whether_the_first_one_did_it)
     BOOST_TEST(!repeat(false, shows_row(6, another, live, 1000), fault::overtaken));    // somebody else's since
     BOOST_TEST(!repeat(false, shows_row(6, another, over, 0, true), fault::overtaken));  // and released since
     BOOST_TEST(!repeat(true, shows_row(5, us, live, 1000)));
+    BOOST_TEST(!repeat(false, shows_row(5, nobody, over, -1, true)));  // an operator did it
+    BOOST_TEST(!repeat(false, shows_row(5, another, over, -1, true)));
+    BOOST_TEST(repeat(true, shows_row(5, nobody, over, -1)));  // it was closed, and that has run out
+    BOOST_TEST(!repeat(true, shows_row(5, nobody, over, -1, true), fault::overtaken));  // it was closed and opened, or ended by hand
+    BOOST_TEST(!repeat(true, shows_row(5, us, over, -1, true)));
     BOOST_TEST(!repeat(false, shows_row(4, us, over, -1, true)));  // a row that was made again
     BOOST_TEST(!repeat(false, no_row()));
     BOOST_TEST(!repeat(false, no_row_after(shows_row(5, us, over, -1, true))));
@@ -278,6 +283,62 @@ BOOST_AUTO_TEST_CASE(repeated_release_that_ended_the_term_reads_nothing)
     BOOST_TEST(came_to(released, od::release_flow(db, 5, false, true)) == fault::none);
     BOOST_TEST(released);
     BOOST_TEST((db.asked == statements{statement::release}));
+}
+
+BOOST_AUTO_TEST_CASE(forced_release_ends_the_term_that_it_has_found)
+{
+    bool ended = false;
+    std::int64_t token = 0;
+    scripted_database db{shows({{od::column::token, 5}}), changes(1)};
+    BOOST_TEST(came_to(ended, od::force_release_flow(db, token, false)) == fault::none);
+    BOOST_TEST(ended);
+    BOOST_TEST((db.asked == statements{statement::inspect, statement::force_release}));
+    BOOST_TEST(db.tokens.back() == 5);
+
+    token = 0;
+    scripted_database free{no_row_after(shows({{od::column::token, 5}}))};
+    BOOST_TEST(came_to(ended, od::force_release_flow(free, token, false)) == fault::none);
+    BOOST_TEST(!ended);
+    BOOST_TEST((free.asked == statements{statement::inspect}));
+
+    scripted_database broken{fails(fault::connection_lost)};
+    BOOST_TEST(came_to(ended, od::force_release_flow(broken, token, true)) == fault::connection_lost);
+    scripted_database cut{shows({{od::column::token, 5}}), fails(fault::connection_lost)};
+    BOOST_TEST(came_to(ended, od::force_release_flow(cut, token, false)) == fault::connection_lost);
+    BOOST_TEST(token == 5);
+}
+
+BOOST_AUTO_TEST_CASE(repeated_forced_release_ends_no_later_term)
+{
+    bool ended = false;
+    std::int64_t token = 5;
+    scripted_database db{changes(0)};
+    BOOST_TEST(came_to(ended, od::force_release_flow(db, token, true)) == fault::none);
+    BOOST_TEST(ended);
+    BOOST_TEST((db.asked == statements{statement::force_release}));
+    BOOST_TEST((db.tokens == tokens{5}));
+
+    // The try whose reply was lost had found no term yet.
+    token = 0;
+    scripted_database late{shows({{od::column::token, 6}}), changes(0), no_row()};
+    BOOST_TEST(came_to(ended, od::force_release_flow(late, token, true)) == fault::none);
+    BOOST_TEST(!ended);
+}
+
+BOOST_AUTO_TEST_CASE(forced_release_of_a_term_that_ended_in_between_looks_again_and_not_for_ever)
+{
+    bool ended = false;
+    std::int64_t token = 0;
+    scripted_database db{shows({{od::column::token, 5}}), changes(0), shows({{od::column::token, 6}}), changes(1)};
+    BOOST_TEST(came_to(ended, od::force_release_flow(db, token, false)) == fault::none);
+    BOOST_TEST(ended);
+    BOOST_TEST((db.tokens == tokens{0, 5, 5, 6}));
+
+    token = 0;
+    scripted_database busy{reply{.found = true, .numbers = {{od::column::token, 5}}}};
+    BOOST_TEST(came_to(ended, od::force_release_flow(busy, token, false)) == fault::conflict);
+    BOOST_TEST(!ended);
+    BOOST_TEST(busy.asked.size() == 2U * od::max_looks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

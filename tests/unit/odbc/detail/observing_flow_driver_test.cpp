@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(forced_release_that_let_somebody_in_is_known_by_its_count)
     other.db.asked.clear();
     BOOST_TEST(!other.force_release());
     BOOST_TEST(other.failed == fault::conflict);
-    check_asked(other, {statement::force_release});
+    check_asked(other, {statement::observe, statement::force_release});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,9 +53,9 @@ BOOST_AUTO_TEST_CASE(where_counts_are_believed_nothing_is_read_back)
     check_asked(holder, {statement::release, statement::observe});
     BOOST_TEST(holder.attempt().granted());
     BOOST_TEST(other.force_release());
-    check_asked(other, {statement::force_release});
+    check_asked(other, {statement::observe, statement::force_release});
     BOOST_TEST(!other.force_release());
-    check_asked(other, {statement::force_release});
+    check_asked(other, {statement::observe});
 }
 
 BOOST_AUTO_TEST_CASE(lost_race_is_followed_by_one_look)
@@ -234,6 +234,25 @@ BOOST_AUTO_TEST_CASE(repeated_release_is_overtaken_only_by_a_later_term_that_it_
     shared.reset();
     BOOST_TEST(!gone.release_again(1));
     BOOST_TEST(gone.failed == fault::none);
+}
+
+BOOST_AUTO_TEST_CASE(repeated_forced_release_ends_no_later_term)
+{
+    for (const bool believes : {true, false}) {
+        shared.reset();
+        contender by{shared, "operator"}, next{shared, "next"};
+        by.db.believes = believes;
+        BOOST_TEST(contender(shared, "first").attempt().granted());
+        by.db.late[statement::force_release] = fault::connection_lost;
+        BOOST_TEST(!by.force_release());
+        BOOST_TEST(by.failed == fault::connection_lost);
+        by.db.late.clear();
+        BOOST_TEST(next.attempt().granted());
+        BOOST_TEST(by.force_release_again());
+        BOOST_TEST(by.failed == fault::none);
+        BOOST_TEST(shared->owner == "next");
+        BOOST_TEST(shared->ttl_us > 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(failed_look_after_a_repeated_release_is_that_failure)

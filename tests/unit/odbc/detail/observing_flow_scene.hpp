@@ -126,7 +126,7 @@ private:
         } else if (which == statement::renew && this_term) {
             row_->ttl_us = std::max(row_->ttl_us, ttl_us);
             row_->version = version_;
-        } else if (which == statement::force_release && live) {
+        } else if (which == statement::force_release && live && row_->token == token_) {
             row_->ttl_us = 0;
             row_->version = version_;
         } else {
@@ -162,6 +162,7 @@ struct contender {
     contender(std::optional<row>& the_row, std::string owner) : db{the_row, std::move(owner)} {}
 
     std::int64_t request = 0;  // whose version the writes leave
+    std::int64_t forced = 0;   // the term that force_release() has found
 
     auto by(std::int64_t version)
     {
@@ -195,8 +196,14 @@ struct contender {
     }
     bool force_release()
     {
+        request = next_version();
+        forced = 0;
+        return force_release_again(false);
+    }
+    bool force_release_again(bool repeated = true)
+    {
         bool ended = true;
-        failed = came_to(ended, od::observing_force_release_flow(db, next_version(), false));
+        failed = came_to(ended, od::observing_force_release_flow(db, request, forced, repeated));
         return ended;
     }
     lh::duration left()

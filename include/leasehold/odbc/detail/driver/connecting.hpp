@@ -161,7 +161,9 @@ inline fault connection::check_name_key()
     else if (failed != fault::none)
         return failed;
     if (answer == "0") return fail(fault::failure, (std::string{advice::no_key} + advice::until_there_is_a_key + sql.add).c_str());
-    if (!answer.empty()) config_->note_name_is_key();
+    if (answer.empty() || !config_->note_name_key(answer)) return fault::none;
+    forget_statements();
+    catalog_ = config_->catalog();
     return fault::none;
 }
 
@@ -207,10 +209,15 @@ inline bool connection::met_pooler() const
     return true;
 }
 
-inline void connection::disconnect() noexcept
+inline void connection::forget_statements() noexcept
 {
     for (statement_handle& each : statements_) each.reset();
     batches_.reset();
+}
+
+inline void connection::disconnect() noexcept
+{
+    forget_statements();
     if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
     connection_.reset();
     environment_.reset();

@@ -144,6 +144,7 @@ private:
     {
         report_ = driver_report(type, of, connection_.get(), config_->secrets());
         if (report_.kind == fault::duplicate_key) refusal_ = report_.details;
+        if (report_.details.native_error == no_such_index && config_->forget_name_key()) report_.kind = fault::conflict;
         return report_.kind;
     }
     // Before a statement: the report of an earlier one does not explain this one's failure.
@@ -170,6 +171,7 @@ private:
     fault execute(statement which);
     template <class Many>
     fault execute(batch_kind kind, const Many& of, std::span<const item_number> items);
+    void forget_statements() noexcept;
     fault forget(statement_handle& handle);
     fault forget(statement_handle& handle, const char* advice);
     fault learn_granularity(const compiled_statement& before);

@@ -75,8 +75,8 @@ inline constexpr const char* permission =
     " create_schema()";
 inline constexpr const char* conflict = "concurrent transactions kept getting in the way";
 inline constexpr const char* overtaken =
-    "the connection was lost before the answer to the release came, and somebody else has been granted the name since: whether the release"
-    " let them in, or the term was over before, is unknown";
+    "the connection was lost before the answer to the release came, and somebody else has been granted the name since, or has opened it:"
+    " whether the release ended the term, or it was over before, is unknown";
 inline constexpr const char* locked = "another transaction has the row locked";
 inline constexpr const char* encoding = "the database can't store this text: its encoding, or the column's, must be UTF-8";
 inline constexpr const char* declare_fetch =
@@ -150,6 +150,9 @@ inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
 inline constexpr int error_during_commit = 1180;
 inline constexpr std::string_view deadlock_during_commit = " 149 ";
 
+// MariaDB and MySQL: a statement names an index that is not there.
+inline constexpr int no_such_index = 1176;
+
 // Everybody else. The first line that fits decides.
 inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"01000", {}, fault::unavailable, advice::driver, "[unixODBC][Driver Manager]Can't open lib"},
@@ -198,7 +201,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"42P10", {}, fault::failure, advice::no_key},
     {"42883", {}, fault::failure, advice::types},
     {"42804", {}, fault::failure, advice::types},
-    {"", {1176}, fault::failure, advice::fence_index},
+    {"", {no_such_index}, fault::failure, advice::fence_index},
     {"25006", {}, fault::read_only, advice::read_only},
     {"", {1290, 1792, 1836}, fault::read_only, advice::read_only},
     {"53100", {}, fault::failure, advice::full},

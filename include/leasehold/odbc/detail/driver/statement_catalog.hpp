@@ -126,6 +126,7 @@ public:
     static compiled_statement compile(std::string text, const dialect::spec& of, const odbc_options& options)
     {
         for (const auto& [marker, fragment] : of.fragments) replace_all(text, marker, fragment);
+        replace_all(text, "{table by name}", "{table}" + of.by_name);
         replace_all(text, "{table}", quoted_identifier(options.table, of.quote));
         for (const auto& [marker, column] : column_markers) replace_all(text, marker, quoted_identifier(options.columns.*column, of.quote));
         return with_question_marks(text);

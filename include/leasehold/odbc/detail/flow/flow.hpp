@@ -186,8 +186,9 @@ outcome<bool> renew_flow(flow_database auto& db, std::int64_t token)
     return unless(db.run(statement::renew), [&] { return db.rows() > 0; });
 }
 
-// `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost, unless somebody else has been
-// let in since, by that try or because the term was over.
+// `repeated`: an earlier try may have done it, with the reply lost; then the row tells released from lost. The term's own release leaves
+// its owner, or for min_hold an unexpired row without one; force_release() leaves neither. What it can't tell: whether the release or
+// something else ended a term after which somebody has been let in, or the release for min_hold a term whose name has been opened since.
 outcome<bool> release_flow(flow_database auto& db, std::int64_t token, bool min_hold, bool repeated)
 {
     db.set_token(token);
@@ -197,8 +198,40 @@ outcome<bool> release_flow(flow_database auto& db, std::int64_t token, bool min_
     if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
     if (!db.found()) return false;
     if (db.number(column::token) > token) return fault::overtaken;
-    return db.number(column::token) == token &&
-           (db.number(column::released) != 0 || (min_hold && db.number(column::whose) == owner_is_nobody));
+    if (db.number(column::token) != token) return false;
+    const bool opened = db.number(column::released) != 0;
+    if (!min_hold) return opened && db.number(column::whose) == owner_is_us;
+    if (db.number(column::whose) != owner_is_nobody) return false;
+    return opened ? outcome<bool>{fault::overtaken} : true;
+}
+
+// Ends the term that is there when it first looks, and no later one, however often it is repeated: `token` keeps which, from try to try;
+// at first it is 0. `repeated`: an earlier try may have ended that term, with the reply lost. `find` finds the unexpired term, if there is
+// one, and `has_ended` says whether the statement that ran last ended it.
+outcome<bool> force_release_flow(flow_database auto& db, std::int64_t& token, bool repeated, auto find, auto has_ended)
+{
+    for (int look = 0; look < max_looks; ++look) {
+        if (token == 0) {
+            const outcome<bool> found = find();
+            if (!*found) return found;
+            token = db.number(column::token);
+            repeated = false;
+        }
+        db.set_token(token);
+        if (const fault failed = db.run(statement::force_release); failed != fault::none) return failed;
+        const outcome<bool> ended = has_ended();
+        if (*ended || !ended.ok()) return ended;
+        if (repeated) return true;  // by that try, or by somebody who was quicker
+        token = 0;
+    }
+    return fault::conflict;
+}
+
+outcome<bool> force_release_flow(flow_database auto& db, std::int64_t& token, bool repeated)
+{
+    return force_release_flow(
+        db, token, repeated, [&db] { return unless(db.run(statement::inspect), [&db] { return db.found(); }); },
+        [&db] { return outcome<bool>{db.rows() > 0}; });
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -195,13 +195,15 @@ outcome<bool> observing_release_flow(observing_database auto& db, const auto& by
     return released;
 }
 
-outcome<bool> observing_force_release_flow(observing_database auto& db, std::int64_t version, bool repeated)
+outcome<bool> observing_force_release_flow(observing_database auto& db, std::int64_t version, std::int64_t& token, bool repeated)
 {
     db.set_version(version);
-    if (const fault failed = db.run(statement::force_release); failed != fault::none) return failed;
-    // A live row that shows another version has been taken since.
-    return look_if_written(db, repeated, [version](const observed_row& row, std::int64_t counted) {
-        return row.version == version || (counted != 0 && row.ttl > duration::zero());
+    const auto find = [&db] { return unless(observe(db), [&db] { return db.found() && row_shown(db).ttl > duration::zero(); }); };
+    // A row that shows a later term has been taken since.
+    return force_release_flow(db, token, repeated, find, [&] {
+        return look_if_written(db, repeated, [&](const observed_row& row, std::int64_t counted) {
+            return row.version == version || (counted != 0 && row.token > token);
+        });
     });
 }
 

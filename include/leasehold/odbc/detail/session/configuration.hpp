@@ -97,7 +97,18 @@ public:
 
     // Whether a name can have one row only, as far as is known.
     [[nodiscard]] bool name_is_key() const noexcept { return name_is_key_; }
-    void note_name_is_key() const noexcept { name_is_key_ = true; }
+    // True: it was known, and is asked for again before the next statement.
+    bool forget_name_key() const noexcept { return name_is_key_.exchange(false); }
+    // `key`: see dialect::server_info. True: the statements are others now.
+    bool note_name_key(std::string_view key) const
+    {
+        const std::lock_guard lock{mutex_};
+        name_is_key_ = true;
+        name_key_ = key;
+        if (describe().by_name == catalog_->spec().by_name) return false;
+        make_catalog();
+        return true;
+    }
 
     // Shared by all sessions, so that they don't all try to connect to a server that is starting.
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
@@ -142,14 +153,19 @@ public:
 
 private:
     // Under the mutex.
-    void make_catalog() const
+    dialect::spec describe() const
     {
         const dialect::server_info at{.dbms_name = dbms_name_,
                                       .dbms_version = dbms_version_,
                                       .lock_timeout = lock_timeout(),
                                       .call_timeout = options_.call_timeout,
+                                      .name_key = name_key_,
                                       .pooled = pooled()};
-        dialect::spec described = describe_(at);
+        return describe_(at);
+    }
+    void make_catalog() const
+    {
+        dialect::spec described = describe();
         if (!options_.session_locks) described.locks = {};
         if (described.session.empty()) pooler_ = transaction_pooler::absent;  // it has no statements for a pooler
         catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
@@ -163,6 +179,7 @@ private:
     mutable std::mutex mutex_;
     mutable std::string dbms_name_;
     mutable std::string dbms_version_;
+    mutable std::string name_key_;
     mutable std::shared_ptr<const statement_catalog> catalog_;
     // What was found out about the database. Each says it all: a thread that does not see it yet finds it out again. Where a
     // statement depends on it, the catalogue is made again under the mutex.

@@ -274,8 +274,7 @@ private:
 
     outcome<bool> force_release(bool repeated)
     {
-        if (db_.observes()) return observing_force_release_flow(db_, version(), repeated);
-        return unless(db_.run(statement::force_release), [&] { return db_.rows() > 0; });
+        return db_.observes() ? observing_force_release_flow(db_, version(), token_, repeated) : force_release_flow(db_, token_, repeated);
     }
 
     fault many(batch_kind kind, bool repeated)

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// needs: server
+// The reply to an operation is lost with the connection, and others act before it is repeated.
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+#include <support/eventually.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+#include <support/printing.hpp>
+#include <support/tcp_gate.hpp>
+
+#include <boost/mpl/list.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <system_error>
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class Server, class Store>
+struct scene {
+    Server server{};
+    tcp_gate gate{server.port()};
+    // Through the gate, with one connection that is there.
+    Store ours{through_gate(), {.pool_size = 1, .session_locks = false}};
+    Store others{server.connection_string(), {.session_locks = false}};
+    std::error_code ec{};
+
+    scene()
+    {
+        ours.create_schema();
+        others.create_schema();
+    }
+
+    lh::fencing_token attempt(Store& by, const std::string& name, const std::string& owner)
+    {
+        const auto said = by.try_acquire(name, owner, 60s, ec);
+        BOOST_TEST_REQUIRE(said.granted(), ec.message() << by.diagnostics().server_message);
+        return said.token;
+    }
+
+    // What `call` says, whose reply is lost after it has ended the term, when `then` has been done.
+    template <class Call, class Then>
+    auto with_reply_lost(Call call, Then then)
+    {
+        static_cast<void>(call("prepared"));  // so that the statements need no more than one reply each
+        // Long enough for what is done before the reply, and short enough for the reply to an earlier statement of the same call.
+        gate.delay(700ms, direction::to_client);
+        auto answer = std::async(std::launch::async, call, "n");
+        BOOST_TEST_REQUIRE(eventually([&] { return !others.inspect("n", ec) && !ec; }));
+        then();
+        gate.cut();
+        gate.pass();
+        return answer.get();
+    }
+
+private:
+    std::string through_gate() const
+    {
+        std::string text = server.connection_string();
+        const std::string port = "Port=" + std::to_string(server.port());
+        return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
+    }
+};
+
+using scenes = boost::mpl::list<scene<postgresql_server, lh::odbc_store>, scene<mariadb_server, lh::odbc_store>,
+                                scene<postgresql_server, lh::observing_odbc_store>>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(lost_replies)
+
+BOOST_FIXTURE_TEST_CASE_TEMPLATE(forced_release_ends_one_term, Scene, scenes, Scene)
+{
+    auto& s = *static_cast<Scene*>(this);
+    s.attempt(s.others, "prepared", "first");
+    s.attempt(s.others, "n", "first");
+    lh::fencing_token next;
+    const bool ended = s.with_reply_lost(
+        [&](const std::string& name) {
+            std::error_code ec;
+            return s.ours.force_release(name, ec) && !ec;
+        },
+        [&] { next = s.attempt(s.others, "n", "next"); });
+    BOOST_TEST(ended);
+    BOOST_TEST(s.others.renew("n", "next", next, 60s, s.ec));
+}
+
+// A release that is repeated after a lost connection says "released" only of what it has ended itself.
+BOOST_FIXTURE_TEST_CASE_TEMPLATE(release_of_a_term_that_an_operator_ended_is_lost, Scene, scenes, Scene)
+{
+    auto& s = *static_cast<Scene*>(this);
+    for (const lh::duration min_hold : {lh::duration{0s}, lh::duration{30s}}) {
+        const auto token = s.attempt(s.ours, "n", "us");
+        BOOST_TEST(s.others.force_release("n"));
+        s.gate.cut();
+        const bool released = s.ours.release("n", "us", token, min_hold, s.ec);
+        BOOST_TEST(!released);
+        // After a release for min_hold an operator may have opened the name.
+        BOOST_TEST((!s.ec || min_hold > 0s), s.ec.message());
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE_TEMPLATE(release_whose_reply_was_lost_is_a_release, Scene, scenes, Scene)
+{
+    auto& s = *static_cast<Scene*>(this);
+    const auto token = s.attempt(s.ours, "n", "us");
+    BOOST_TEST(s.attempt(s.ours, "prepared", "us") == token);
+    BOOST_TEST(s.with_reply_lost(
+        [&](const std::string& name) {
+            std::error_code ec;
+            return s.ours.release(name, "us", token, 0s, ec) && !ec;
+        },
+        [] {}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -29,6 +29,7 @@ struct postgresql {
             leave_nothing_behind(d, at);
         else
             d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan};
+        d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
             // Also where a table that was there before has a type or a collation that ignores case.
@@ -112,6 +113,15 @@ private:
 
     static constexpr const char* isolation = "set_config('default_transaction_isolation', 'read committed', false)";
     static constexpr const char* encoding = "set_config('client_encoding', 'UTF8', false)";
+
+    // A pooler's session has no settings of ours but the encoding.
+    static std::string session_check(const server_info& at)
+    {
+        const std::string of_session = at.pooled ? "" : ", ('TimeZone', 'UTC'), ('default_transaction_isolation', 'read committed')";
+        return "select chr(10) || coalesce(string_agg(name || ' is ' || current_setting(name) || ' and must be ' || value, ', '), '')"
+               " from (values ('client_encoding', 'UTF8')" +
+               of_session + ") as needed (name, value) where current_setting(name) <> value";
+    }
 
     // What goes in one message goes to one session, as one transaction, and its time-outs hold from the statement after them on.
     // The driver sends one message if it does not prepare; the level has to be set before the first query. The encoding of its

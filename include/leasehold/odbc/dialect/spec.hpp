@@ -262,6 +262,9 @@ struct spec {
     std::string_view connection_prefix{};  ///< pairs, each with its semicolon, that go before the connection string
     std::string_view connection_suffix{};  ///< likewise, after it: for drivers that take the last of two
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
+    /// One row with one text: a line feed, which must come back as it is, and then, in words, each setting of the session that can't be
+    /// used, and what it must be. Run on each new connection, after the user's on_connect; empty: nothing is asked.
+    std::string session_check{};
     /// The path of the database, for one in this process. The store refuses an empty path, which means that each connection has
     /// another database, and one that the driver has made of the connection string. May be empty.
     std::string file{};

@@ -45,7 +45,12 @@ inline fault connection::execute_once(const std::string& sql, std::string* answe
     if (answer == nullptr) return fault::none;
     std::array<char, 1024> text{};
     SQLLEN length = 0;
-    if (SQL_SUCCEEDED(::SQLFetch(once.get())) &&
+    const SQLRETURN fetched = ::SQLFetch(once.get());
+    if (fetched == SQL_NO_DATA) {
+        answer->clear();
+        return fault::none;
+    }
+    if (!SQL_SUCCEEDED(fetched) ||
         !SQL_SUCCEEDED(::SQLGetData(once.get(), 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)))
         return fail(SQL_HANDLE_STMT, once.get());
     *answer = text.data();
@@ -117,20 +122,45 @@ inline fault connection::set_up()
     if (failed == fault::none && !connected()) return connect();  // with the statements for a pooler
     granularity_us_ = catalog_->spec().in_process || observes() ? 0 : -1;
     if (failed == fault::none) failed = look_for_file();
+    if (failed == fault::none) failed = run_on_connect();
+    if (failed == fault::none) failed = check_session();
+    if (failed != fault::none) disconnect();
+    return failed;
+}
+
+inline fault connection::run_on_connect()
+{
     for (const std::string& text : catalog_->spec().on_connect)
-        if (failed == fault::none) failed = execute_once(text);
-    if (failed == fault::none && config_->pooled() && !config_->options().on_connect.empty()) {
-        disconnect();
-        return fail(fault::failure, advice::on_connect_with_pooler);
-    }
-    for (const std::string& text : config_->options().on_connect)
-        if (failed == fault::none) failed = execute_once(text);
-    if (failed == fault::none) return fault::none;
-    // A table that is missing here is not ours.
+        if (const fault failed = execute_once(text); failed != fault::none) return told_of_set_up(failed);
+    const auto& of_user = config_->options().on_connect;
+    if (config_->pooled() && !of_user.empty()) return fail(fault::failure, advice::on_connect_with_pooler);
+    for (const std::string& text : of_user)
+        if (const fault failed = execute_once(text); failed != fault::none) {
+            report_.details.server_message = advice::words_of_on_connect;
+            return told_of_set_up(failed);
+        }
+    return fault::none;
+}
+
+// A table that is missing here is not ours.
+inline fault connection::told_of_set_up(fault failed)
+{
     if (failed == fault::schema_missing) failed = report_.kind = fault::failure;
     if (failed == fault::failure) report_.details.advice = advice::set_up;
-    disconnect();
     return failed;
+}
+
+// The session is as the statements need it, whatever has set it up.
+inline fault connection::check_session()
+{
+    if (driver_info(connection_.get(), SQL_DATA_SOURCE_READ_ONLY) == "Y") return fail(fault::failure, advice::driver_only_reads);
+    const std::string& question = catalog_->spec().session_check;
+    std::string answer = "\n";
+    if (const fault failed = question.empty() ? fault::none : execute_once(question, &answer); failed != fault::none)
+        return told_of_set_up(failed);
+    if (answer == "\n") return fault::none;
+    if (!answer.starts_with('\n')) return fail(fault::failure, advice::line_feeds);
+    return fail(fault::failure, (advice::unfit_session + answer.substr(1) + advice::leave_session_alone).c_str());
 }
 
 // No other connection sees what one connection to a database without a file grants. And libsqliteodbc takes the whole connection string

@@ -158,6 +158,9 @@ private:
     fault set_up();
     fault look_for_pooler();
     fault look_for_file();
+    fault check_session();
+    fault run_on_connect();
+    fault told_of_set_up(fault failed);
     fault execute_once(const std::string& sql, std::string* answer = nullptr);
     SQLRETURN pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept;
     static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }

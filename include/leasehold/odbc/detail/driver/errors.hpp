@@ -59,9 +59,17 @@ inline constexpr const char* no_file =
     " Database=; for the threads of one process there is memory_store";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
 inline constexpr const char* set_up = "a statement that sets up a new connection failed: check odbc_options::on_connect";
+inline constexpr const char* words_of_on_connect = "not shown, since the statement may hold a secret";
 inline constexpr const char* on_connect_with_pooler =
     "a pooler gives each transaction another session, so statements of odbc_options::on_connect would not last, and would be left to"
     " other clients: set what they set with ALTER ROLE ... SET";
+inline constexpr const char* driver_only_reads =
+    "the driver keeps this connection from writing: take ReadOnly=1, or what else says so, out of the connection string or the data source";
+inline constexpr const char* line_feeds =
+    "the driver changes line feeds: take LFConversion=1 out of the connection string or the data source";
+inline constexpr const char* unfit_session = "a setting of the session can't be used: ";
+inline constexpr const char* leave_session_alone =
+    "; take what sets it out of the connection string, the data source and odbc_options::on_connect";
 inline constexpr const char* lost = "the connection was lost";
 inline constexpr const char* starting = "the server is starting up or shutting down";
 inline constexpr const char* too_many = "the server has no connection left: lower pool_size, or raise the server's limit";

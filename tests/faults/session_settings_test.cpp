@@ -15,11 +15,15 @@
 
 #include <array>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include <sys/mount.h>
 
 namespace lh = leasehold;
 using namespace leasehold_test;
@@ -213,6 +217,37 @@ BOOST_AUTO_TEST_CASE(a_driver_that_converts_line_feeds_is_refused)
     check_refused(server.connection_string() + ";LFConversion=1", {}, {"LFConversion"});
 }
 
+// As a pragma with a key has one.
+BOOST_AUTO_TEST_CASE(a_failing_statement_of_on_connect_shows_nothing_of_itself)
+{
+    const temporary_directory folder;
+    const postgresql_server postgresql;
+    const mariadb_server mariadb;
+    const struct {
+        std::string connection_string, statement;
+    } all[]{{sqlite_connection_string(folder.path() / "jobs.db"), "pragma key = 'hush-hush' hush"},
+            {sqlite_connection_string(folder.path() / "jobs.db"), "select 'x' from \"hush-hush\""},
+            {postgresql.connection_string(), "set role 'hush-hush'"},
+            {postgresql.connection_string(), "select * from \"hush-hush\""},
+            {mariadb.connection_string(), "set role 'hush-hush'"},
+            {mariadb.connection_string(), "select 'hush-hush' from"}};
+    for (const auto& each : all) {
+        BOOST_TEST_CONTEXT(each.statement)
+        {
+            lh::odbc_store store{each.connection_string, {.on_connect = {each.statement}}};
+            try {
+                store.create_schema();
+                BOOST_ERROR("no error");
+            } catch (const lh::store_error& error) {
+                const std::string what = error.what();
+                BOOST_TEST(what.find("hush") == std::string::npos, what);
+                BOOST_TEST(what.find("on_connect") != std::string::npos, what);
+                BOOST_TEST(error.sqlstate().size() == 5U);
+            }
+        }
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_connection_string_of_sqlite_changes_no_lease, sqlite_file)
 {
     for (const char* set : {"NoTXN=1", "StepAPI=1", "NoTXN=1;StepAPI=1", "NoTXN = Yes", "StepAPI=true", "SyncPragma=OFF", "JDConv=1",
@@ -224,6 +259,42 @@ BOOST_FIXTURE_TEST_CASE(a_connection_string_of_sqlite_changes_no_lease, sqlite_f
             check_releases_of_many(other);
         }
     }
+}
+
+// Each name of a file has a log of its own beside it, so what is granted by one name is not seen by another.
+BOOST_AUTO_TEST_CASE(a_file_of_sqlite_with_another_name_is_refused)
+{
+    const temporary_directory folder;
+    const std::filesystem::path file = folder.path() / "jobs.db", other = folder.path() / "other.db";
+    const auto try_it = [](const std::filesystem::path& path, std::error_code& ec) {
+        lh::odbc_store store{sqlite_connection_string(path)};
+        store.create_schema(ec);
+        if (!ec) BOOST_TEST(store.try_acquire("n", "we", 10min, ec).granted());
+        return store.diagnostics().advice;
+    };
+    const auto check_refused = [&](const std::filesystem::path& path) {
+        std::error_code ec;
+        const std::string advice = try_it(path, ec);
+        BOOST_TEST((ec == lh::errc::store_unavailable), ec.message());
+        BOOST_TEST(advice.find("another name") != std::string::npos, path.filename() << ": " << advice);
+    };
+    std::error_code ec;
+    try_it(file, ec);
+    std::filesystem::create_symlink(file, other);  // SQLite looks where it leads
+    try_it(other, ec);
+    BOOST_TEST(!ec, ec.message());
+    std::filesystem::remove(other);
+    std::filesystem::create_hard_link(file, other);
+    check_refused(file);
+    check_refused(other);
+    std::filesystem::remove(other);
+    std::ofstream{other}.close();
+    if (::mount(file.c_str(), other.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+        BOOST_TEST_MESSAGE("not run: a bind mount needs root");
+        return;
+    }
+    check_refused(other);
+    ::umount2(other.c_str(), MNT_DETACH);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(an_engine_without_transactions_is_unfit)
             own.execute("create table leasehold (name varbinary(64) primary key, owner varbinary(64) not null, token bigint not null,"
                         " expires_at datetime(6) not null) engine = " +
                         std::string{engine});
-            check_unhealthy(server.connection_string(), {engine, "InnoDB"});
+            check_unhealthy(server.connection_string(), {"engine " + std::string{engine}, "InnoDB"});
             own.execute("drop table leasehold");
         }
     }
@@ -223,6 +223,31 @@ BOOST_AUTO_TEST_CASE(rights_to_the_columns_of_version_1_are_enough_for_it_on_pos
 BOOST_AUTO_TEST_CASE(rights_to_the_columns_of_version_1_are_enough_for_it_on_mariadb)
 {
     check_rights_by_column<mariadb_server>("create user clerk@'%' identified by 'by-the-column'");
+}
+
+// psqlODBC takes it for PostgreSQL. `version`: the body of a version() that comes before PostgreSQL's own.
+void check_generic_is_used(const std::string& version)
+{
+    postgresql_server server;
+    server.execute_sql("alter role leasehold set search_path = public, pg_catalog; grant create on schema public to leasehold;"
+                       " create function public.version() returns text language plpgsql as $$ begin " +
+                       version + " end $$");
+    lh::odbc_store store{server.connection_string()};
+    store.create_schema();
+    BOOST_TEST(server.execute_sql("select count(*) from information_schema.columns where column_name = 'ttl_us'") == "1\n");
+    std::error_code ec;
+    const auto granted = store.try_acquire("job", "we", 10min, ec);
+    BOOST_TEST(granted.granted());
+    BOOST_TEST(!store.try_acquire("job", "another", 10min, ec).granted());
+    BOOST_TEST(!ec, store.diagnostics().advice << store.diagnostics().server_message);
+    BOOST_TEST(store.renew("job", "we", granted.token, 10min, ec));
+    BOOST_TEST(store.release("job", "we", granted.token, 0s, ec));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_only_speaks_like_postgresql_gets_the_generic_dialect)
+{
+    check_generic_is_used("return 'HSQL Database Engine 2.7.1';");
+    check_generic_is_used("raise exception 'no such function';");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -230,7 +230,9 @@ private:
     {
         const std::string of_table = "table_schema = if('{schema}' = '', database(), '{schema}') and table_name = '{bare table}'";
         name_key_sql k;
-        k.present = "select case when table_type <> 'BASE TABLE' or exists (select 1 from information_schema.statistics where " + of_table +
+        k.present = "select case when table_type = 'BASE TABLE' and engine not in (select engine from information_schema.engines"
+                    " where transactions = 'YES') then concat('the table has the engine ', engine, ', which has no transactions: run"
+                    " alter table {table} engine = InnoDB') when table_type <> 'BASE TABLE' or exists (select 1 from information_schema.statistics where " + of_table +
                     " and non_unique = 0 group by index_name having count(*) = 1 and concat('`', max(column_name), '`') = '{name}')"
                     " then 1 else 0 end from information_schema.tables where " + of_table;
         k.add = "alter table {table} add unique key ({name})";

@@ -265,14 +265,15 @@ private:
         return f;
     }
 
-    // A partial index, one of expressions or one that a failed CREATE INDEX CONCURRENTLY has left behind keeps no second row out.
+    // A partial index, one of expressions or one that a failed CREATE INDEX CONCURRENTLY has left behind keeps no second row out, and ON
+    // CONFLICT takes none of a deferrable constraint.
     // Before PostgreSQL 11 there is no indnkeyatts.
     static name_key_sql name_key()
     {
         name_key_sql k;
         k.present = "select case when c.relkind not in ('r', 'p') or exists (select 1 from pg_index i join pg_attribute a"
                     " on a.attrelid = i.indrelid and a.attnum = i.indkey[0] where i.indrelid = c.oid and i.indisunique and i.indisvalid"
-                    " and i.indpred is null and coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts) = 1"
+                    " and i.indimmediate and i.indpred is null and coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts) = 1"
                     " and '\"' || a.attname || '\"' = '{name}') then 1 else 0 end from pg_class c where c.oid = to_regclass('{table}')";
         k.add = "create unique index on {table} ({name})";
         return k;

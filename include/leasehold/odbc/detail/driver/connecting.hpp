@@ -8,9 +8,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sys/stat.h>
+#endif
 
 // The part of a connection that makes it, and that runs statements once.
 namespace leasehold::inline v0::odbc::detail {
@@ -81,6 +88,7 @@ inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
 inline fault connection::open()
 {
     disconnect();
+    if (config_->driver_manager().pools) return fail(fault::failure, advice::pooled_by_driver_manager);
     environment_ = environment_handle{SQL_NULL_HANDLE};
     if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
     ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION, odbc_number(SQL_OV_ODBC3), 0);
@@ -114,7 +122,9 @@ inline fault connection::connect()
 inline fault connection::set_up()
 {
     if (!catalog_) {
-        catalog_ = config_->catalog_for(driver_info(connection_.get(), SQL_DBMS_NAME), driver_info(connection_.get(), SQL_DBMS_VER));
+        std::string product = driver_info(connection_.get(), SQL_DBMS_NAME);
+        if (const fault failed = ask_product(product); failed != fault::none) return failed;
+        catalog_ = config_->catalog_for(product, driver_info(connection_.get(), SQL_DBMS_VER));
         // Now that the database is known, so is what its connection string lacks.
         if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
     }
@@ -126,6 +136,17 @@ inline fault connection::set_up()
     if (failed == fault::none) failed = check_session();
     if (failed != fault::none) disconnect();
     return failed;
+}
+
+// psqlODBC takes whatever answers to it for PostgreSQL; a server that has no version() is none.
+inline fault connection::ask_product(std::string& name)
+{
+    if (name != "PostgreSQL") return fault::none;
+    const fault failed = execute_once("select version()", &name);
+    if (failed != fault::failure && failed != fault::schema_missing) return failed;
+    name.clear();
+    forget_report();
+    return fault::none;
 }
 
 inline fault connection::run_on_connect()
@@ -163,6 +184,19 @@ inline fault connection::check_session()
     return fail(fault::failure, (advice::unfit_session + answer.substr(1) + advice::leave_session_alone).c_str());
 }
 
+// SQLite keeps the log of a file beside each of its names, so that those who use another name read and write something else.
+inline bool has_another_name(const std::string& path)
+{
+    std::error_code ignored;
+    if (std::filesystem::hard_link_count(path, ignored) > 1 && !ignored) return true;
+#if defined(STATX_ATTR_MOUNT_ROOT)
+    struct statx found {};
+    return ::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &found) == 0 && (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+#else
+    return false;
+#endif
+}
+
 // No other connection sees what one connection to a database without a file grants. And libsqliteodbc takes the whole connection string
 // for the file if it finds no Database= in it.
 inline fault connection::look_for_file()
@@ -173,6 +207,7 @@ inline fault connection::look_for_file()
     if (const fault failed = execute_once(question, &path); failed != fault::none) return failed;
     const bool shared = !path.empty() && !path.ends_with(config_->connection_string());
     if (!shared) return fail(fault::unavailable, advice::no_file);
+    if (has_another_name(path)) return fail(fault::unavailable, advice::another_name);
     config_->note_shared_file();
     return fault::none;
 }
@@ -188,6 +223,7 @@ inline fault connection::check_name_key()
     else if (failed != fault::none)
         return failed;
     if (answer == "0") return fail(fault::failure, (std::string{advice::no_key} + advice::until_there_is_a_key + sql.add).c_str());
+    if (answer.size() > 1) return fail(fault::failure, answer.c_str());
     if (!answer.empty()) config_->note_name_is_key();
     return fault::none;
 }

@@ -156,6 +156,7 @@ private:
     fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
     fault open();
     fault set_up();
+    fault ask_product(std::string& name);
     fault look_for_pooler();
     fault look_for_file();
     fault check_session();

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
 
+#include <leasehold/odbc/detail/driver/driver_manager.hpp>
 #include <leasehold/odbc/detail/driver/keywords.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
@@ -37,6 +38,13 @@ public:
     [[nodiscard]] const std::string& connection_string() const noexcept { return connection_string_; }
     [[nodiscard]] const odbc_options& options() const noexcept { return options_; }
     [[nodiscard]] const std::vector<std::string>& secrets() const noexcept { return secrets_; }
+
+    // Read once. Thread-safe.
+    [[nodiscard]] const driver_manager_settings& driver_manager() const
+    {
+        std::call_once(driver_manager_read_, [this] { driver_manager_ = settings_of_driver_manager(connection_string_); });
+        return driver_manager_;
+    }
 
     // What this store has seen of rows, for expiry by observation. Thread-safe.
     [[nodiscard]] observations& seen() const noexcept { return seen_; }
@@ -147,7 +155,7 @@ private:
                                       .call_timeout = options_.call_timeout,
                                       .pooled = pooled()};
         dialect::spec described = describe_(at);
-        if (!options_.session_locks) described.locks = {};
+        if (!options_.session_locks || driver_manager().one_call_at_a_time) described.locks = {};  // to wait would stop all other calls
         if (described.session.empty()) pooler_ = transaction_pooler::absent;  // it has no statements for a pooler
         catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
     }
@@ -156,6 +164,8 @@ private:
     odbc_options options_;
     std::vector<std::string> secrets_;
     describe_function describe_;
+    mutable std::once_flag driver_manager_read_;
+    mutable driver_manager_settings driver_manager_;
     mutable observations seen_;
     mutable std::mutex mutex_;
     mutable std::string dbms_name_;

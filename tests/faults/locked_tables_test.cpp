@@ -18,6 +18,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace lh = leasehold;
 using namespace leasehold_test;
@@ -49,6 +50,42 @@ void check_calls_end(const std::string& connection_string, const std::string& lo
     BOOST_TEST(!ec);
     BOOST_TEST(store.renew("n", "we", ours.token, 10min, ec));
     BOOST_TEST(store.release("n", "we", ours.token, 0s, ec));
+}
+
+// Somebody has the row's lock for longer than a call lasts: that is no frozen server, and the connection is as good as before.
+void check_locked_row(const std::string& connection_string, lh::duration call_timeout)
+{
+    BOOST_TEST_CONTEXT("call_timeout " << call_timeout / 1ms << " ms")
+    {
+        lh::odbc_store store{connection_string, {.call_timeout = call_timeout, .pool_size = 1}};
+        store.create_schema();
+        std::error_code ec;
+        const auto ours = store.try_acquire("locked", "we", 10min, ec);
+        BOOST_REQUIRE(ours.granted());
+        odbc_connection somebody{connection_string};
+        somebody.begin();
+        somebody.execute("select * from leasehold where name = 'locked' for update");
+        const auto is_conflict = [&](const char* call) {
+            BOOST_TEST((ec == lh::errc::store_conflict), call << ": " << ec.message() << ' ' << store.diagnostics().advice);
+            BOOST_TEST(store.diagnostics().advice.find("locked") != std::string::npos, store.diagnostics().advice);
+            BOOST_TEST(store.abandoned_calls() == 0U);
+        };
+        BOOST_TEST(!store.renew("locked", "we", ours.token, 10min, ec));
+        is_conflict("renew");
+        BOOST_TEST(!store.release("locked", "we", ours.token, 0s, ec));
+        is_conflict("release");
+        std::vector<lh::term_renewal> renewals{{"locked", "we", ours.token, 10min}};
+        std::vector<lh::batch_answer> answers(renewals.size());
+        store.renew_many(renewals, answers, call_timeout, ec);
+        is_conflict("renew_many");
+        store.force_release("locked", ec);
+        is_conflict("force_release");
+        somebody.roll_back();
+        BOOST_TEST(store.renew("locked", "we", ours.token, 10min, ec));
+        BOOST_TEST(!ec, store.diagnostics().advice);
+        BOOST_TEST(store.sessions() == 1U);
+        BOOST_TEST(store.release("locked", "we", ours.token, 0s, ec));
+    }
 }
 
 // Words that a statement of ours has, or that mean something in one.
@@ -90,6 +127,20 @@ BOOST_AUTO_TEST_CASE(a_table_locked_on_postgresql_keeps_no_statement_beyond_its_
     const postgresql_server server;
     check_calls_end(server.connection_string(), "begin; lock table leasehold in access exclusive mode", "commit",
                     "select count(*) from pg_stat_activity where wait_event_type = 'Lock'");
+}
+
+BOOST_AUTO_TEST_CASE(a_row_locked_for_longer_than_a_call_is_a_conflict_on_mariadb)
+{
+    const mariadb_server server;
+    check_locked_row(server.connection_string(), 3s);
+    check_locked_row(server.connection_string(), 5s);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_locked_for_longer_than_a_call_is_a_conflict_on_postgresql)
+{
+    const postgresql_server server;
+    check_locked_row(server.connection_string(), 1s);
+    check_locked_row(server.connection_string(), 5s);
 }
 
 BOOST_AUTO_TEST_CASE(a_table_may_be_named_like_a_word_of_a_statement)

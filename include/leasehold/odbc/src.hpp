@@ -307,6 +307,7 @@ LEASEHOLD_DECL store_health store_base::health()
         found.clock_ahead = said.health.clock_ahead;
     }
     found.wakes = config_->session_locks();
+    found.one_call_at_a_time = config_->driver_manager().one_call_at_a_time;
     found.pooled = config_->pooled();
     found.session_locks = operations_->session_locks();
     found.sessions = sessions();

@@ -26,6 +26,7 @@ struct store_health {
     /// database's clock alone counts. Empty where the database has this host's clock or no clock that counts, or did not say.
     std::optional<duration> clock_ahead{};
     bool wakes = false;             ///< a release wakes those who wait; otherwise they poll
+    bool one_call_at_a_time = false;  ///< Threading = 3 in odbcinst.ini: one ODBC call of the process keeps all others out
     bool pooled = false;            ///< a pooler gives each transaction another session: see transaction_pooler
     std::size_t session_locks = 0;  ///< that the store has for terms of its leases
     std::size_t sessions = 0;       ///< connections of the store for calls

@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/odbc/dialect/concept.hpp>
+#include <leasehold/odbc/dialect/mariadb.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/expiry/expiry_by_observation.hpp>
 
@@ -30,8 +31,11 @@ struct generic {
         d.name = "generic";
         d.reads_back = true;
         // MySQL's family has names in backquotes unless told otherwise.
-        if (at.dbms_name.find("MySQL") != at.dbms_name.npos || at.dbms_name.find("MariaDB") != at.dbms_name.npos)
+        if (at.dbms_name.find("MySQL") != at.dbms_name.npos || at.dbms_name.find("MariaDB") != at.dbms_name.npos) {
             d.quote = '`';
+            d.on_connect = {mariadb::set_characters};
+            d.session_check = mariadb::session_check_with({});
+        }
         d.fragments = {{"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"}};
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
                     " {token} bigint not null, {expiry columns})",

@@ -32,6 +32,7 @@ struct mariadb {
         // The optimizer is free to take leasehold_fence, and does from some hundred rows on: then a renewal would wait for the holder's own
         // fence.
         if (at.name_key != "1") d.by_name = " force index (" + std::string{at.name_key.empty() ? "`PRIMARY`" : at.name_key} + ")";
+        d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
             // A new term of the owner of the unexpired one is not over before that would have been.
@@ -99,17 +100,46 @@ struct mariadb {
         return d;
     }
 
+    /// A SET of what makes a session's texts UTF-8, whatever CHARSET is in the connection string. The driver has no say in it, and refuses
+    /// SET NAMES.
+    static constexpr const char* set_characters =
+        "set character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci";
+
+    /// See spec::session_check: whether texts are UTF-8, and `more` expressions, each of which is NULL where all is right.
+    [[nodiscard]] static std::string session_check_with(const std::string& more)
+    {
+        return "select concat(char(10 using utf8mb4), concat_ws(', '" + must_be("character_set_client", "utf8mb4") +
+               must_be("character_set_connection", "utf8mb4") + must_be("character_set_results", "utf8mb4") + more + "))";
+    }
+
 private:
+    static std::string must_be(const std::string& setting, const std::string& value)
+    {
+        return ", if(coalesce(@@" + setting + ", '') = '" + value + "', null, concat('" + setting + " is ', coalesce(@@" + setting +
+               ", 'null'), ' and must be " + value + "'))";
+    }
+
+    static std::string session_check(const server_info& at)
+    {
+        const bool mysql = at.dbms_name.find("MariaDB") == std::string_view::npos;
+        return session_check_with(", if(@@autocommit, null, 'autocommit is off and must be on')" + must_be("time_zone", "+00:00") +
+                                  must_be(mysql ? "transaction_isolation" : "tx_isolation", "READ-COMMITTED") +
+                                  ", if(find_in_set('STRICT_ALL_TABLES', @@sql_mode) > 0, null, 'sql_mode must contain STRICT_ALL_TABLES')"
+                                  // It stops the clock of a session.
+                                  ", if(abs(timestampdiff(second, now(), sysdate())) < 60, null, 'timestamp is set and must not be')");
+    }
+
     // A TIMESTAMP of a table taken over may be one that the server sets to the present time in every UPDATE that does not set it: the
     // first one of a table is, unless explicit_defaults_for_timestamp is on. The term would end, and its holder not know of it.
     static void keep_expiry(std::string& update) { update.insert(update.find(" where "), ", {expires_at} = {expires_at}"); }
 
-    // The driver has set the character set (utf8mb4) and refuses SET NAMES. Strict, so that no value is cut in silence.
+    // Strict, so that no value is cut in silence.
     static std::vector<std::string> on_connect(const server_info& at)
     {
         const auto whole = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::seconds>(d).count()); };
         return {"set session transaction isolation level read committed",
-                "set time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
+                std::string{set_characters} +
+                    ", time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', timestamp = default, sql_select_limit = default,"
                 // The other one is for a table that somebody has locked, or alters.
                 " innodb_lock_wait_timeout = " +
                     whole(at.lock_timeout) + ", lock_wait_timeout = " + whole(at.lock_timeout) +
@@ -209,8 +239,10 @@ private:
     {
         const std::string of_table = "table_schema = if('{schema}' = '', database(), '{schema}') and table_name = '{bare table}'";
         name_key_sql k;
-        k.present = "select case when table_type <> 'BASE TABLE' then '1' else coalesce("
-                    "(select concat('`', replace(index_name, '`', '``'), '`')"
+        k.present = "select case when table_type <> 'BASE TABLE' then '1'"
+                    " when engine not in (select engine from information_schema.engines where transactions = 'YES')"
+                    " then concat('the table has the engine ', engine, ', which has no transactions: run alter table {table} engine = InnoDB')"
+                    " else coalesce((select concat('`', replace(index_name, '`', '``'), '`')"
                     " from information_schema.statistics where " + of_table + " and non_unique = 0 group by index_name"
                     " having count(*) = 1 and concat('`', max(column_name), '`') = '{name}' order by index_name <> 'PRIMARY' limit 1), '0')"
                     " end from information_schema.tables where " + of_table;

@@ -32,6 +32,7 @@ struct postgresql {
             leave_nothing_behind(d, at);
         else
             d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan};
+        d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
             // Also where a table that was there before has a type or a collation that ignores case.
@@ -116,6 +117,15 @@ private:
 
     static constexpr const char* isolation = "set_config('default_transaction_isolation', 'read committed', false)";
     static constexpr const char* encoding = "set_config('client_encoding', 'UTF8', false)";
+
+    // A pooler's session has no settings of ours but the encoding.
+    static std::string session_check(const server_info& at)
+    {
+        const std::string of_session = at.pooled ? "" : ", ('TimeZone', 'UTC'), ('default_transaction_isolation', 'read committed')";
+        return "select chr(10) || coalesce(string_agg(name || ' is ' || current_setting(name) || ' and must be ' || value, ', '), '')"
+               " from (values ('client_encoding', 'UTF8')" +
+               of_session + ") as needed (name, value) where current_setting(name) <> value";
+    }
 
     // What goes in one message goes to one session, as one transaction, and its time-outs hold from the statement after them on.
     // The driver sends one message if it does not prepare; the level has to be set before the first query. The encoding of its
@@ -259,14 +269,15 @@ private:
         return f;
     }
 
-    // A partial index, one of expressions or one that a failed CREATE INDEX CONCURRENTLY has left behind keeps no second row out.
+    // A partial index, one of expressions or one that a failed CREATE INDEX CONCURRENTLY has left behind keeps no second row out, and ON
+    // CONFLICT takes none of a deferrable constraint.
     // Before PostgreSQL 11 there is no indnkeyatts.
     static name_key_sql name_key()
     {
         name_key_sql k;
         k.present = "select case when c.relkind not in ('r', 'p') or exists (select 1 from pg_index i join pg_attribute a"
                     " on a.attrelid = i.indrelid and a.attnum = i.indkey[0] where i.indrelid = c.oid and i.indisunique and i.indisvalid"
-                    " and i.indpred is null and coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts) = 1"
+                    " and i.indimmediate and i.indpred is null and coalesce(cast(to_jsonb(i) ->> 'indnkeyatts' as int), i.indnatts) = 1"
                     " and '\"' || a.attname || '\"' = '{name}') then 1 else 0 end from pg_class c where c.oid = to_regclass('{table}')";
         k.add = "create unique index on {table} ({name})";
         return k;

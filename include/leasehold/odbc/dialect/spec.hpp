@@ -105,8 +105,8 @@ struct fence_sql {
 /// goes with the point behind it, where the name is not qualified.
 struct name_key_sql {
     /// 1, or that index in quotes: the table has a unique index over all its rows on {name} alone, or is none whose indexes can be known,
-    /// as a view; 0: it has no such index; no row: there is no such table. Run until it is not 0, once per store as a rule. Empty: nothing
-    /// is asked.
+    /// as a view; 0: it has no such index; other words: what else makes the table unfit; no row: there is no such table. Run until it is
+    /// 1 or an index, once per store as a rule. Empty: nothing is asked.
     std::string present{};
     /// Creates that index; the user is told to run it.
     std::string add{};
@@ -271,6 +271,9 @@ struct spec {
     std::string_view connection_prefix{};  ///< pairs, each with its semicolon, that go before the connection string
     std::string_view connection_suffix{};  ///< likewise, after it: for drivers that take the last of two
     std::vector<std::string> on_connect;  ///< run on each new connection, before the user's own
+    /// One row with one text: a line feed, which must come back as it is, and then, in words, each setting of the session that can't be
+    /// used, and what it must be. Run on each new connection, after the user's on_connect; empty: nothing is asked.
+    std::string session_check{};
     /// The path of the database, for one in this process. The store refuses an empty path, which means that each connection has
     /// another database, and one that the driver has made of the connection string. May be empty.
     std::string file{};

@@ -32,8 +32,9 @@ struct sqlite {
         // julianday('now') reads too, wherever it may be from before a wait for the write lock: an expiry that is set counts from the
         // call. Whether a term is over is judged under the lock.
         // A short wait in the driver, which takes its keyword for SQLite's busy_timeout and has 100 s for a default; then the
-        // store's own retry with jitter. A keyword of the user's would keep calls longer than call_timeout.
-        d.connection_prefix = "Timeout=10;";
+        // store's own retry with jitter. A keyword of the user's would keep calls longer than call_timeout. With NoTXN a batch would not
+        // be rolled back, and with StepAPI a statement would keep its lock until it is closed.
+        d.connection_prefix = "Timeout=10;NoTXN=0;StepAPI=0;";
         // The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
         d.on_connect = {"pragma synchronous = full"};

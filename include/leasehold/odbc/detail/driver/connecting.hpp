@@ -11,9 +11,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sys/stat.h>
+#endif
 
 // The part of a connection that makes it, and that runs statements once.
 namespace leasehold::inline v0::odbc::detail {
@@ -48,7 +55,12 @@ inline fault connection::execute_once(const std::string& sql, std::string* answe
     if (answer == nullptr) return fault::none;
     std::array<char, 1024> text{};
     SQLLEN length = 0;
-    if (SQL_SUCCEEDED(::SQLFetch(once.get())) &&
+    const SQLRETURN fetched = ::SQLFetch(once.get());
+    if (fetched == SQL_NO_DATA) {
+        answer->clear();
+        return fault::none;
+    }
+    if (!SQL_SUCCEEDED(fetched) ||
         !SQL_SUCCEEDED(::SQLGetData(once.get(), 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)))
         return fail(SQL_HANDLE_STMT, once.get());
     *answer = text.data();
@@ -79,6 +91,7 @@ inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
 inline fault connection::open()
 {
     disconnect();
+    if (config_->driver_manager().pools) return fail(fault::failure, advice::pooled_by_driver_manager);
     environment_ = environment_handle{SQL_NULL_HANDLE};
     if (!environment_) return fail(fault::unavailable, "the ODBC driver manager gives no environment handle");
     ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION, odbc_number(SQL_OV_ODBC3), 0);
@@ -112,7 +125,9 @@ inline fault connection::connect()
 inline fault connection::set_up()
 {
     if (!catalog_) {
-        catalog_ = config_->catalog_for(driver_info(connection_.get(), SQL_DBMS_NAME), driver_info(connection_.get(), SQL_DBMS_VER));
+        std::string product = driver_info(connection_.get(), SQL_DBMS_NAME);
+        if (const fault failed = ask_product(product); failed != fault::none) return failed;
+        catalog_ = config_->catalog_for(product, driver_info(connection_.get(), SQL_DBMS_VER));
         // Now that the database is known, so is what its connection string lacks.
         if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
     }
@@ -120,20 +135,69 @@ inline fault connection::set_up()
     if (failed == fault::none && !connected()) return connect();  // with the statements for a pooler
     granularity_us_ = catalog_->spec().in_process || observes() ? 0 : -1;
     if (failed == fault::none) failed = look_for_file();
+    if (failed == fault::none) failed = run_on_connect();
+    if (failed == fault::none) failed = check_session();
+    if (failed != fault::none) disconnect();
+    return failed;
+}
+
+// psqlODBC takes whatever answers to it for PostgreSQL; a server that has no version() is none.
+inline fault connection::ask_product(std::string& name)
+{
+    if (name != "PostgreSQL") return fault::none;
+    const fault failed = execute_once("select version()", &name);
+    if (failed != fault::failure && failed != fault::schema_missing) return failed;
+    name.clear();
+    forget_report();
+    return fault::none;
+}
+
+inline fault connection::run_on_connect()
+{
     for (const std::string& text : catalog_->spec().on_connect)
-        if (failed == fault::none) failed = execute_once(text);
-    if (failed == fault::none && config_->pooled() && !config_->options().on_connect.empty()) {
-        disconnect();
-        return fail(fault::failure, advice::on_connect_with_pooler);
-    }
-    for (const std::string& text : config_->options().on_connect)
-        if (failed == fault::none) failed = execute_once(text);
-    if (failed == fault::none) return fault::none;
-    // A table that is missing here is not ours.
+        if (const fault failed = execute_once(text); failed != fault::none) return told_of_set_up(failed);
+    const auto& of_user = config_->options().on_connect;
+    if (config_->pooled() && !of_user.empty()) return fail(fault::failure, advice::on_connect_with_pooler);
+    for (const std::string& text : of_user)
+        if (const fault failed = execute_once(text); failed != fault::none) {
+            report_.details.server_message = advice::words_of_on_connect;
+            return told_of_set_up(failed);
+        }
+    return fault::none;
+}
+
+// A table that is missing here is not ours.
+inline fault connection::told_of_set_up(fault failed)
+{
     if (failed == fault::schema_missing) failed = report_.kind = fault::failure;
     if (failed == fault::failure) report_.details.advice = advice::set_up;
-    disconnect();
     return failed;
+}
+
+// The session is as the statements need it, whatever has set it up.
+inline fault connection::check_session()
+{
+    if (driver_info(connection_.get(), SQL_DATA_SOURCE_READ_ONLY) == "Y") return fail(fault::failure, advice::driver_only_reads);
+    const std::string& question = catalog_->spec().session_check;
+    std::string answer = "\n";
+    if (const fault failed = question.empty() ? fault::none : execute_once(question, &answer); failed != fault::none)
+        return told_of_set_up(failed);
+    if (answer == "\n") return fault::none;
+    if (!answer.starts_with('\n')) return fail(fault::failure, advice::line_feeds);
+    return fail(fault::failure, (advice::unfit_session + answer.substr(1) + advice::leave_session_alone).c_str());
+}
+
+// SQLite keeps the log of a file beside each of its names, so that those who use another name read and write something else.
+inline bool has_another_name(const std::string& path)
+{
+    std::error_code ignored;
+    if (std::filesystem::hard_link_count(path, ignored) > 1 && !ignored) return true;
+#if defined(STATX_ATTR_MOUNT_ROOT)
+    struct statx found {};
+    return ::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &found) == 0 && (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+#else
+    return false;
+#endif
 }
 
 // No other connection sees what one connection to a database without a file grants. And libsqliteodbc takes the whole connection string
@@ -146,6 +210,7 @@ inline fault connection::look_for_file()
     if (const fault failed = execute_once(question, &path); failed != fault::none) return failed;
     const bool shared = !path.empty() && !path.ends_with(config_->connection_string());
     if (!shared) return fail(fault::unavailable, advice::no_file);
+    if (has_another_name(path)) return fail(fault::unavailable, advice::another_name);
     config_->note_shared_file();
     return fault::none;
 }
@@ -161,6 +226,7 @@ inline fault connection::check_name_key()
     else if (failed != fault::none)
         return failed;
     if (answer == "0") return fail(fault::failure, (std::string{advice::no_key} + advice::until_there_is_a_key + sql.add).c_str());
+    if (answer.size() > 1 && answer.front() != catalog_->spec().quote) return fail(fault::failure, answer.c_str());
     if (answer.empty() || !config_->note_name_key(answer)) return fault::none;
     forget_statements();
     catalog_ = config_->catalog();

@@ -160,8 +160,12 @@ private:
     fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
     fault open();
     fault set_up();
+    fault ask_product(std::string& name);
     fault look_for_pooler();
     fault look_for_file();
+    fault check_session();
+    fault run_on_connect();
+    fault told_of_set_up(fault failed);
     fault execute_once(const std::string& sql, std::string* answer = nullptr);
     SQLRETURN pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept;
     static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }

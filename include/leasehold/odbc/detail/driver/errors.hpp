@@ -60,11 +60,25 @@ inline constexpr const char* file =
 inline constexpr const char* no_file =
     "the connection string names no file, so that this database is not the one that others use: give the full path of a file as"
     " Database=; for the threads of one process there is memory_store";
+inline constexpr const char* another_name =
+    "the file has another name (a hard link, or a mount of this file alone), by which others would not see this one's leases: remove the"
+    " link, or mount the folder";
 inline constexpr const char* not_a_database = "the file is not an SQLite database, or is encrypted";
 inline constexpr const char* set_up = "a statement that sets up a new connection failed: check odbc_options::on_connect";
+inline constexpr const char* pooled_by_driver_manager =
+    "unixODBC keeps this driver's connections for others (Pooling in odbcinst.ini, and CPTimeout of the driver), so a session would"
+    " outlive its store: take CPTimeout away, or name the driver's file as Driver=";
+inline constexpr const char* words_of_on_connect = "not shown, since the statement may hold a secret";
 inline constexpr const char* on_connect_with_pooler =
     "a pooler gives each transaction another session, so statements of odbc_options::on_connect would not last, and would be left to"
     " other clients: set what they set with ALTER ROLE ... SET";
+inline constexpr const char* driver_only_reads =
+    "the driver keeps this connection from writing: take ReadOnly=1, or what else says so, out of the connection string or the data source";
+inline constexpr const char* line_feeds =
+    "the driver changes line feeds: take LFConversion=1 out of the connection string or the data source";
+inline constexpr const char* unfit_session = "a setting of the session can't be used: ";
+inline constexpr const char* leave_session_alone =
+    "; take what sets it out of the connection string, the data source and odbc_options::on_connect";
 inline constexpr const char* lost = "the connection was lost";
 inline constexpr const char* starting = "the server is starting up or shutting down";
 inline constexpr const char* too_many = "the server has no connection left: lower pool_size, or raise the server's limit";
@@ -99,8 +113,10 @@ inline constexpr const char* not_committed =
     "what one connection has written another one does not see: the driver does not commit (SQL_ATTR_AUTOCOMMIT)";
 inline constexpr const char* other_columns =
     "the table has another column that must have a value: give it a default, or let it be NULL";
+inline constexpr const char* constraint =
+    "a constraint or a trigger of the table refuses the row: it must let any name, owner, token and time pass";
 inline constexpr const char* no_key =
-    "the column of the name has no key: make it the table's primary key, or create a unique index on it alone";
+    "the column of the name has no key, or a deferrable one: make it the table's primary key, or create a unique index on it alone";
 inline constexpr const char* until_there_is_a_key =
     ". Until then a name can have two rows, and so two holders. Stop what uses the table, keep the row with the greatest token of each"
     " name, and run: ";
@@ -124,6 +140,7 @@ inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
     {"", {26}, fault::unavailable, advice::not_a_database},
     {"", {}, fault::duplicate_key, "", "UNIQUE constraint"},
     {"", {}, fault::failure, advice::other_columns, "NOT NULL constraint"},
+    {"", {19}, fault::failure, advice::constraint},
     {"", {}, fault::failure, advice::no_key, "ON CONFLICT clause does not match"},
     {"", {}, fault::schema_missing, advice::table, "no such table"},
     {"", {}, fault::schema_missing, advice::column, "no such column"},
@@ -189,7 +206,11 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", {1062}, fault::duplicate_key, ""},
     {"23502", {}, fault::failure, advice::other_columns},
     {"", {1048, 1364}, fault::failure, advice::other_columns},
+    {"23000", {}, fault::failure, advice::constraint, "[ma-"},
+    {"23000", {}, fault::failure, advice::constraint, "[MySQL]"},
+    {"HY000", {3819}, fault::failure, advice::constraint},
     {"23000", {}, fault::duplicate_key, ""},
+    {"23", {}, fault::failure, advice::constraint},
     {"42P01", {}, fault::schema_missing, advice::table},
     {"3F000", {}, fault::schema_missing, advice::table},
     {"42S02", {}, fault::schema_missing, advice::table},
@@ -206,6 +227,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", {1290, 1792, 1836}, fault::read_only, advice::read_only},
     {"53100", {}, fault::failure, advice::full},
     {"", {1021, 1114}, fault::failure, advice::full},
+    {"42501", {}, fault::schema_missing, advice::table, "ERROR: user lacks privilege or object not found"},  // HSQLDB
     {"42501", {}, fault::failure, advice::permission},
     {"", {1142, 1143}, fault::failure, advice::permission},
     {"0A000", {}, fault::failure, advice::declare_fetch, "ERROR: DECLARE CURSOR"},

@@ -19,10 +19,12 @@
 // What is said during a term: its data, and requests to hand over. As in flow.hpp, no ODBC and no SQL.
 namespace leasehold::inline v0::odbc::detail {
 
-// Whether a statement failed because the table is of version 1. A database of which nothing is known says so in words of its own.
+// Whether a statement failed because the table is of version 1, or as good as that: the user may have rights to the older columns only.
+// A database of which nothing is known says so in words of its own.
 bool may_lack_columns(const flow_database auto& db, fault failed)
 {
-    return failed == fault::schema_missing || (failed == fault::failure && db.reads_back());
+    return failed == fault::schema_missing ||
+           (failed == fault::failure && (db.reads_back() || db.last_report().details.advice == advice::permission));
 }
 
 // Adds what is missing. Each statement fails where its column is there: of many that add at once all but one do. The first failure

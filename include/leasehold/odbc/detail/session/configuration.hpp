@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/odbc/detail/driver/driver_manager.hpp>
 #include <leasehold/odbc/detail/driver/keywords.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
@@ -40,6 +41,13 @@ public:
     [[nodiscard]] const std::string& connection_string() const noexcept { return connection_string_; }
     [[nodiscard]] const odbc_options& options() const noexcept { return options_; }
     [[nodiscard]] const std::vector<std::string>& secrets() const noexcept { return secrets_; }
+
+    // Read once. Thread-safe.
+    [[nodiscard]] const driver_manager_settings& driver_manager() const
+    {
+        std::call_once(driver_manager_read_, [this] { driver_manager_ = settings_of_driver_manager(connection_string_); });
+        return driver_manager_;
+    }
 
     // What this store has seen of rows, for expiry by observation. Thread-safe.
     [[nodiscard]] observations& seen() const noexcept { return seen_; }
@@ -166,7 +174,8 @@ private:
     void make_catalog() const
     {
         dialect::spec described = describe();
-        if (!options_.session_locks) described.locks = {};
+        // To wait for a lock would stop all other calls where the driver manager lets one through at a time.
+        if (!options_.session_locks || driver_manager().one_call_at_a_time) described.locks = {};
         if (described.session.empty()) pooler_ = transaction_pooler::absent;  // it has no statements for a pooler
         catalog_ = std::make_shared<const statement_catalog>(std::move(described), options_);
     }
@@ -175,6 +184,8 @@ private:
     odbc_options options_;
     std::vector<std::string> secrets_;
     describe_function describe_;
+    mutable std::once_flag driver_manager_read_;
+    mutable driver_manager_settings driver_manager_;
     mutable observations seen_;
     mutable std::mutex mutex_;
     mutable std::string dbms_name_;

@@ -137,6 +137,7 @@ private:
         bool repeated = false;
         pauses_.reset();
         for (;;) {
+            const time_point tried = std::chrono::steady_clock::now();
             fault failed = db_.connected() ? fault::none : connect();
             if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = db_.check_name_key();
             if (failed == fault::none) failed = step(repeated);
@@ -155,7 +156,7 @@ private:
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;
                 const bool once = what_ == operation::connect || (what_ == operation::purge && failed == fault::lock_timeout);
-                if (!once && pause_before_next_try()) continue;
+                if (!once && pause_before_next_try(std::chrono::steady_clock::now() - tried)) continue;
             } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
             }
@@ -164,11 +165,12 @@ private:
         }
     }
 
-    // False where the next try would begin after the deadline, so that the call ends with what made it fail.
-    bool pause_before_next_try()
+    // False where the next try would not end before the deadline, so that the call ends with what made it fail. `took`: the last try,
+    // which has waited for a lock perhaps, as the next one will.
+    bool pause_before_next_try(duration took)
     {
         const duration pause = pauses_.next();
-        if (deadline_ - std::chrono::steady_clock::now() <= pause) return false;
+        if (deadline_ - std::chrono::steady_clock::now() <= pause + took) return false;
         std::this_thread::sleep_for(pause);
         return std::chrono::steady_clock::now() < deadline_;
     }

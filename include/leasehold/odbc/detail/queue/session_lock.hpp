@@ -55,7 +55,7 @@ public:
         return unless(db_.run(which), [this] { return db_.number(column::locked) == 1; });
     }
 
-    // Without a limit: a waiter that leaves cancels it.
+    // Without a limit, but in statements of a few seconds: a waiter that leaves cancels it.
     outcome<bool> wait()
     {
         if (!db_.locks()) return false;
@@ -67,6 +67,7 @@ public:
         }
         while (!cancelled_) {
             const outcome<bool> has_it = take(statement::lock);
+            if (has_it.ok() && db_.locks() && db_.number(column::locked) == lock_time_ran_out) continue;
             const bool timed_out = has_it.failed() == fault::lock_timeout;
             const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
             if (!was_ended || !db_.locks()) return has_it;
@@ -96,6 +97,8 @@ public:
     }
 
 private:
+    static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
+
     fault give_back_all()
     {
         const std::string& all = db_.locks()->unlock_all;

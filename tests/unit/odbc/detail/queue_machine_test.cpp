@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdint>
 
 BOOST_AUTO_TEST_SUITE(queue_machine_test)
 
@@ -82,6 +83,24 @@ BOOST_AUTO_TEST_CASE(after_a_wake_up_that_did_not_come_it_looks_soon_until_one_c
     next.wait_ended(true, start);
     BOOST_TEST(next.wakes_come());
     BOOST_TEST((next.after_term(1h) == longest_trust));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_was_passed_looks_more_often)
+{
+    queue_machine m{false};
+    m.queued();
+    m.seen(term, 1h, start);
+    m.seen(term, 1h, start);
+    BOOST_TEST((m.after_term(1h) == first_look));
+    std::int64_t token = term.value();
+    for (const int passed : {1, 2, 3, 3}) {
+        m.seen(lh::fencing_token{++token}, 1h, start);
+        BOOST_TEST((m.after_term(1h) == lh::duration{first_look} / (1 + passed)));
+    }
+    queue_machine woken = waiting();
+    woken.seen(term, 1h, start);
+    woken.seen(lh::fencing_token{8}, 1h, start);
+    BOOST_TEST((woken.after_term(1h) == lh::duration{longest_trust} / 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_ran_out_was_left_to_the_first_in_the_queue_since_its_end)

@@ -28,6 +28,8 @@ inline constexpr int max_yields = 4;
 // How long after a waiter first saw a term its holder may still be about to take the lock: all those times. One that has none by then
 // lost it with its connection.
 inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1 << max_yields) - 1);
+// So many terms of others count, in how often it looks then.
+inline constexpr int most_passed = 3;
 // How long a waiter relies on being woken as long as wake-ups come: a holder may have its term without the lock, or a lock be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
 
@@ -108,7 +110,8 @@ public:
     // When one that waits for the lock looks again at a term that lasts for `remaining`.
     [[nodiscard]] duration after_term(duration remaining) const noexcept
     {
-        const duration trust = wakes_come_ ? duration{longest_trust} : duration{first_look};
+        // Others had terms meanwhile: perhaps past the lock, where whoever looks first is served. Those who came later look less often.
+        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
         return remaining < trust - overtake_delay ? remaining + overtake_delay : trust;
     }
 
@@ -122,6 +125,7 @@ public:
     {
         term_ends_ = now + std::chrono::duration_cast<time_point::duration>(std::min<duration>(remaining, std::chrono::hours{1}));
         if (seen_ == term) return;
+        if (seen_ != fencing_token{}) passed_ = std::min(passed_ + 1, most_passed);
         seen_ = term;
         seen_since_ = now;
     }
@@ -176,6 +180,7 @@ private:
     fencing_token free_after_{};
     backoff looks_{shortest_look, longest_look};
     int yields_ = 0;  // max_yields at most
+    int passed_ = 0;  // terms that others had while it waited; most_passed at most
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

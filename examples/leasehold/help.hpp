@@ -22,6 +22,7 @@ inline constexpr const char* store = "An ODBC connection string, or the name of 
 inline constexpr const char* store_file =
     "A file with the connection string, for its password [LEASEHOLD_STORE_FILE, or /etc/leasehold.store]";
 inline constexpr const char* local = "An SQLite file of your own, for processes on this host only";
+inline constexpr const char* no_session_locks = "Wait by asking again and again; no session waits in the database";
 inline constexpr const char* table = "The table with the leases [LEASEHOLD_TABLE, or leasehold]";
 
 inline constexpr const char* permits = "Let this many hosts hold NAME at a time; the same number everywhere";

@@ -41,7 +41,8 @@ using counted_store = lh::hooked_store<lh::odbc_store, counting_hook>;
 class opened_store {
 public:
     explicit opened_store(const chosen_store& chosen, lh::duration call_timeout = std::chrono::seconds{5}, metrics_file* counts = nullptr)
-        : store_{chosen.connection_string, lh::odbc_options{.call_timeout = call_timeout, .table = chosen.table}},
+        : store_{chosen.connection_string,
+                 lh::odbc_options{.call_timeout = call_timeout, .table = chosen.table, .session_locks = chosen.session_locks}},
           counted_{store_, counting_hook{counts}}
     {
         if (chosen.is_local) store_.create_schema();

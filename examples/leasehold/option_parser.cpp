@@ -48,6 +48,7 @@ void add_store(CLI::App& to, settings& into)
     CLI::Option* file = add("--store-file", into.store.file, help::store_file, "FILE")->excludes(store);
     to.add_flag("--local", into.store.local, help::local)->group("Database")->excludes(store)->excludes(file);
     add("--table", into.store.table, help::table, "NAME");
+    to.add_flag("!--no-session-locks", into.store.session_locks, help::no_session_locks)->group("Database");
     to.add_flag("-q,--quiet", into.quiet, "Print nothing on standard error")->group("Messages");
     to.add_flag("-v,--verbose", into.verbose, "Print more, for example where the leases are")->group("Messages");
 }

@@ -253,6 +253,7 @@ std::string default_store_file()
 chosen_store choose_store(const asked_store& asked)
 {
     chosen_store chosen = find_store(asked);
+    chosen.session_locks = asked.session_locks;
     if (asked.table)
         chosen.table = not_empty(*asked.table, "--table");
     else if (const auto table = variable("LEASEHOLD_TABLE"))

@@ -15,11 +15,13 @@ struct asked_store {
     std::optional<std::string> file{};   ///< that has the connection string in it
     bool local = false;                  ///< the user's own SQLite file, for processes of this host
     std::optional<std::string> table{};
+    bool session_locks = true;
 };
 
 struct chosen_store {
     std::string connection_string;
     std::string table = "leasehold";
+    bool session_locks = true;
     bool is_local = false;
     std::string origin{};  ///< who named it, as in "--store" or "LEASEHOLD_STORE"
 };

@@ -290,14 +290,12 @@ private:
                 row.retry_after = *pause;
                 return row;
             }
-        } else {
-            of.place_.seen(row.token);
         }
         if (over || ours) {
             call.begun = world_.db.now();  // its time runs on
             row = attempt(call, of.name(), ttl, false, ec);
         }
-        row.retry_after = flows::queue_machine::after_term(row.remaining);
+        row.retry_after = of.place_.seen(row.token, row.remaining);
         return row;
     }
 

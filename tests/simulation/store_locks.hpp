@@ -26,6 +26,9 @@ public:
     [[nodiscard]] lock_queue& queue() const noexcept { return locks_; }
     [[nodiscard]] process& self() const noexcept { return of_; }
 
+    // Whether the last wake-up that was due came.
+    bool& wakes_come(int name) { return wakes_come_[static_cast<std::size_t>(name)]; }
+
     // By a single attempt.
     void granted(int name, std::int64_t token)
     {
@@ -93,6 +96,7 @@ private:
     world& world_;
     lock_queue& locks_;
     process& of_;
+    std::array<bool, lease_names.size()> wakes_come_ = [] { std::array<bool, lease_names.size()> all{}; all.fill(true); return all; }();
     std::array<std::shared_ptr<term>, lease_names.size()> terms_;
 };
 
@@ -101,6 +105,7 @@ class queue_place {
 public:
     queue_place(store_locks& of, int name, leasehold::waker& to_wake) : of_{of}, state_{std::make_shared<state>()}
     {
+        state_->machine = leasehold::odbc::detail::queue_machine{of.wakes_come(name)};
         state_->name = name;
         state_->to_wake = &to_wake;
     }
@@ -121,6 +126,7 @@ public:
         state_->session = of_.queue().wait(of_.self(), state_->name, [of = &of_, state = state_](bool has_lock) {
             if (state->machine.position() == position::left) return;  // the session has been ended
             state->machine.wait_ended(has_lock, now_of(*of));
+            of->wakes_come(state->name) = state->machine.wakes_come();
             state->to_wake->wake();
             of->all().time.look_at_wakers(of->self());
         });
@@ -140,7 +146,11 @@ public:
         of_.queue().end(state_->session);
     }
 
-    void seen(leasehold::fencing_token term) { state_->machine.seen(term, now()); }
+    leasehold::duration seen(leasehold::fencing_token term, leasehold::duration remaining)
+    {
+        state_->machine.seen(term, remaining, now());
+        return state_->machine.after_term(remaining);
+    }
 
     leasehold::duration busy_at_head(leasehold::fencing_token term, leasehold::duration remaining)
     {
@@ -152,7 +162,12 @@ public:
         return answer.retry_after;
     }
 
-    std::optional<leasehold::duration> leave_to_next(leasehold::fencing_token token) { return state_->machine.leave_to_next(token, now()); }
+    std::optional<leasehold::duration> leave_to_next(leasehold::fencing_token token)
+    {
+        const auto delay = state_->machine.leave_to_next(token, now());
+        of_.wakes_come(state_->name) = state_->machine.wakes_come();
+        return delay;
+    }
 
 private:
     using position = leasehold::odbc::detail::queue_position;

@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -63,6 +64,15 @@ int connect_to(int port) noexcept
     }
     send_at_once(socket);
     return socket;
+}
+
+// From now on the kernel drops each packet that comes for it, and so acknowledges none: the other end hears nothing at all.
+void drop_packets(int socket) noexcept
+{
+    if (socket < 0) return;
+    sock_filter nothing_passes{.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 0};
+    const sock_fprog filter{.len = 1, .filter = &nothing_passes};
+    ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
 bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -160,6 +170,10 @@ void tcp_gate::forget()
 {
     {
         const std::lock_guard lock{mutex_};
+        for (const connection& each : connections_) {
+            drop_packets(each.client);
+            drop_packets(each.server);
+        }
         forgotten_.splice(forgotten_.end(), connections_);
     }
     wake();

@@ -44,8 +44,8 @@ public:
     void cut();
     /// Cuts, and resets new connections at once, until pass().
     void refuse();
-    /// The connections there are stay open, and nothing arrives through them any more, not even their end; new ones go
-    /// through. As where a router has forgotten them. Until cut().
+    /// The connections there are stay open, and nothing arrives through them any more, not even an acknowledgement or their end;
+    /// new ones go through. As where a router has forgotten them, or a host has lost its power. Until cut().
     void forget();
     /// New connections go to this port of 127.0.0.1, as where an address has moved to another server.
     void lead_to(int server_port);

@@ -68,7 +68,7 @@ _leasehold()
     --owner | --reason | --busy-status | -E | --table | --permits) return ;;
     esac
 
-    local common="--store --store-file --local --table --quiet --verbose --help"
+    local common="--store --store-file --local --table --no-session-locks --quiet --verbose --help"
     local command="--ttl --margin --kill-after --handover-signal --metrics-file --owner"
     local options
     case $subcommand in

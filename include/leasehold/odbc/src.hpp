@@ -114,7 +114,7 @@ LEASEHOLD_DECL acquire_result store_base::try_acquire(queue_ticket& ticket, std:
     }
     acquire_result busy = operations_->attempt(request, on.why);  // it may have shown what database this is
     if (!on.why && !busy.granted() && config_->session_locks() && place.queue_up())
-        busy.retry_after = detail::queue_machine::after_term(busy.remaining);
+        busy.retry_after = place.seen(busy.token, busy.remaining);
     return busy;
 }
 

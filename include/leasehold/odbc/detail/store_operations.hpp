@@ -197,11 +197,9 @@ public:
                 row.retry_after = *delay;
                 return row;
             }
-        } else {
-            ticket.seen(row.token);
         }
         if (row.remaining <= duration::zero() || ours) row = attempt(request, why);
-        row.retry_after = queue_machine::after_term(row.remaining);
+        row.retry_after = ticket.seen(row.token, row.remaining);
         return row;
     }
 

@@ -8,6 +8,7 @@
 #include <leasehold/odbc/dialect/concept.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -31,7 +32,7 @@ struct postgresql {
         if (at.pooled)
             leave_nothing_behind(d, at);
         else
-            d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan};
+            d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan + ", " + keepalives(at)};
         d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
@@ -114,6 +115,17 @@ private:
     // spends on it. PostgreSQL 11 and older have no such setting.
     static constexpr const char* plan =
         "(select set_config(name, 'force_generic_plan', false) from pg_settings where name = 'plan_cache_mode')";
+
+    // A host that is gone without a word is noticed in about ten seconds, and its locks are given back. PostgreSQL 11 and older have no
+    // tcp_user_timeout; no system lacks a setting, but some can't change it, which is no error.
+    static std::string keepalives(const server_info& at)
+    {
+        return "(select count(set_config(name, case name when 'tcp_keepalives_idle' then '5' when 'tcp_keepalives_interval' then '2'"
+               " when 'tcp_keepalives_count' then '3' else '" +
+               ms(std::max<duration>(at.call_timeout, std::chrono::seconds{10})) +
+               "' end, false)) from pg_settings where name in"
+               " ('tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout'))";
+    }
 
     static constexpr const char* isolation = "set_config('default_transaction_isolation', 'read committed', false)";
     static constexpr const char* encoding = "set_config('client_encoding', 'UTF8', false)";
@@ -286,10 +298,12 @@ private:
     static session_lock_sql locks(const server_info& at)
     {
         session_lock_sql l;
-        // lock_timeout holds for this lock too, and is looked at when the wait begins. A minute at a time: a statement that
-        // runs keeps its snapshot, so that VACUUM leaves what died since, and CREATE INDEX CONCURRENTLY waits.
+        // lock_timeout holds for this lock too, and is looked at when the wait begins. A few seconds at a time: a statement that runs keeps
+        // its snapshot, so that VACUUM leaves what died since, and CREATE INDEX CONCURRENTLY waits. At random, since a session that
+        // queues again queues behind the others.
         l.before_wait = "select set_config('statement_timeout', '0', false)";
-        l.lock = "select 1 + 0 * length(set_config('lock_timeout', '60000', false)), pg_advisory_lock({key}),"
+        l.lock = "select 1 + 0 * length(set_config('lock_timeout', cast(4000 + cast(1000 * random() as int) as text), false)),"
+                 " pg_advisory_lock({key}),"
                  " set_config('lock_timeout', '" +
                  ms(at.lock_timeout) + "', false), set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
         l.try_lock = "select case when pg_try_advisory_lock({key}) then 1 else 0 end";

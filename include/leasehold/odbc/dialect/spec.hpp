@@ -215,8 +215,8 @@ inline std::vector<std::string> columns_one_by_one(const std::string& text_type,
 /// (42 characters), both made of the table's and the lease's name; use either.
 struct session_lock_sql {
     std::string before_wait;  ///< run on a session before each wait, so that nothing ends it; may be empty
-    std::string lock;         ///< waits for the lock, or for so long that it had better be asked again; 1: has it. What before_wait
-                              ///< has changed is as before then
+    std::string lock;         ///< waits for the lock, 5 s at most; 1: has it; 0, or an error: the time ran out; anything else: can't have
+                              ///< it. What before_wait has changed is as before then
     std::string try_lock;     ///< does not wait for it; 1: has it
     std::string unlock;       ///< gives it back; no error if it hasn't got it
     std::string unlock_all;   ///< gives back whatever the session has, with no warning if that is nothing; empty: `unlock` warns of nothing

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdint>
 
 BOOST_AUTO_TEST_SUITE(queue_machine_test)
 
@@ -52,12 +53,70 @@ BOOST_AUTO_TEST_CASE(the_first_look_is_soon_where_nothing_is_known_of_the_term)
 
 BOOST_AUTO_TEST_CASE(a_look_past_the_lock_comes_a_little_after_the_end_of_the_term_and_in_five_seconds_at_the_latest)
 {
-    BOOST_TEST((queue_machine::after_term(1s) == 1s + overtake_delay));
-    BOOST_TEST((queue_machine::after_term(0s) == overtake_delay));
-    BOOST_TEST((queue_machine::after_term(longest_trust - overtake_delay) == longest_trust));
-    BOOST_TEST((queue_machine::after_term(longest_trust) == longest_trust));
-    BOOST_TEST((queue_machine::after_term(1h) == longest_trust));
-    BOOST_TEST((queue_machine::after_term(lh::duration::max()) == longest_trust));
+    const queue_machine m = waiting();
+    BOOST_TEST((m.after_term(1s) == 1s + overtake_delay));
+    BOOST_TEST((m.after_term(0s) == overtake_delay));
+    BOOST_TEST((m.after_term(longest_trust - overtake_delay) == longest_trust));
+    BOOST_TEST((m.after_term(longest_trust) == longest_trust));
+    BOOST_TEST((m.after_term(1h) == longest_trust));
+    BOOST_TEST((m.after_term(lh::duration::max()) == longest_trust));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_wake_up_that_did_not_come_it_looks_soon_until_one_comes)
+{
+    queue_machine m = waiting();
+    BOOST_TEST(m.wakes_come());
+    BOOST_TEST((m.leave_to_next(term, start) == lh::duration{overtake_delay}));
+    BOOST_TEST(m.wakes_come());
+    BOOST_TEST(!m.leave_to_next(term, start + overtake_delay));
+    BOOST_TEST(!m.wakes_come());
+    BOOST_TEST((m.after_term(1h) == first_look));
+    BOOST_TEST((m.after_term(100ms) == 100ms + overtake_delay));
+    BOOST_TEST((m.after_term(first_look - overtake_delay) == first_look));
+
+    queue_machine next{m.wakes_come()};
+    next.queued();
+    BOOST_TEST((next.after_term(1h) == first_look));
+    next.wait_ended(false, start);
+    BOOST_TEST(!next.wakes_come());
+    next.queued();
+    next.wait_ended(true, start);
+    BOOST_TEST(next.wakes_come());
+    BOOST_TEST((next.after_term(1h) == longest_trust));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_was_passed_looks_more_often)
+{
+    queue_machine m{false};
+    m.queued();
+    m.seen(term, 1h, start);
+    m.seen(term, 1h, start);
+    BOOST_TEST((m.after_term(1h) == first_look));
+    std::int64_t token = term.value();
+    for (const int passed : {1, 2, 3, 3}) {
+        m.seen(lh::fencing_token{++token}, 1h, start);
+        BOOST_TEST((m.after_term(1h) == lh::duration{first_look} / (1 + passed)));
+    }
+    queue_machine woken = waiting();
+    woken.seen(term, 1h, start);
+    woken.seen(lh::fencing_token{8}, 1h, start);
+    BOOST_TEST((woken.after_term(1h) == lh::duration{longest_trust} / 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_term_that_ran_out_was_left_to_the_first_in_the_queue_since_its_end)
+{
+    queue_machine m = waiting();
+    m.seen(term, 1s, start);
+    queue_machine early = m;
+    BOOST_TEST(!m.leave_to_next(term, start + 1s + overtake_delay));
+    BOOST_TEST((early.leave_to_next(term, start + 1s + 5ms) == lh::duration{overtake_delay - 5ms}));
+}
+
+BOOST_AUTO_TEST_CASE(a_term_that_was_released_is_left_to_the_first_in_the_queue_since_it_was_seen)
+{
+    queue_machine m = waiting();
+    m.seen(term, 1h, start);
+    BOOST_TEST((m.leave_to_next(term, start + 1s) == lh::duration{overtake_delay}));
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_was_lost_in_the_queue_is_not_replaced_at_once)
@@ -91,7 +150,7 @@ BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_ye
     BOOST_TEST((m.next(start + yield_delay - 1ns) == queue_action::attempt));
     BOOST_TEST((m.next(start + yield_delay) == queue_action::queue_up));
     m.queued();
-    BOOST_TEST((m.look_after(start + yield_delay) == longest_trust - yield_delay + overtake_delay), "it knows when the term ends");
+    BOOST_TEST((m.look_after(start + yield_delay) == longest_trust), "it knows when the term ends");
 }
 
 BOOST_AUTO_TEST_CASE(knowledge_of_the_terms_end_counts_until_then)
@@ -138,8 +197,8 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_lock_to_ever_new_holders_no_more_often)
 BOOST_AUTO_TEST_CASE(a_holder_that_has_lost_the_lock_is_left_none)
 {
     queue_machine m = waiting();
-    m.seen(term, start);
-    m.seen(term, start + 1s);
+    m.seen(term, 1h, start);
+    m.seen(term, 1h, start + 1s);
     m.wait_ended(true, start + lock_taken_within);
     queue_machine still = m;
     BOOST_TEST(!m.busy_at_head(term, 1h, start + lock_taken_within).unlocks);
@@ -149,10 +208,10 @@ BOOST_AUTO_TEST_CASE(a_holder_that_has_lost_the_lock_is_left_none)
 BOOST_AUTO_TEST_CASE(a_new_term_has_time_of_its_own_to_take_the_lock)
 {
     queue_machine m = waiting();
-    m.seen(term, start);
+    m.seen(term, 1h, start);
     m.wait_ended(true, start + 1s);
     queue_machine seen_before = m;
-    seen_before.seen(lh::fencing_token{8}, start + 900ms);
+    seen_before.seen(lh::fencing_token{8}, 1h, start + 900ms);
     BOOST_TEST(seen_before.busy_at_head(lh::fencing_token{8}, 1h, start + 1s).unlocks);
     BOOST_TEST(m.busy_at_head(lh::fencing_token{8}, 1h, start + 1s).unlocks);
 }
@@ -192,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_
     queue_machine m = waiting();
     const lh::fencing_token ended{7};
     BOOST_TEST((m.leave_to_next(ended, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.leave_to_next(ended, start + 20ms) == lh::duration{overtake_delay - 20ms}));
+    BOOST_TEST((m.leave_to_next(ended, start + 15ms) == lh::duration{overtake_delay - 15ms}));
     BOOST_TEST(!m.leave_to_next(ended, start + overtake_delay));
     // Somebody made use of it in between.
     BOOST_TEST((m.leave_to_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
@@ -202,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_nobody_ever_held_is_left_to_the_first_in_the_qu
 {
     queue_machine m = waiting();
     BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start + 20ms) == lh::duration{overtake_delay - 20ms}));
+    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start + 15ms) == lh::duration{overtake_delay - 15ms}));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_says_where_it_was)

@@ -10,6 +10,7 @@
 #include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -90,6 +91,10 @@ public:
     {
     }
 
+    // Whether the last wake-up for the name came that was due. Names share a few places: one may be asked for too often.
+    [[nodiscard]] bool wakes_come(const session_lock_key& key) const noexcept { return !failed_wakes_[place_of(key)]; }
+    void note_wake(const session_lock_key& key, bool came) noexcept { failed_wakes_[place_of(key)] = !came; }
+
     // Null: there are too many.
     session_pointer check_out()
     {
@@ -155,6 +160,12 @@ public:
     }
 
 private:
+    [[nodiscard]] std::size_t place_of(const session_lock_key& key) const noexcept
+    {
+        return static_cast<std::uint64_t>(key.number()) % failed_wakes_.size();
+    }
+
+    std::array<std::atomic<bool>, 256> failed_wakes_{};
     std::shared_ptr<const configuration> config_;
     std::shared_ptr<pool> calls_;
     std::mutex mutex_;

@@ -20,8 +20,9 @@ namespace leasehold::inline v0::odbc::detail {
 
 // How much later than the first in the queue the others try a term that is over: so that it is the first who gets it, and yet
 // somebody does where the lock is stuck, with a frozen process or behind a pooler.
-inline constexpr std::chrono::milliseconds overtake_delay{25};
-// When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting.
+inline constexpr std::chrono::milliseconds overtake_delay{20};
+// When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting; and how long it relies on being
+// woken after a wake-up that did not come.
 inline constexpr std::chrono::milliseconds first_look{250};
 // How long a waiter leaves the lock to a holder that has none yet, for the first time, and how often, each time for twice as long:
 // the holder's store may have to connect first. No backoff: it ends, and a delay that the term would not outlast is not begun.
@@ -30,7 +31,9 @@ inline constexpr int max_yields = 4;
 // How long after a waiter first saw a term its holder may still be about to take the lock: all those times. One that has none by then
 // lost it with its connection.
 inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1 << max_yields) - 1);
-// How long a waiter relies on being woken: a holder may have its term without the lock, or a lock be stuck.
+// So many terms of others count, in how often it looks then.
+inline constexpr int most_passed = 3;
+// How long a waiter relies on being woken as long as wake-ups come: a holder may have its term without the lock, or a lock be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
 
 enum class queue_position : std::uint8_t {
@@ -52,6 +55,12 @@ enum class queue_action : std::uint8_t {
 class queue_machine {
 public:
     using time_point = std::chrono::steady_clock::time_point;
+
+    // `wakes_come`: what the last wait for this name found out.
+    explicit queue_machine(bool wakes_come = true) noexcept : wakes_come_{wakes_come} {}
+
+    // Whether the last wake-up that was due came.
+    [[nodiscard]] bool wakes_come() const noexcept { return wakes_come_; }
 
     [[nodiscard]] queue_position position() const noexcept { return position_; }
 
@@ -78,6 +87,7 @@ public:
         assert(position_ == queue_position::waiting);
         if (!has_lock) return step_out(now + requeue_pause);
         position_ = queue_position::at_head;
+        wakes_come_ = true;
         looks_.reset();
     }
 
@@ -97,13 +107,15 @@ public:
     // After it began to wait: when to look, a little after the end of the term that it knows of.
     [[nodiscard]] duration look_after(time_point now) const noexcept
     {
-        return term_ends_ > now ? std::chrono::duration_cast<duration>(term_ends_ - now) + overtake_delay : duration{first_look};
+        return term_ends_ > now ? after_term(std::chrono::duration_cast<duration>(term_ends_ - now)) : duration{first_look};
     }
 
     // When one that waits for the lock looks again at a term that lasts for `remaining`.
-    [[nodiscard]] static duration after_term(duration remaining) noexcept
+    [[nodiscard]] duration after_term(duration remaining) const noexcept
     {
-        return remaining < longest_trust - overtake_delay ? remaining + overtake_delay : duration{longest_trust};
+        // Others had terms meanwhile: perhaps past the lock, where whoever looks first is served. Those who came later look less often.
+        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
+        return remaining < trust - overtake_delay ? remaining + overtake_delay : trust;
     }
 
     struct head_answer {
@@ -111,10 +123,12 @@ public:
         bool unlocks;  // leaves the lock to the holder, and queues again after that time
     };
 
-    // Somebody has that term.
-    void seen(fencing_token term, time_point now) noexcept
+    // Somebody has that term, which lasts for `remaining`.
+    void seen(fencing_token term, duration remaining, time_point now) noexcept
     {
+        term_ends_ = now + std::chrono::duration_cast<time_point::duration>(std::min<duration>(remaining, std::chrono::hours{1}));
         if (seen_ == term) return;
+        if (seen_ != fencing_token{}) passed_ = std::min(passed_ + 1, most_passed);
         seen_ = term;
         seen_since_ = now;
     }
@@ -124,12 +138,11 @@ public:
     [[nodiscard]] head_answer busy_at_head(fencing_token term, duration remaining, time_point now) noexcept
     {
         assert(position_ == queue_position::at_head);
-        seen(term, now);
+        seen(term, remaining, now);
         const duration delay = yield_delay * (1 << yields_);
         if (remaining > delay && yields_ < max_yields && now - seen_since_ < lock_taken_within) {
             ++yields_;
             step_out(now + std::chrono::duration_cast<time_point::duration>(delay));
-            term_ends_ = now + std::chrono::duration_cast<time_point::duration>(std::min<duration>(remaining, longest_trust));
             return {delay, true};
         }
         const duration look = looks_.next();
@@ -137,15 +150,18 @@ public:
     }
 
     // Nobody holds the name, after that token, but somebody else has the lock: how long to leave it to them. Nothing: they make no use
-    // of it.
+    // of it, and so their wake-up did not come.
     [[nodiscard]] std::optional<duration> leave_to_next(fencing_token token, time_point now) noexcept
     {
         if (!free_since_ || free_after_ != token) {
             free_after_ = token;
-            free_since_ = now;
+            free_since_ = seen_ == token ? std::min(now, term_ends_) : now;
         }
         const duration waited = std::chrono::duration_cast<duration>(now - *free_since_);
-        if (waited >= overtake_delay) return std::nullopt;
+        if (waited >= overtake_delay) {
+            wakes_come_ = false;
+            return std::nullopt;
+        }
         return overtake_delay - waited;
     }
 
@@ -157,6 +173,7 @@ private:
         queue_at_ = queue_again;
     }
 
+    bool wakes_come_;
     queue_position position_ = queue_position::outside;
     time_point queue_at_ = time_point::min();
     time_point term_ends_ = time_point::min();  // as far as it is known
@@ -166,6 +183,7 @@ private:
     fencing_token free_after_{};
     backoff looks_{shortest_look, longest_look};
     int yields_ = 0;  // max_yields at most
+    int passed_ = 0;  // terms that others had while it waited; most_passed at most
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

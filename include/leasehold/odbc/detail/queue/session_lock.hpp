@@ -58,7 +58,7 @@ public:
         return unless(db_.run(which), [this] { return db_.number(column::locked) == 1; });
     }
 
-    // Without a limit: a waiter that leaves cancels it.
+    // Without a limit, but in statements of a few seconds: a waiter that leaves cancels it.
     outcome<bool> wait()
     {
         const auto* const locks = db_.locks();
@@ -71,6 +71,7 @@ public:
         }
         while (!cancelled_) {
             const outcome<bool> has_it = take(statement::lock);
+            if (has_it.ok() && db_.locks() && db_.number(column::locked) == lock_time_ran_out) continue;
             const bool timed_out = has_it.failed() == fault::lock_timeout;
             const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
             if (!was_ended) return has_it;
@@ -100,6 +101,8 @@ public:
     }
 
 private:
+    static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
+
     fault give_back_all(const dialect::session_lock_sql& locks)
     {
         return locks.unlock_all.empty() ? db_.run(statement::unlock) : db_.run_text(locks.unlock_all);

@@ -31,7 +31,8 @@ namespace leasehold::inline v0::odbc::detail {
 class waiting_ticket : public std::enable_shared_from_this<waiting_ticket> {
 public:
     waiting_ticket(std::shared_ptr<lock_sessions> sessions, std::string_view table, std::string_view name, waker& to_wake)
-        : sessions_{std::move(sessions)}, name_{name}, key_{table, name}, waker_{&to_wake}
+        : sessions_{std::move(sessions)}, name_{name}, key_{table, name}, waker_{&to_wake},
+          machine_{sessions_->wakes_come(key_)}
     {
     }
 
@@ -84,11 +85,12 @@ public:
         machine_.lost(now());
     }
 
-    // Somebody has that term.
-    void seen(fencing_token term)
+    // Somebody has that term, which lasts for `remaining`. Returns when to look again.
+    duration seen(fencing_token term, duration remaining)
     {
         const std::lock_guard lock{mutex_};
-        machine_.seen(term, now());
+        machine_.seen(term, remaining, now());
+        return machine_.after_term(remaining);
     }
 
     // At the head, but somebody else has that term, which lasts for `remaining`. Returns when to try again.
@@ -104,7 +106,9 @@ public:
     [[nodiscard]] std::optional<duration> leave_to_next(fencing_token token)
     {
         const std::lock_guard lock{mutex_};
-        return machine_.leave_to_next(token, now());
+        const auto delay = machine_.leave_to_next(token, now());
+        sessions_->note_wake(key_, machine_.wakes_come());
+        return delay;
     }
 
     // The ticket is gone. True: its session is still in the wait, which is to be ended on the server.
@@ -144,6 +148,7 @@ private:
         connection_ = session_->inner().lock().connection_number();
         const bool has_left = machine_.position() == queue_position::left;
         if (!has_left) machine_.wait_ended(has_lock, now());
+        if (has_lock) sessions_->note_wake(key_, true);
         if (!has_lock)
             sessions_->put_back(std::exchange(session_, nullptr));
         else if (has_left)  // it is for the next in the queue

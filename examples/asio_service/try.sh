@@ -19,7 +19,7 @@ fail() # why
 says() # log line: waits for it
 {
     for ((tries = 0; tries < 1000; ++tries)); do
-        grep -q -- "$2" "$1" && return
+        grep -qs -- "$2" "$1" && return
         sleep 0.02
     done
     fail "$1 does not come to say '$2'"
@@ -42,6 +42,7 @@ answers() # port path what
 
 start() # replica
 {
+    rm -f "$folder/$1.log"  # of its last start
     "$program" 0 >"$folder/$1.log" 2>&1 &
     declare -g "$1=$!"
     says "$folder/$1.log" "listens on port"

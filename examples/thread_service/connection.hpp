@@ -2,6 +2,9 @@
 #ifndef LEASEHOLD_EXAMPLES_THREAD_SERVICE_CONNECTION_HPP
 #define LEASEHOLD_EXAMPLES_THREAD_SERVICE_CONNECTION_HPP
 
+#if __has_include(<windows.h>)
+#include <windows.h>
+#endif
 #include <sql.h>
 #include <sqlext.h>
 

@@ -98,7 +98,8 @@ std::string to_json(const leasehold::lease_record& record)
 {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(record.remaining).count();
     return "{\"name\": " + json_string(record.name) +
-           ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) + (record.is_count() ? ", \"is_count\": true" : "") +
+           ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) +
+           (record.is_count() ? ", \"is_count\": true" : "") +
            ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) +
            (record.data.empty() ? "" : ", \"data\": " + json_string(record.data)) +
            (record.handover_request ? ", \"asked\": " + json_string(*record.handover_request) : "") + "}";

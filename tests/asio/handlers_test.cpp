@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE(an_operation_that_starts_while_its_context_is_destroyed_end
         session& operator=(const session&) = delete;
         ~session()
         {
-            lh::async_release(std::move(guard), net::bind_executor(io, [kept = counted](error_code, lh::release_outcome) { BOOST_ERROR("called"); }));
+            lh::async_release(std::move(guard),
+                              net::bind_executor(io, [kept = counted](error_code, lh::release_outcome) { BOOST_ERROR("called"); }));
         }
     };
     std::thread opens;

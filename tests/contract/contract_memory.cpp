@@ -2,7 +2,9 @@
 #include <contract/contract.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -59,6 +61,50 @@ struct plain_fixture {
     lh::manual_clock clock() const { return time; }
 };
 
+// The store around a store of docs/writing_a_store.md.
+struct tenant_store {
+    lh::basic_memory_store<lh::manual_clock>& leases;
+    std::string prefix;
+
+    std::string full(std::string_view name) const { return prefix + std::string{name}; }
+
+    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        if (prefix.size() + name.size() <= lh::max_name_bytes) return leases.try_acquire(full(name), owner, ttl, ec);
+        ec = lh::errc::invalid_name;  // the prefix leaves less than the usual 190 bytes
+        return {};
+    }
+    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
+    {
+        return leases.renew(full(name), owner, token, ttl, ec);
+    }
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left, std::error_code& ec)
+    {
+        return leases.release(full(name), owner, token, min_hold_left, ec);
+    }
+    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        auto record = leases.inspect(full(name), ec);
+        if (record) record->name = name;  // the name that was asked for
+        return record;
+    }
+};
+static_assert(lh::lease_store<tenant_store>);
+
+struct tenant_fixture {
+    lh::manual_clock time;
+    lh::basic_memory_store<lh::manual_clock> leases{time};
+    tenant_store one{leases, "acme/"};
+    tenant_store two{leases, "acme/"};
+
+    auto& store() { return one; }
+    auto& another_store() { return two; }
+    void let_pass(lh::duration d) { time.advance(d); }
+    lh::duration short_ttl() const { return std::chrono::seconds{10}; }
+    lh::manual_clock clock() const { return time; }
+    std::size_t max_name_bytes() const { return lh::max_name_bytes - one.prefix.size(); }
+};
+
 // One shard of two, as two processes with the same set of shards use it.
 struct shard_fixture {
     using memory = lh::basic_memory_store<lh::manual_clock>;
@@ -78,6 +124,7 @@ struct shard_fixture {
 
 const lh::contract::suite<memory_fixture> contract{"memory"};
 const lh::contract::suite<shard_fixture> contract_shard{"shard"};
+const lh::contract::suite<tenant_fixture> contract_tenant{"memory_of_a_tenant"};
 const lh::contract::suite<plain_fixture> contract_plain{"memory_that_wakes_nobody", {"waiting", "turns", "several"}};
 
 }  // namespace

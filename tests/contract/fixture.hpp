@@ -29,6 +29,7 @@ namespace leasehold::contract {
 /// |---|---|---|
 /// | f.clock() | lease_clock | the holder's clock, which let_pass() moves too; steady_clock unless given |
 /// | f.rounding() | duration | how much longer than asked the store may keep a term; 10 ms unless given |
+/// | f.max_name_bytes() | std::size_t | how long a name may be, for a store that needs some of the 190 bytes, such as a prefix of its own |
 /// | f.start_peer(orders, clock_off_by) | a peer_process | starts another process on the same data, its wall clock wrong by that much; see peer.hpp |
 /// | f.wrong_clocks() | std::vector<duration> | by how much the wall clocks of peers can be wrong at the same time; none unless given |
 /// | f.delete_row(name) | void | takes away all the store knows of a name |

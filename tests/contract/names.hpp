@@ -121,9 +121,9 @@ void add_names(case_list<Fixture> cases)
 
     cases.add("longest_names_and_owners_differ_in_their_last_byte", [](auto& s) {
         for (const std::string_view filler : {"n", "\u00e9", "\u20ac", "\U0001f600"}) {
-            std::string name = padded(s.name(filler), max_name_bytes - 1, filler) + '1';
+            std::string name = padded(s.name(filler), s.max_name_bytes() - 1, filler) + '1';
             std::string owner = padded("owner ", max_owner_bytes - 1, filler) + '1';
-            BOOST_REQUIRE(name.size() == max_name_bytes);
+            BOOST_REQUIRE(name.size() == s.max_name_bytes());
             BOOST_REQUIRE(owner.size() == max_owner_bytes);
             BOOST_TEST_CONTEXT("made of \"" << filler << '"')
             {

@@ -148,6 +148,14 @@ public:
             return 10ms;
     }
 
+    std::size_t max_name_bytes()
+    {
+        if constexpr (requires { fixture.max_name_bytes(); })
+            return fixture.max_name_bytes();
+        else
+            return leasehold::max_name_bytes;
+    }
+
     /// The holder's clock.
     auto clock()
     {

@@ -26,8 +26,8 @@
 // writer, and with _shared as a reader.
 //
 // Each takes a completion token as its last argument, of any kind, and completes with void(error_code, guard). The error code is that of
-// the Asio that is used, boost::system::error_code or std::error_code; the former converts to the latter. The guard is the one that the blocking form returns, and is empty where
-// that returns an empty one: busy, or out of time.
+// the Asio that is used, boost::system::error_code or std::error_code; the former converts to the latter. The guard is the one that the
+// blocking form returns, and is empty where that returns an empty one: busy, or out of time.
 //
 // Cancellation, by the handler's cancellation slot or the std::stop_token: the error is operation_aborted, and nothing is held. All
 // types of cancellation are supported. A grant that the cancellation has overtaken is released, on a thread of the library, and so is

@@ -41,15 +41,16 @@ constexpr void explain_wrong_arguments() noexcept
     constexpr bool swapped = !lease_store<store> && !address && (store_with_a_name<Name> || ... || store_with_a_name<Rest>);
     constexpr bool acquires = store_can_try_acquire<store>, renews = store_can_renew<store>, releases = store_can_release<store>,
                    inspects = store_can_inspect<store>;
-    constexpr bool told = address || temporary || swapped, none = !acquires && !renews && !releases && !inspects;
+    constexpr bool none = !acquires && !renews && !releases && !inspects, told = address || temporary || swapped || none;
+    constexpr bool first_two = acquires && renews;
     static_assert(!address, "give the store itself, not its address");
     static_assert(!temporary, "a temporary store would be gone before its leases: give it a name");
     static_assert(!swapped, "the store comes first, then the name");
-    static_assert(told || !none, "the first argument is the store: a variable, not const, with the operations of a lease_store");
-    static_assert(told || none || acquires, "the store lacks acquire_result try_acquire(name, owner, ttl, ec)");
-    static_assert(told || none || !acquires || renews, "the store lacks bool renew(name, owner, token, ttl, ec)");
-    static_assert(told || none || !acquires || !renews || releases, "the store lacks bool release(name, owner, token, min_hold_left, ec)");
-    static_assert(told || none || !acquires || !renews || !releases || inspects, "the store lacks optional<lease_record> inspect(name, ec)");
+    static_assert(address || temporary || swapped || !none, "the first argument is a lease_store, which is not const");
+    static_assert(told || acquires, "the store lacks acquire_result try_acquire(name, owner, ttl, ec)");
+    static_assert(told || !acquires || renews, "the store lacks bool renew(name, owner, token, ttl, ec)");
+    static_assert(told || !first_two || releases, "the store lacks bool release(name, owner, token, min_hold_left, ec)");
+    static_assert(told || !first_two || !releases || inspects, "the store lacks optional<lease_record> inspect(name, ec)");
     static_assert(!lease_store<store> || told || std::convertible_to<Name, std::string_view>, "after the store comes the name, a text");
     static_assert(!store_and_name<Store, Name>, "after the name comes the number of permits");
 }

@@ -130,7 +130,8 @@ private:
         const auto whole = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::seconds>(d).count()); };
         return {"set session transaction isolation level read committed",
                 std::string{set_characters} +
-                    ", time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', timestamp = default, sql_select_limit = default,"
+                    ", time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
+                    " timestamp = default, sql_select_limit = default,"
                 // The other one is for a table that somebody has locked, or alters.
                 " innodb_lock_wait_timeout = " +
                     whole(at.lock_timeout) + ", lock_wait_timeout = " + whole(at.lock_timeout) +
@@ -232,7 +233,8 @@ private:
         name_key_sql k;
         k.present = "select case when table_type = 'BASE TABLE' and engine not in (select engine from information_schema.engines"
                     " where transactions = 'YES') then concat('the table has the engine ', engine, ', which has no transactions: run"
-                    " alter table {table} engine = InnoDB') when table_type <> 'BASE TABLE' or exists (select 1 from information_schema.statistics where " + of_table +
+                    " alter table {table} engine = InnoDB') when table_type <> 'BASE TABLE'"
+                    " or exists (select 1 from information_schema.statistics where " + of_table +
                     " and non_unique = 0 group by index_name having count(*) = 1 and concat('`', max(column_name), '`') = '{name}')"
                     " then 1 else 0 end from information_schema.tables where " + of_table;
         k.add = "alter table {table} add unique key ({name})";

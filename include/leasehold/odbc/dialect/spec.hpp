@@ -102,7 +102,8 @@ struct fence_sql {
 /// goes with the point behind it, where the name is not qualified.
 struct name_key_sql {
     /// 1: the table has a unique index over all its rows on {name} alone, or is none whose indexes can be known, as a view; 0: it has
-    /// no such index; longer than that: what else makes the table unfit, in words; no row: there is no such table. Run until it is 1, once per store as a rule. Empty: nothing is asked.
+    /// no such index; longer than that: what else makes the table unfit, in words; no row: there is no such table.
+    /// Run until it is 1, once per store as a rule. Empty: nothing is asked.
     std::string present{};
     /// Creates that index; the user is told to run it.
     std::string add{};

@@ -56,12 +56,15 @@ void judge_waiting(const checkup& found, std::vector<finding>& says)
     const product of = product_of(found.facts);
     if (found.woken)
         says.push_back({good, "a release wakes the waiters in order, first come, first served (session locks)" + took});
+    else if (found.one_call_at_a_time)
+        says.push_back({note, "waiters poll, because Threading = 3 in odbcinst.ini lets one ODBC call of a process in at a time, and a call"
+                              " that hangs keeps all others out" + took + "; with Threading = 2 a release would wake them"});
     else if (found.pooled)
         says.push_back({note, "waiters poll, because a pooler gives each transaction another session, as PgBouncer does with"
                               " pool_mode = transaction" + took + "; in session mode a release would wake them"});
     else if (of == product::postgresql || of == product::mariadb)
-        says.push_back({warning, "waiters have to poll, although this database has session locks" + took +
-                                     ": is there a limit on connections, or on locks?"});
+        says.push_back({note, "waiters have to poll, although this database has session locks" + took +
+                                     ": is there a limit on connections or on locks, or has the user no right to them?"});
     else
         says.push_back({good, "waiters poll, because this database can't wake them" + took});
 }

@@ -23,6 +23,7 @@ struct checkup {
         clock_ahead{};  ///< of the database before the host; nothing: not known, or the same clock
     std::optional<leasehold::duration> hand_over{};  ///< from a release to the next holder
     bool woken = false;                              ///< waiters are woken, rather than polling
+    bool one_call_at_a_time = false;                 ///< unixODBC lets one call of a process in at a time
     bool pooled = false;                             ///< a pooler gives each transaction another session
 };
 

@@ -191,7 +191,9 @@ int examine(const chosen_store& chosen, report& says)
     for (const auto& [setting, query] : settings_to_ask(of))
         if (const auto value = own.ask(query)) found.settings.emplace(setting, *value);
     found.clock_ahead = clock_ahead(store);
-    found.pooled = store->health().pooled;
+    const lh::store_health health = store->health();
+    found.one_call_at_a_time = health.one_call_at_a_time;
+    found.pooled = health.pooled;
     for (const finding& each : judge(found)) says.tell(each);
     const int status = says.finish();
     return relied_on ? status : exit_code::store;

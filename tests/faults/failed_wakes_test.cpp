@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_was_cut_off_leaves_the_queue_in_some
     std::stop_source stop;
     std::jthread waiting{[&] {
         std::error_code ec;
-        static_cast<void>(waiter.acquire(ec, stop.get_token()));
+        static_cast<void>(waiter.acquire(stop.get_token(), ec));
     }};
     BOOST_REQUIRE(s.are_in_line(1));
     gate.forget();

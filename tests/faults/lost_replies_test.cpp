@@ -84,8 +84,8 @@ BOOST_FIXTURE_TEST_CASE_TEMPLATE(forced_release_ends_one_term, Scene, scenes, Sc
     lh::fencing_token next;
     const bool ended = s.with_reply_lost(
         [&](const std::string& name) {
-            std::error_code ec;
-            return s.ours.force_release(name, ec) && !ec;
+            std::error_code failure;
+            return s.ours.force_release(name, failure) && !failure;
         },
         [&] { next = s.attempt(s.others, "n", "next"); });
     BOOST_TEST(ended);
@@ -114,8 +114,8 @@ BOOST_FIXTURE_TEST_CASE_TEMPLATE(release_whose_reply_was_lost_is_a_release, Scen
     BOOST_TEST(s.attempt(s.ours, "prepared", "us") == token);
     BOOST_TEST(s.with_reply_lost(
         [&](const std::string& name) {
-            std::error_code ec;
-            return s.ours.release(name, "us", token, 0s, ec) && !ec;
+            std::error_code failure;
+            return s.ours.release(name, "us", token, 0s, failure) && !failure;
         },
         [] {}));
 }

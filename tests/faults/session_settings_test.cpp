@@ -150,7 +150,8 @@ BOOST_AUTO_TEST_CASE(a_session_of_mariadb_that_on_connect_spoils_is_refused)
     lh::odbc_store{good}.create_schema();
     check_refused(good, {"set autocommit = 0"}, {"autocommit is off and must be on", "on_connect"});
     check_refused(good, {"set time_zone = '+09:00'"}, {"time_zone is +09:00 and must be +00:00"});
-    check_refused(good, {"set session transaction isolation level repeatable read"}, {"isolation is REPEATABLE-READ and must be READ-COMMITTED"});
+    check_refused(good, {"set session transaction isolation level repeatable read"},
+                  {"isolation is REPEATABLE-READ and must be READ-COMMITTED"});
     check_refused(good, {"set sql_mode = ''"}, {"sql_mode", "STRICT_ALL_TABLES"});
     check_refused(good, {"set character_set_client = latin1"}, {"character_set_client is latin1 and must be utf8mb4"});
     check_refused(good, {"set character_set_results = null"}, {"character_set_results", "must be utf8mb4"});

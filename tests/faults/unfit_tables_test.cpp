@@ -125,8 +125,8 @@ BOOST_AUTO_TEST_CASE(sqlite_tells_at_once_of_a_constraint_that_refuses_a_name)
     const std::string connection_string = sqlite_connection_string(folder.path() / "jobs.db");
     check_each(connection_string, "name text primary key, owner text not null, token integer not null, expires_at integer not null",
                {{foreign_key, "", "HY000"}, {check_of_name, "", "HY000"}, {check_of_token, "", "HY000"},
-                {"", "create trigger refuses before insert on leasehold when new.name = 'refused' begin select raise(abort, 'refused'); end",
-                 "HY000"}},
+                {"", "create trigger refuses before insert on leasehold when new.name = 'refused'"
+                     " begin select raise(abort, 'refused'); end", "HY000"}},
                [&](std::string_view sqlstate) {
                    lh::odbc_store store{connection_string, {.on_connect = {"pragma foreign_keys = on"}}};
                    check_refusal_is_told_at_once(store, sqlstate);
@@ -139,10 +139,11 @@ BOOST_AUTO_TEST_CASE(the_generic_dialect_tells_of_a_constraint_that_refuses_a_na
                                 " ttl_us bigint not null";
     const mariadb_server mariadb;
     const postgresql_server postgresql;
-    check_each(mariadb.connection_string(), columns, {{foreign_key, "", "23000"}, {check_of_name, "", "23000"}}, [&](std::string_view sqlstate) {
-        generic_store store{mariadb.connection_string()};
-        check_refusal_is_told_at_once(store, sqlstate);
-    });
+    check_each(mariadb.connection_string(), columns, {{foreign_key, "", "23000"}, {check_of_name, "", "23000"}},
+               [&](std::string_view sqlstate) {
+                   generic_store store{mariadb.connection_string()};
+                   check_refusal_is_told_at_once(store, sqlstate);
+               });
     check_each(postgresql.connection_string(), columns, {{foreign_key, "", "23503"}, {check_of_name, "", "23514"}},
                [&](std::string_view sqlstate) {
                    generic_store store{postgresql.connection_string()};

@@ -43,7 +43,9 @@ bool is_lost(const std::error_code& ec)
 
 void throw_store_error()
 {
-    throw lh::store_error{lh::errc::store_unavailable, "renew 'n'", {.sqlstate = "08S01"}};
+    lh::store_diagnostics diagnostics;
+    diagnostics.sqlstate = "08S01";
+    throw lh::store_error{lh::errc::store_unavailable, "renew 'n'", diagnostics};
 }
 
 void throw_lease_lost()

@@ -47,4 +47,19 @@ BOOST_AUTO_TEST_CASE(each_step_that_went_wrong_is_a_warning_of_its_own)
     BOOST_TEST(judge(trial{}).size() == texts.size() + 1);
 }
 
+// Leases are as good without them, and doctor's status is a readiness.
+BOOST_AUTO_TEST_CASE(database_whose_session_locks_are_refused_is_well)
+{
+    checkup found{.facts = {.database = "PostgreSQL"}};
+    const auto on_waiting = [&] {
+        for (const finding& each : judge(found))
+            if (each.text.find("poll") != std::string::npos) return each;
+        return finding{finding::kind::warning, ""};
+    };
+    BOOST_TEST((on_waiting().how == finding::kind::note), on_waiting().text);
+    found.one_call_at_a_time = true;
+    BOOST_TEST((on_waiting().how == finding::kind::note));
+    BOOST_TEST(on_waiting().text.find("Threading = 3") != std::string::npos, on_waiting().text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

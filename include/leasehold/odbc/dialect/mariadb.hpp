@@ -139,7 +139,8 @@ private:
         const auto whole = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::seconds>(d).count()); };
         return {"set session transaction isolation level read committed",
                 std::string{set_characters} +
-                    ", time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', timestamp = default, sql_select_limit = default,"
+                    ", time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
+                    " timestamp = default, sql_select_limit = default,"
                 // The other one is for a table that somebody has locked, or alters.
                 " innodb_lock_wait_timeout = " +
                     whole(at.lock_timeout) + ", lock_wait_timeout = " + whole(at.lock_timeout) +

@@ -57,6 +57,34 @@ BOOST_AUTO_TEST_CASE(row_that_somebody_else_inserted_is_a_duplicate_key)
     BOOST_TEST(kind_of("23000", 1048, "Column 'owner' cannot be null") == fault::failure);
 }
 
+BOOST_AUTO_TEST_CASE(constraint_that_is_no_key_is_a_failure_with_advice)
+{
+    namespace advice = leasehold::odbc::detail::advice;
+    const auto is_constraint = [](std::string_view sqlstate, int native, std::string_view text) {
+        const auto found = classify(sqlstate, native, text);
+        BOOST_TEST(found.kind == fault::failure, text);
+        BOOST_TEST(found.advice == std::string_view{advice::constraint}, text);
+    };
+    is_constraint("23000", 1452, "[ma-3.1.15][10.11.6-MariaDB]Cannot add or update a child row: a foreign key constraint fails");
+    is_constraint("23000", 4025, "[ma-3.1.15][10.11.6-MariaDB]CONSTRAINT `names` failed for `leasehold`.`leasehold`");
+    is_constraint("23000", 1644, "[ma-3.1.15][10.11.6-MariaDB]said by a trigger");
+    is_constraint("HY000", 3819, "[ma-3.1.15][9.7.4]Check constraint 'names' is violated.");
+    is_constraint("23000", 1452, "[MySQL][ODBC 9.0(w) Driver]Cannot add or update a child row");
+    is_constraint("23503", 1, "ERROR: insert or update on table violates foreign key constraint");
+    is_constraint("23514", 1, "ERROR: new row for relation violates check constraint");
+    is_constraint("23P01", 1, "ERROR: conflicting key value violates exclusion constraint");
+    is_constraint("HY000", 19, "[SQLite]FOREIGN KEY constraint failed (19)");
+    is_constraint("HY000", 19, "[SQLite]CHECK constraint failed: names (19)");
+    BOOST_TEST(kind_of("23000", 1062, "[ma-3.1.15][10.11.6-MariaDB]Duplicate entry 'n' for key 'PRIMARY'") == fault::duplicate_key);
+}
+
+// HSQLDB has one SQLSTATE for a missing table and a missing right.
+BOOST_AUTO_TEST_CASE(table_that_hsqldb_does_not_find_is_missing)
+{
+    BOOST_TEST(kind_of("42501", 1, "ERROR: user lacks privilege or object not found: leasehold") == fault::schema_missing);
+    BOOST_TEST(kind_of("42501", 1, "ERROR: permission denied for table leasehold") == fault::failure);
+}
+
 BOOST_AUTO_TEST_CASE(lost_connection_is_told_from_one_that_could_not_be_made)
 {
     BOOST_TEST(kind_of("57P01", 0, "FATAL: terminating connection due to administrator command") == fault::connection_lost);

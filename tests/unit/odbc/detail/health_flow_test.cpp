@@ -59,6 +59,21 @@ BOOST_AUTO_TEST_CASE(table_without_the_columns_is_of_version_1_and_healthy)
     BOOST_TEST(!found.clock_ahead.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(user_without_a_right_to_the_newer_columns_has_a_table_of_version_1)
+{
+    reply refused = fails(fault::failure);
+    refused.advice = od::advice::permission;
+    scripted_database db{no_row(), refused};
+    db.has_columns = true;
+    od::health_answer found;
+    BOOST_TEST(od::health_flow(db, host_clock{}, found) == fault::none);
+    BOOST_TEST(found.schema_version == 1);
+
+    scripted_database broken{no_row(), fails(fault::failure)};
+    broken.has_columns = true;
+    BOOST_TEST(od::health_flow(broken, host_clock{}, found) == fault::failure);
+}
+
 BOOST_AUTO_TEST_CASE(first_failure_is_the_answer)
 {
     od::health_answer found;

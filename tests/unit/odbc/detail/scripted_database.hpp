@@ -55,6 +55,7 @@ struct reply {
     std::vector<std::pair<od::column, std::string>> texts{};  ///< see operators_database.hpp
     std::vector<reply> each{};                                ///< rows; likewise
     std::string words{};                                      ///< of a failure; likewise
+    std::string advice{};                                     ///< of a failure
 };
 
 inline reply fails(od::fault kind) { return {.failed = kind}; }
@@ -138,6 +139,7 @@ public:
     od::fault check_name_key() const { return key_is; }
     [[nodiscard]] bool tells_time() const { return has_clock; }
     [[nodiscard]] bool reads_back() const { return !believes; }
+    [[nodiscard]] od::failure last_report() const { return {now_.failed, {{}, 0, now_.advice, {}}}; }
 
 protected:
     od::fault next()

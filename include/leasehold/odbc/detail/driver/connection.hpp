@@ -56,10 +56,9 @@ public:
                    : nullptr;
     }
     void give_up_locks() const noexcept { config_->give_up_session_locks(); }
-    // Whether the last statement shows that a pooler gives each transaction another session: it was prepared on another one, and
-    // so did nothing. Then connected() is false.
+    // A pooler gives each transaction another session: the last statement was prepared on another one. Then connected() is false.
     bool met_pooler() const;
-    // Of the last statement, or of what had to go before it; kind `none` if it had no fault.
+    // Of the last statement, or what had to go before it; kind `none`: no fault.
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
     void set_last_report(report last) { report_ = std::move(last); }
     // The words of the last row that was refused since begin_call(), because of a unique index or another constraint.

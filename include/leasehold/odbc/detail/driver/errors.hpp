@@ -67,7 +67,7 @@ inline constexpr const char* not_a_database = "the file is not an SQLite databas
 inline constexpr const char* set_up = "a statement that sets up a new connection failed: check odbc_options::on_connect";
 inline constexpr const char* pooled_by_driver_manager =
     "unixODBC keeps this driver's connections for others (Pooling in odbcinst.ini, and CPTimeout of the driver), so a session would"
-    " outlive its store: take CPTimeout away, or name the driver's file as Driver=";
+    " outlive its store: take one of the two away, or have ODBCSYSINI name a folder with another odbcinst.ini";
 inline constexpr const char* words_of_on_connect = "not shown, since the statement may hold a secret";
 inline constexpr const char* on_connect_with_pooler =
     "a pooler gives each transaction another session, so statements of odbc_options::on_connect would not last, and would be left to"

@@ -32,9 +32,9 @@ class configuration {
 public:
     using describe_function = dialect::spec (*)(const dialect::server_info&);
 
-    configuration(std::string_view connection_string, odbc_options options, describe_function describe)
+    configuration(std::string_view connection_string, odbc_options options, describe_function described_by)
         : connection_string_{without_blanks_beside_keywords(connection_string)}, options_{std::move(options)},
-          secrets_{passwords_in(connection_string_)}, describe_{describe}, pooler_{options_.pooler}
+          secrets_{passwords_in(connection_string_)}, describe_{described_by}, pooler_{options_.pooler}
     {
     }
 

@@ -133,10 +133,9 @@ private:
     void try_until_deadline()
     {
         const time_point begun = std::chrono::steady_clock::now();
-        int reconnects = 0;
         bool repeated = false;
         pauses_.reset();
-        for (;;) {
+        for (int reconnects = 0;;) {
             const time_point tried = std::chrono::steady_clock::now();
             fault failed = db_.connected() ? fault::none : connect();
             if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = db_.check_name_key();
@@ -147,7 +146,7 @@ private:
             if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
             if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {
-                // The place in the queue is lost; the waiter decides whether to queue again.
+                // The place in the queue is lost; the waiter may queue again.
                 if (!lock_.cancelled() || failed == fault::connection_lost) db_.disconnect();
             } else if (failed == fault::connection_lost || failed == fault::read_only) {
                 db_.disconnect();
@@ -165,8 +164,7 @@ private:
         }
     }
 
-    // False where the next try would not end before the deadline, so that the call ends with what made it fail. `took`: the last try,
-    // which has waited for a lock perhaps, as the next one will.
+    // False where the next try would not end in time if it takes, perhaps for a lock, as long as the last one took.
     bool pause_before_next_try(duration took)
     {
         const duration pause = pauses_.next();

@@ -125,6 +125,24 @@ BOOST_AUTO_TEST_CASE(postgresql_notices_in_some_seconds_that_a_host_was_cut_off)
     gate.cut();
 }
 
+// As the page says: there its server has to be told.
+BOOST_AUTO_TEST_CASE(mariadb_that_is_told_to_look_notices_it_too)
+{
+    if (is_mysql(mysql_root())) return;
+    mariadb_server server{{"--plugin-load-add=metadata_lock_info", "--tcp_keepalive_time=5", "--tcp_keepalive_interval=2",
+                           "--tcp_keepalive_probes=3"}};
+    tcp_gate gate{server.port()};
+    lh::odbc_store gone{through(gate, server), lh::odbc_options{.session_locks = true}};
+    gone.create_schema();
+    std::error_code ec;
+    BOOST_REQUIRE(gone.try_acquire("n", "gone", 1h, ec).granted());
+    const auto locks = [&] { return server.execute_sql(view_of(server).locks); };
+    BOOST_REQUIRE(eventually([&] { return locks() == "1\n"; }));
+    gate.forget();
+    BOOST_TEST(eventually([&] { return locks() == "0\n"; }, 30s));
+    gate.cut();
+}
+
 // The server keeps waiting for those who have left it without a word, but not in the way of those who are there.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_was_cut_off_leaves_the_queue_in_some_seconds, Server, servers)
 {

@@ -6,6 +6,7 @@
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <support/printing.hpp>
 #include <support/child_process.hpp>
+#include <support/expected_failures.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -276,6 +277,35 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_reader_that_waits_is_not_in_the_way_of_a_writer,
     BOOST_TEST(wrote);
     BOOST_TEST((got - released < at_once));
     stop.request_stop();
+}
+
+// The record of the count is renewed, but nobody ever waits for it.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_permit_for_which_nobody_waits_has_one_lock_at_most, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::lease_semaphore pool{s.stores[0], "pool", 4, terms};
+    auto permit = pool.try_acquire();
+    BOOST_REQUIRE(permit.held());
+    BOOST_REQUIRE(eventually([&] { return s.locks() >= 1; }));
+    const bool well = throughout([&] { return s.locks() == 1; }, 200ms);
+    BOOST_TEST(as_expected("W6", well, std::to_string(s.locks()) + " locks"));
+}
+
+// As one writer after another: 6 statements, times two.
+BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_waits_while_many_read_asks_little, Server, servers)
+{
+    waiting_scene<Server> s{2};
+    lh::shared_lease reads{s.stores[0], "n", terms};
+    std::vector<lh::shared_lease<lh::odbc_store>::shared_guard_type> readers;
+    for (int i = 0; i < 64; ++i) BOOST_REQUIRE(readers.emplace_back(reads.try_acquire_shared()).held());
+    std::atomic<int> calls = 0;
+    lh::hooked_store counting{s.stores[1], [&](const lh::store_call&, const lh::store_call_report&) { ++calls; }};
+    lh::shared_lease writes{counting, "n", terms};
+    std::jthread writing{[&] { writes.try_acquire_for(60s).release(); }};
+    BOOST_REQUIRE(eventually([&] { return calls > 1 && throughout([&, before = calls.load()] { return calls == before; }, 300ms); }));
+    for (auto& each : readers) each.release();
+    writing.join();
+    BOOST_TEST(as_expected("W5", calls <= 12, std::to_string(calls) + " calls"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(after_a_host_is_gone_everybody_is_served_and_hand_overs_are
 
 BOOST_AUTO_TEST_CASE(candidates_that_do_not_look_around_lead_in_turns)
 {
-    check("candidates", {.right = turn_right::leadership, .hosts = 6, .hold = 1'000 * ms, .pause = 100 * ms, .lasts = 90'000 * ms}, is_fair);
+    check("candidates", {.right = turn_right::leadership, .hosts = 6, .hold = 1'000 * ms, .pause = 100 * ms, .lasts = 90'000 * ms},
+          is_fair);
 }
 
 BOOST_AUTO_TEST_CASE(a_candidate_that_looks_around_leads_in_its_turn)

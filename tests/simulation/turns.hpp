@@ -99,7 +99,8 @@ public:
         for (auto& each : players_) {
             if (each.get() == struck_ || keeps(*each)) continue;
             result.grants.push_back(each->grants);
-            result.longest_wait = std::max({result.longest_wait, each->longest_wait, each->waits_since == never ? 0 : end - each->waits_since});
+            const std::int64_t waits = each->waits_since == never ? 0 : end - each->waits_since;
+            result.longest_wait = std::max({result.longest_wait, each->longest_wait, waits});
         }
         std::int64_t all = 0;
         for (const int each : result.grants) all += each;
@@ -116,7 +117,8 @@ public:
 
 private:
     struct player {
-        player(world& w, network& net, process& of) : self{of}, owner{of.label + "/turns"}, to{w, net, of}, time{of, w.planned.at_clock}, cancellations{w, of}
+        player(world& w, network& net, process& of)
+            : self{of}, owner{of.label + "/turns"}, to{w, net, of}, time{of, w.planned.at_clock}, cancellations{w, of}
         {
             static_cast<void>(w.owner(owner));
         }
@@ -146,7 +148,10 @@ private:
 
     [[nodiscard]] bool goes_on() const { return !world_.time.draining() && world_.time.now() < plan_.lasts; }
     [[nodiscard]] bool keeps(const player& who) const { return who.self.host < plan_.keep_permits; }
-    void sleep(player& of, std::int64_t how_long) { world_.time.sleep_until(of.self.clock.when(of.self.clock.at(world_.time.now()) + how_long)); }
+    void sleep(player& of, std::int64_t how_long)
+    {
+        world_.time.sleep_until(of.self.clock.when(of.self.clock.at(world_.time.now()) + how_long));
+    }
     [[nodiscard]] leasehold::lease_terms terms() const
     {
         return {.ttl = leasehold::duration{plan_.ttl}, .safety_margin = leasehold::duration{plan_.ttl / 10}};

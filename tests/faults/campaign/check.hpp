@@ -5,6 +5,8 @@
 #include "history.hpp"
 #include "records.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -22,6 +24,12 @@ struct kind_figures {
     instant longest_gap = 0;       ///< longest time without a holder that it was part of
     instant longest_recovery = 0;  ///< the same without what is excused, as while there was no database
 };
+
+/// Of so many hundredths of them; 0 where there are none.
+[[nodiscard]] inline instant of_100(const std::vector<instant>& sorted, std::size_t hundredths)
+{
+    return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, sorted.size() * hundredths / 100)];
+}
 
 struct call_figures {
     int count = 0;
@@ -44,6 +52,8 @@ struct figures {
     instant latest_signal = 0;  ///< of a loss, after the deadline
     int signals = 0;
     instant longest_gap = 0;
+    std::vector<instant> hand_overs{};  ///< from each release to the next term, where no fault came between; sorted
+    std::vector<instant> hand_overs_after_cut_off{};  ///< those of them in the ten seconds after a host was cut off; sorted
     instant held = 0;  ///< all the time somebody was seen to hold
     std::map<std::string, kind_figures> faults{};
     std::map<std::string, call_figures> calls{};

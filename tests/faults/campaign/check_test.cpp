@@ -67,6 +67,31 @@ BOOST_AUTO_TEST_CASE(agrees_to_turns)
     BOOST_TEST(found.calls.at("acquire").count == 10);
 }
 
+BOOST_AUTO_TEST_CASE(objects_to_slow_hand_overs_after_a_host_was_cut_off)
+{
+    const auto turns = [](instant between) {
+        std::vector<record> records{{event::rules, "conductor", 0, 1500 * millisecond, 150 * millisecond, "test"},
+                                    {event::limits, "conductor", 0, s, 700 * millisecond},
+                                    {event::began, "conductor", 0, 10 * s, 0},
+                                    {event::fault, "c9.*", 0, 10 * s, 11 * s, "host_cut_off"},
+                                    {event::ended, "conductor", 0, 40 * s, 0}};
+        instant at = 10 * s;
+        for (int i = 1; i <= 20; ++i, at += 100 * millisecond + between) {
+            const std::string who = i % 2 == 0 ? "c0.1" : "c1.1";
+            records.push_back({event::won, who, i, at, at + 1350 * millisecond});
+            records.push_back({event::releasing, who, i, at + 99 * millisecond, 0});
+            records.push_back({event::released, who, i, at + 99 * millisecond, at + 100 * millisecond, "released"});
+        }
+        return judged(std::move(records));
+    };
+    const auto objects = [](const figures& found) {
+        return std::ranges::any_of(found.objections, [](const std::string& each) { return each.starts_with("after a host was cut off"); });
+    };
+    BOOST_TEST(turns(400 * millisecond).hand_overs_after_cut_off.size() >= 10U);
+    BOOST_TEST(!objects(turns(400 * millisecond)));
+    BOOST_TEST(objects(turns(600 * millisecond)));
+}
+
 BOOST_AUTO_TEST_CASE(objects_to_two_who_are_seen_to_hold_at_once)
 {
     const figures found = with({{event::won, "c2.1", 100, 15 * s + 500 * millisecond, 17 * s}});

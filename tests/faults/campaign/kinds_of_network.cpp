@@ -39,6 +39,13 @@ void delay(tcp_gate& gate, const drawn_fault& fault) { gate.delay(drawn_delay(fa
 void stall(tcp_gate& gate, const drawn_fault& fault) { gate.stall(one_way(fault.variant)); }
 void refuse(tcp_gate& gate, const drawn_fault&) { gate.refuse(); }
 
+// A host that has lost its power: its sessions live on in the server, which hears neither an end nor an acknowledgement.
+void cut_off(tcp_gate& gate, const drawn_fault&)
+{
+    gate.forget();
+    gate.stall();
+}
+
 template <auto What>
 bool at_one(const scene& on, drawn_fault& fault)
 {
@@ -77,6 +84,13 @@ void heal_outage_of_all(const scene& on, const drawn_fault& fault, instant endin
     heal_all(on, fault, ending);
 }
 
+// It is back, and its old sessions still live on.
+void heal_host_cut_off(const scene& on, const drawn_fault& fault, instant ending)
+{
+    note_outage(on, any_of(fault.target), fault.in_force, ending);
+    on.processes.gate(fault.target).pass();
+}
+
 // The reply of a renewal comes late, and it is the last thing that gets through: a holder that counts from the reply, not from
 // the request, now believes for too long.
 void hold_replies_back(tcp_gate& gate, const drawn_fault&) { gate.stall(direction::to_client); }
@@ -108,6 +122,8 @@ constexpr auto kinds = std::to_array<fault_kind>({
      &at_all<delay>, &heal_all},
     {"packets_dropped", sort, place::anywhere, target::holder, 3, 100 * millisecond, 4 * second, excused::nothing,
      &at_one<stall>, &heal_outage_of_one},
+    {"host_cut_off", sort, place::anywhere, target::holder, 3, 500 * millisecond, 3 * second, excused::nothing, &at_one<cut_off>,
+     &heal_host_cut_off},
     {"packets_dropped_for_all", sort, place::anywhere, target::all, 1, 100 * millisecond, 3 * second, excused::all_of_it,
      &at_all<stall>, &heal_outage_of_all},
     {"late_reply_then_silence", sort, place::anywhere, target::holder, 2, 300 * millisecond, 950 * millisecond,

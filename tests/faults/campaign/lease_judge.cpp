@@ -20,6 +20,9 @@ namespace {
 
 // Beyond what is promised, for a machine that has other things to do.
 constexpr instant patience = 2 * second;
+// The median: a look of a waiter that nobody wakes, and as much for the machine.
+constexpr instant longest_hand_over = 500 * millisecond;
+constexpr std::size_t enough_hand_overs = 10;
 constexpr instant promised_overrun = 100 * millisecond;
 
 /// One tenure, as its holder's records tell it: seen from `first` to `last`; what it could have believed ends at end().
@@ -60,6 +63,7 @@ public:
         judge_refusals();
         judge_signals();
         judge_gaps();
+        if (tokens_tell_terms_) judge_hand_overs();
         if (found_.terms == 0) object("nobody ever held the lease");
         if (ttl_ <= 0 || call_limit_ <= 0) object("the rules are not in the records");
         if (ended_ == 0) object("the campaign did not come to its end");
@@ -78,6 +82,7 @@ private:
     void judge_refusals();
     void judge_signals();
     void judge_gaps();
+    void judge_hand_overs();
     void judge_gap(instant from, instant until);
     [[nodiscard]] std::int64_t places_of(const record& won) const { return won.detail == "-" ? places_ : std::atoll(won.detail.c_str()); }
     [[nodiscard]] static bool within(const std::map<std::string, spans>& which, const record& r);
@@ -326,6 +331,30 @@ void judge_of::judge_gaps()
         end = until;
     }
     if (end != 0 && ended_ > end) judge_gap(end, ended_);
+}
+
+// What wakes the waiters may be lost with a host, and the database may take hours to notice: the others must not wait for that.
+void judge_of::judge_hand_overs()
+{
+    for (const record& r : records_) {
+        if (r.what != event::released || r.detail != "released") continue;
+        const auto next = std::ranges::upper_bound(terms_, r.until, {}, &term::first);
+        if (next == terms_.end()) continue;
+        const auto meets = [&](const record& f) {
+            return f.detail != "wall_clock_off" && f.at <= next->first && f.until >= r.until;
+        };
+        if (std::ranges::any_of(faults_, meets)) continue;
+        found_.hand_overs.push_back(next->first - r.until);
+        const auto was_before = [&](const record& f) {
+            return f.detail == "host_cut_off" && f.until < r.until && r.until < f.until + 10 * second;
+        };
+        if (std::ranges::any_of(faults_, was_before)) found_.hand_overs_after_cut_off.push_back(next->first - r.until);
+    }
+    std::ranges::sort(found_.hand_overs);
+    std::ranges::sort(found_.hand_overs_after_cut_off);
+    const instant median = of_100(found_.hand_overs_after_cut_off, 50);
+    if (found_.hand_overs_after_cut_off.size() >= enough_hand_overs && median > longest_hand_over)
+        object("after a host was cut off, half of the hand-overs took longer than " + at_second(median, 0));
 }
 
 void judge_of::judge_gap(instant from, instant until)

@@ -58,6 +58,12 @@ void print(const figures& what)
                 " decided in %.2f s\n",
                 what.history.answered, what.history.without_answer, what.history.repeated, what.history.not_judged, what.seconds_to_decide);
     std::printf("  losses signalled: %d, latest %.3f s after the deadline\n", what.signals, seconds(what.latest_signal));
+    const auto hand_overs = [](const char* when, const std::vector<instant>& took) {
+        std::printf("  hand-overs%s: %zu, median %.3f s, p99 %.3f s\n", when, took.size(), seconds(of_100(took, 50)),
+                    seconds(of_100(took, 99)));
+    };
+    hand_overs("", what.hand_overs);
+    hand_overs(" after a host was cut off", what.hand_overs_after_cut_off);
     std::printf("  calls while there was no database: %d errors, %d busy or granted\n", what.calls_in_outage,
                 what.busy_in_outage);
     std::printf("  calls that claim to have written while nothing could be: %d\n", what.written_in_refusal);

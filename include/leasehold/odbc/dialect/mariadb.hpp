@@ -255,7 +255,8 @@ private:
     {
         session_lock_sql l;
         // Without the table: a statement that waits keeps its metadata lock, and so would stop a statement that alters the table, and
-        // all who come after that. A few seconds at a time, so that a host that is gone leaves the queue. The server's limits for statements are for others than this one; MySQL takes 0 for its own limit.
+        // all who come after that. A few seconds at a time, so that a host that is gone leaves the queue. The server's limits for
+        // statements are for others than this one; MySQL takes 0 for its own limit.
         l.lock = "/*M!100101 set statement max_statement_time = 0 for */"
                  " select /*+ max_execution_time(4294967295) */ coalesce(get_lock({key}, 4 + rand()), 2)";
         l.try_lock = "select coalesce(get_lock({key}, 0), 0)";

@@ -32,7 +32,8 @@ struct postgresql {
         if (at.pooled)
             leave_nothing_behind(d, at);
         else
-            d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan + ", " + keepalives(at)};
+            d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan + ", " +
+                            keepalives(at)};
         d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},

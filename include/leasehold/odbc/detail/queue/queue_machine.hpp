@@ -155,7 +155,8 @@ public:
     {
         if (!free_since_ || free_after_ != token) {
             free_after_ = token;
-            free_since_ = seen_ == token ? std::min(now, term_ends_) : now;
+            const bool was_seen = seen_ == token && token != fencing_token{};
+            free_since_ = was_seen ? std::min(now, term_ends_) : now;
         }
         const duration waited = std::chrono::duration_cast<duration>(now - *free_since_);
         if (waited >= overtake_delay) {

@@ -29,7 +29,8 @@ struct generic {
         // MySQL's family has names in backquotes unless told otherwise.
         if (at.dbms_name.find("MySQL") != at.dbms_name.npos || at.dbms_name.find("MariaDB") != at.dbms_name.npos)
             d.quote = '`';
-        d.fragments = {{"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"}};
+        d.fragments = {{"{this live term}", "{this term} and {live}"},
+                       {"{this term}", "{name} = :name and {owner} = :owner and {token} = :token"}};
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
                     " {token} bigint not null, {expiry columns})",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"

@@ -36,7 +36,8 @@ struct generic {
             d.on_connect = {mariadb::set_characters};
             d.session_check = mariadb::session_check_with({});
         }
-        d.fragments = {{"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"}};
+        d.fragments = {{"{this live term}", "{this term} and {live}"},
+                       {"{this term}", "{name} = :name and {owner} = :owner and {token} = :token"}};
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
                     " {token} bigint not null, {expiry columns})",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"

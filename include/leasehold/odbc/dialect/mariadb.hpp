@@ -34,7 +34,8 @@ struct mariadb {
         if (at.name_key != "1") d.by_name = " force index (" + std::string{at.name_key.empty() ? "`PRIMARY`" : at.name_key} + ")";
         d.session_check = session_check(at);
         d.fragments = {
-            {"{this live term}", "{name} = :name and {token} = :token and {ours} and {live}"},
+            {"{this live term}", "{this term} and {live}"},
+            {"{this term}", "{name} = :name and {token} = :token and {ours}"},
             // A new term of the owner of the unexpired one is not over before that would have been.
             {"{mine or free}", "({ours} or ({live}) is not true)"},
             {"{not before}", "coalesce(greatest({expires_at}, {later}), {later})"},
@@ -48,7 +49,9 @@ struct mariadb {
             {"{expiry columns}", "{expires_at} datetime(6) not null"},
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "{long ago}"},
-            {"{live}", "{expires_at} > utc_timestamp(6)"},
+            // utc_timestamp() is from before a wait for a lock, and so from before the row was read.
+            {"{live}", "{expires_at} > sysdate(6)"},
+            {"{seen live}", "{expires_at} > utc_timestamp(6)"},
             {"{remaining}", "timestampdiff(microsecond, utc_timestamp(6), {expires_at})"},
             {"{later}", "utc_timestamp(6) + interval :us microsecond"},
             // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.
@@ -68,7 +71,7 @@ struct mariadb {
         d.new_table = new_table(", {data} varbinary(1024), {data_token} bigint, {request} varbinary(1024), {request_token} bigint");
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
+                 " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
         d.insert = insert(":token");
         d.take = "update {table by name} set {expires_at} = {not before}, {owner} = :owner, {token} = {token} + 1"
@@ -76,9 +79,9 @@ struct mariadb {
         d.renew = "update {table by name} set {expires_at} = {changed} where {this live term}";
         d.release = "update {table by name} set {owner} = case when :us > 0 then '' else {owner} end,"
                     " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
+        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {seen live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
-                 " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
+                 " where {name} >= :name and {name} <= :upper and {name} <> '' and {seen live}";
         d.force_release = "update {table by name} set {owner} = '', {expires_at} = {released now}"
                           " where {name} = :name and {token} = :token and {live}";
         d.clock = "select {now us}";
@@ -177,7 +180,8 @@ private:
     // are in the row, which a plain read would show as of the transaction's snapshot, and any other would lock.
     // The inner SELECT locks nothing and shows what the transaction sees: a snapshot from before the term would keep showing what
     // others have overwritten since. Nodes of Galera and Group Replication don't see each other's locks; what both have written is
-    // certified, and the token is written in steps that every column keeps, so that the term doesn't grow with each fence.
+    // certified, and the token is written in steps that every column keeps, so that the term doesn't grow with each fence. The session is
+    // the application's, in whatever time zone, so that sysdate() can't be used.
     static fence_sql fence()
     {
         fence_sql f;
@@ -187,18 +191,18 @@ private:
         f.lock = "select case when exists (select 1 from {table} as seen force index (leasehold_fence)"
                  " where seen.{name} = :name and seen.{token} = :token) then 2 else 3 end from {table} force index (leasehold_fence)"
                  " where {name} = :name and {token} = :token lock in share mode";
-        f.write = "update {table} set {token} = {token} + 1 where {this live term}";
+        f.write = "update {table} set {token} = {token} + 1 where {this term} and {seen live}";
         f.write_back = "update {table} set {token} = {token} - 1 where {name} = :name and {token} = :token + 1";
         // Without another connection to look at the row: the inner SELECT does, which locks nothing here either. Where nodes don't see
         // that lock, there is no row. MySQL takes that condition for a comment.
         f.by_itself = "select 1 from {table} as fenced force index (leasehold_fence) where fenced.{name} = :name"
-                      " and (select {ours} and {live} from {table} as seen"
+                      " and (select {ours} and {seen live} from {table} as seen"
                       " where seen.{name} = fenced.{name} and seen.{token} = fenced.{token})"
                       " and fenced.{token} = :token"
                       " /*M!100100 and not exists (select 1 from information_schema.session_variables"
                       " where variable_name = 'wsrep_on' and variable_value = 'ON') */ lock in share mode";
         f.by_itself_on_cluster = "update {table} set {expires_at} = {expires_at} + interval 1 microsecond"
-                                 " where {name} = :name and {ours} and {token} = :token and {live}";
+                                 " where {name} = :name and {ours} and {token} = :token and {seen live}";
         return f;
     }
 
@@ -223,7 +227,7 @@ private:
     {
         many_attempts_sql a;
         a.most = 500;
-        a.read = "select {token}, case when {live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
+        a.read = "select {token}, case when {seen live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
                  " where {name} in (:each_name)";
         a.take = "update {table by name} set {owner} = case{group  when {name as bytes} <= :last_name"
                  " then elt(field({name as bytes}{each , :nth_name}){each , :nth_owner})} end, {token} = {token} + 1,"

@@ -16,7 +16,9 @@ namespace leasehold::inline v0::dialect {
 
 /// PostgreSQL 10 and later.
 ///
-/// clock_timestamp() throughout: CURRENT_TIMESTAMP is the transaction's start, which lies before a wait for a lock.
+/// What is written is judged by clock_timestamp(), since the start of the transaction lies before a wait for a lock. What is only read is
+/// judged by now(), which lies before the snapshot: a row that was renewed after the snapshot can't be seen with a later clock, and so be
+/// taken for a term that is over.
 struct postgresql {
     /// See odbc_dialect.
     static constexpr bool in_process = false;
@@ -36,7 +38,8 @@ struct postgresql {
                             keepalives(at)};
         d.session_check = session_check(at);
         d.fragments = {
-            {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{this live term}", "{this term} and {live}"},
+            {"{this term}", "{name} = :name and {owner} = :owner and {token} = :token"},
             // Also where a table that was there before has a type or a collation that ignores case.
             {"{ours}", "cast({owner} as text) collate \"C\" = :owner"},
             {"{same owner}", "cast(t.{owner} as text) collate \"C\" = cast(excluded.{owner} as text)"},
@@ -46,10 +49,11 @@ struct postgresql {
             {"{expiry}", "{expires_at}"},
             // date_part() counts in floating point, extract() in numeric from PostgreSQL 14 on, which takes longer.
             // Nothing can be subtracted from an infinite one, and 100 years are as good as more.
-            {"{remaining}", "case when isfinite({expires_at}) then cast(least(date_part('epoch', {expires_at} -"
-                            " clock_timestamp()), 3155760000) * 1000000 as bigint)"
-                            " when {live} then 3155760000000000 else 0 end"},
+            {"{remaining}", "case when isfinite({expires_at}) then cast(least(date_part('epoch', {expires_at} - now()),"
+                            " 3155760000) * 1000000 as bigint)"
+                            " when {seen live} then 3155760000000000 else 0 end"},
             {"{live}", "{expires_at} > clock_timestamp()"},
+            {"{seen live}", "{expires_at} > now()"},
             {"{later}", "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"},
             {"{long ago}", "'1970-01-02 00:00:00+00'"},
             // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.
@@ -65,15 +69,18 @@ struct postgresql {
         d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
         d.grant = grant();
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
+                 " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
         d.take = take;
-        d.renew = "update {table} set {expires_at} = greatest({expires_at}, {later}) where {this live term}";
+        // An UPDATE that has waited for a row judges it again only if it was changed. So it is locked first, and judged then.
+        d.renew = "with \"locked row\" as (select {expires_at} from {table} where {this term} for no key update)"
+                  " update {table} set {expires_at} = greatest({expires_at}, {later}) where {this term}"
+                  " and (select {live} from \"locked row\")";
         d.release = "update {table} set {owner} = case when cast(:us as bigint) > 0 then '' else {owner} end, {expires_at} ="
                     " case when cast(:us as bigint) > 0 then {later} else {released now} end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
+        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {seen live}";
         d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
-                 " and {name} collate \"C\" <= :upper and {name} <> '' and {live}";
+                 " and {name} collate \"C\" <= :upper and {name} <> '' and {seen live}";
         d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
                           " where {name} = :name and {token} = :token and {live}";
         d.clock = "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
@@ -179,7 +186,7 @@ private:
     // shows.
     static std::string grant()
     {
-        return "with \"old row\" as (select {token} as token, ({ours}) is not true as foreign_owner, {live} as live,"
+        return "with \"old row\" as (select {token} as token, ({ours}) is not true as foreign_owner, {seen live} as live,"
                " {remaining} as remaining from {table} where {name} = :name),"
                " \"next token\" as (select coalesce((select token + 1 from \"old row\"),"
                " greatest(1, (select {token} from {table} where {name} = ''))) as token),"
@@ -204,7 +211,8 @@ private:
                                   " where t.{name} = v.name and t.{owner} = v.owner and t.{token} = v.token and t.{live}";
         batch_sql b;
         b.most = 1000;
-        b.renew = "update {table} as t set {expires_at} = greatest(t.{expires_at}, {later})" + terms;
+        // One that might run out while it is waited for is left out, and renewed by itself.
+        b.renew = "update {table} as t set {expires_at} = greatest(t.{expires_at}, {later})" + terms + " + interval '100 ms'";
         b.release = "update {table} as t set {expires_at} = {released now}" + terms;
         return b;
     }
@@ -219,7 +227,7 @@ private:
         a.most = 1000;
         a.grant_free = grant_free();
         a.grant = "with \"old rows\" as (select \"wanted place\" as place, \"wanted name\" as name, \"wanted owner\" as owner,"
-                  " {token} as token, {live} as live, {remaining} as remaining,"
+                  " {token} as token, {seen live} as live, {remaining} as remaining,"
                   " cast({owner} as text) collate \"C\" is distinct from \"wanted owner\" as foreign_owner"
                   " from " + wanted + " left join {table} on {name} = \"wanted name\"),"
                   " \"first token\" as (select greatest(1, (select {token} from {table} where {name} = '')) as token),"
@@ -236,7 +244,7 @@ private:
                   " coalesce(g.token, o.token, 0), coalesce(o.remaining, 0), case when o.live is not true"
                   " and g.token = coalesce(o.token + 1, (select token from \"first token\")) then 1 else 0 end"
                   " from \"old rows\" as o full join \"granted rows\" as g on g.name = o.name";
-        a.read = "select {token}, case when {live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
+        a.read = "select {token}, case when {seen live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
                  " where {name} = any (cast(:all_names as text[]))";
         return a;
     }
@@ -254,7 +262,7 @@ private:
                " from \"wanted rows\" where t.{name} = \"wanted name\" and (t.{live}) is not true"
                " returning \"wanted place\" as place, t.{token} as token)"
                " select place, 1, token, cast(0 as bigint), 1 from \"granted rows\""
-               " union all select \"wanted place\", case when {live} and"
+               " union all select \"wanted place\", case when {seen live} and"
                " cast({owner} as text) collate \"C\" is distinct from \"wanted owner\" then 0 else 2 end, coalesce({token}, 0),"
                " coalesce({remaining}, 0), 0 from \"wanted rows\" left join {table} on {name} = \"wanted name\""
                " where \"wanted place\" not in (select place from \"granted rows\")";

@@ -178,7 +178,7 @@ struct handover_sql {
     [[nodiscard]] bool available() const noexcept { return !publish.empty(); }
 };
 
-/// With plain statements, for a dialect that has the fragments {this live term} and {live}.
+/// With plain statements, for a dialect that has the fragments {this term}, {this live term}, {live} and {seen live}.
 inline handover_sql handover_with(std::vector<std::string> add_columns, const std::string& inspect, const std::string& list)
 {
     const std::string columns = ", case when {data_token} = {token} and {owner} <> '' then {data} end,"
@@ -190,11 +190,11 @@ inline handover_sql handover_with(std::vector<std::string> add_columns, const st
     h.add_columns = std::move(add_columns);
     h.probe = "select {data}, {data_token}, {request}, {request_token} from {table} where 1 = 0";
     h.publish = "update {table by name} set {data} = :data, {data_token} = {token} where {this live term}";
-    h.published = "select {data} from {table} where {this live term} and {data_token} = {token}";
+    h.published = "select {data} from {table} where {this term} and {seen live} and {data_token} = {token}";
     h.request = "update {table by name} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
     h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %')";
-    h.requested = "select {request} from {table} where {this live term} and {request_token} = {token}";
-    h.said = with_columns("select {token} from {table} where {name} = :name and {live}");
+    h.requested = "select {request} from {table} where {this term} and {seen live} and {request_token} = {token}";
+    h.said = with_columns("select {token} from {table} where {name} = :name and {seen live}");
     h.inspect = with_columns(inspect);
     h.list = with_columns(list);
     return h;

@@ -41,12 +41,14 @@ struct sqlite {
         // Where the connection string names no file, SQLite has a temporary database, or the driver makes a file in the working folder.
         d.file = "select file from pragma_database_list where name = 'main'";
         d.fragments = {
-            {"{this live term}", "{name} = :name and {owner} = :owner and {token} = :token and {live}"},
+            {"{this live term}", "{this term} and {live}"},
+            {"{this term}", "{name} = :name and {owner} = :owner and {token} = :token"},
             // Also where a table that was there before has a collation that ignores case or spaces.
             {"{ours}", "{owner} collate binary = :owner"},
             {"{expiry columns}", "{expires_at} integer not null"},
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "0"},
+            {"{seen live}", "{live}"},
             {"{live}", "{expires_at} > {now}"},
             // 100 years are as good as more. Text is greater than any number, and so would be held for ever.
             {"{remaining}", "case when typeof({expires_at}) = 'text' then {not a time} else"

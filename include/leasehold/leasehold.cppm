@@ -65,6 +65,7 @@ using leasehold::no_renewal;
 using leasehold::notifying_store;
 using leasehold::observed_store;
 using leasehold::operator<<;
+using leasehold::operator==;
 using leasehold::owner_id;
 using leasehold::permit_guard;
 using leasehold::plain_error;

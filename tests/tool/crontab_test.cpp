@@ -17,7 +17,7 @@
 
 using namespace leasehold_test;
 
-namespace {
+namespace crontab_scene {
 
 const std::filesystem::path repository = REPOSITORY;
 const std::string unless_done = "/opt/report-unless-done";
@@ -75,7 +75,9 @@ struct hosts : tool_fixture {
     }
 };
 
-}  // namespace
+}  // namespace crontab_scene
+
+using namespace crontab_scene;
 
 BOOST_AUTO_TEST_SUITE(tool_crontab)
 

@@ -50,7 +50,8 @@ BOOST_AUTO_TEST_CASE(each_step_that_went_wrong_is_a_warning_of_its_own)
 // Leases are as good without them, and doctor's status is a readiness.
 BOOST_AUTO_TEST_CASE(database_whose_session_locks_are_refused_is_well)
 {
-    checkup found{.facts = {.database = "PostgreSQL"}};
+    checkup found;
+    found.facts.database = "PostgreSQL";
     const auto on_waiting = [&] {
         for (const finding& each : judge(found))
             if (each.text.find("poll") != std::string::npos) return each;

@@ -67,7 +67,8 @@ BOOST_AUTO_TEST_CASE(term_that_is_renewed_while_it_is_read_is_not_over)
     lh::odbc_store store{server.connection_string(), patient};
     store.create_schema();
     odbc_connection{server.connection_string()}.execute(
-        "create view slow as select name, owner, token, (select expires_at from (select pg_sleep(1.5)) as pause) as expires_at from leasehold");
+        "create view slow as select name, owner, token, (select expires_at from (select pg_sleep(1.5)) as pause) as expires_at"
+        " from leasehold");
     lh::odbc_options options = patient;
     options.table = "slow";
     lh::odbc_store slow{server.connection_string(), options};
@@ -77,7 +78,8 @@ BOOST_AUTO_TEST_CASE(term_that_is_renewed_while_it_is_read_is_not_over)
     BOOST_REQUIRE(granted.granted());
     auto record = std::async(std::launch::async, [&] { return slow.inspect("n", ec); });
     BOOST_TEST(eventually([&] {
-        return odbc_connection{server.connection_string()}.execute("select count(*) from pg_stat_activity where wait_event = 'PgSleep'") != "0";
+        return odbc_connection{server.connection_string()}.execute(
+                   "select count(*) from pg_stat_activity where wait_event = 'PgSleep'") != "0";
     }));
     BOOST_TEST(store.renew("n", "we", granted.token, 60s, ec));
     BOOST_TEST(record.get().has_value());

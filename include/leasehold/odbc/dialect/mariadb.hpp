@@ -246,7 +246,8 @@ private:
         name_key_sql k;
         k.present = "select case when table_type <> 'BASE TABLE' then '1'"
                     " when engine not in (select engine from information_schema.engines where transactions = 'YES')"
-                    " then concat('the table has the engine ', engine, ', which has no transactions: run alter table {table} engine = InnoDB')"
+                    " then concat('the table has the engine ', engine,"
+                    " ', which has no transactions: run alter table {table} engine = InnoDB')"
                     " else coalesce((select concat('`', replace(index_name, '`', '``'), '`')"
                     " from information_schema.statistics where " + of_table + " and non_unique = 0 group by index_name"
                     " having count(*) = 1 and concat('`', max(column_name), '`') = '{name}' order by index_name <> 'PRIMARY' limit 1), '0')"

@@ -24,7 +24,7 @@
 
 namespace sim {
 
-enum class turn_right : std::uint8_t { lease, permit, read_and_write, leadership };
+enum class turn_right : std::uint8_t { one_lease, permit, read_and_write, leadership };
 
 // Which fault there is, once, a third of the way.
 enum class turn_fault : std::uint8_t {
@@ -35,7 +35,7 @@ enum class turn_fault : std::uint8_t {
 
 // Some processes take turns at one right, for a while: each comes back as soon as it has released.
 struct turns_plan {
-    turn_right right = turn_right::lease;
+    turn_right right = turn_right::one_lease;
     int hosts = 4;
     std::size_t permits = 2;
     int keep_permits = 0;                    // so many of the hosts keep a permit all the time
@@ -163,7 +163,7 @@ private:
         const leasehold::duration at_most{plan_.lasts * 2};
         std::error_code ec;
         switch (plan_.right) {
-        case turn_right::lease: {
+        case turn_right::one_lease: {
             lease right{of.to, "job", terms(), of.time, owner, any_policy{}};
             return take_turns(of, [&] { return right.try_acquire_for(at_most, ec); });
         }

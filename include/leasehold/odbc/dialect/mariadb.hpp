@@ -98,8 +98,6 @@ struct mariadb {
                                           &d.fence.write_back})
             keep_expiry(*update);
         d.purge = purge_with(d.schema.back());
-        // Of the two forms of DELETE the one that may name an index.
-        d.purge.remove.replace(0, d.purge.remove.find(" where "), "delete {table} from {table by name}");
         return d;
     }
 

@@ -229,14 +229,16 @@ private:
     }
 
     // Why the term ends. From now on, resign() and is_leader() don't see it.
-    step_down_reason ends(const term_type& term, bool lost, const std::stop_token& stop, bool threw) noexcept
+    step_down_reason ends(term_type& term, bool lost, const std::stop_token& stop, bool threw) noexcept
     {
-        return detail::reason_of({.threw = threw,
+        const step_down_reason why = detail::reason_of({.threw = threw,
                                   .lease_over = lost,
                                   .renewal_failed = lost && term.guard().renewal_error(),
                                   .resigned = hide(),
                                   .asked = term.asked(),
                                   .stopping = stop.stop_requested()});
+        term.step_down_.request_stop();  // helpers are told before on_stepped_down
+        return why;
     }
 
     // resign() and is_leader() see the term from now until hide().

@@ -156,9 +156,13 @@ public:
         return locks_.keep(keeper().mutex(), this->try_acquire_until(until));
     }
 
-    /// Releases the term that this thread locked, or, if it locked none, one that another thread locked. A failure is not
-    /// reported: the store then frees the lease when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_.take(keeper().mutex())}; }
+    /// Releases the term that this thread locked. A failure of the store is not reported: the store then frees the lease when its
+    /// time runs out. Throws std::system_error with std::errc::operation_not_permitted if this thread has locked nothing.
+    void unlock()
+    {
+        const guard_type released_here{locks_.take(keeper().mutex())};
+        if (released_here.empty()) detail::raise_not_locked("unlock", name());
+    }
 
     /// The guard of the term that this thread has locked, until it unlocks; empty otherwise.
     [[nodiscard]] const guard_type& guard() const noexcept { return locks_.of_this_thread(keeper().mutex()); }

@@ -249,9 +249,13 @@ public:
         return locks_->exclusive.keep(locks_->mutex, this->try_acquire_until(until));
     }
 
-    /// Releases the right that this thread locked, or, if it locked none, one that another thread locked. A failure is not
-    /// reported: the store then frees it when its time runs out.
-    void unlock() noexcept { const guard_type released_here{locks_->exclusive.take(locks_->mutex)}; }
+    /// Releases the right that this thread locked. A failure of the store is not reported: the store then frees it when its time runs
+    /// out. Throws std::system_error with std::errc::operation_not_permitted if this thread has locked nothing.
+    void unlock()
+    {
+        const guard_type released_here{locks_->exclusive.take(locks_->mutex)};
+        if (released_here.empty()) detail::raise_not_locked("unlock", name());
+    }
 
     /// The same for a reader.
     void lock_shared()
@@ -277,8 +281,12 @@ public:
         return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared_until(until));
     }
 
-    /// Releases the share that this thread locked, or, if it locked none, one that another thread locked; like unlock().
-    void unlock_shared() noexcept { const shared_guard_type released_here{locks_->shared.take(locks_->mutex)}; }
+    /// Releases the share that this thread locked; like unlock().
+    void unlock_shared()
+    {
+        const shared_guard_type released_here{locks_->shared.take(locks_->mutex)};
+        if (released_here.empty()) detail::raise_not_locked("unlock_shared", name());
+    }
 
     /// The guard of the exclusive right that this thread has locked, until it unlocks; empty otherwise.
     [[nodiscard]] const guard_type& guard() const noexcept { return locks_->exclusive.of_this_thread(locks_->mutex); }

@@ -80,10 +80,22 @@ BOOST_AUTO_TEST_CASE(thread_that_has_ended_is_not_taken_for_the_next_one)
         }}.join();
         std::jthread next{[&] {
             BOOST_CHECK_NO_THROW(l.lock());
-            l.unlock();
+            BOOST_CHECK_NO_THROW(l.unlock());
         }};
-        l.unlock();
+        clock.advance(31s);
     }
+}
+
+BOOST_AUTO_TEST_CASE(unlock_of_a_thread_that_has_locked_nothing_is_an_error_and_ends_no_other_lock)
+{
+    const auto is_not_permitted = [](const std::system_error& e) { return e.code() == std::errc::operation_not_permitted; };
+    auto l = lease();
+    BOOST_CHECK_EXCEPTION(l.unlock(), std::system_error, is_not_permitted);
+    l.lock();
+    std::thread{[&] { BOOST_CHECK_EXCEPTION(l.unlock(), std::system_error, is_not_permitted); }}.join();
+    BOOST_TEST(l.guard().held());
+    l.unlock();
+    BOOST_CHECK_EXCEPTION(l.unlock(), std::system_error, is_not_permitted);
 }
 
 BOOST_AUTO_TEST_CASE(unlock_after_a_loss_leaves_the_lock_of_another_thread)

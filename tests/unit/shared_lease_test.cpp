@@ -143,9 +143,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_is_a_shared_timed_mutex, Store, both_stores)
         BOOST_TEST(timed.owns_lock());
     }
     one.lock();
-    std::thread{[&] { one.unlock(); }}.join();
-    BOOST_TEST(s.held() == 0U, "passed to another thread");
-    one.lock();
+    std::thread{[&] {
+        BOOST_CHECK_THROW(one.unlock(), std::system_error);
+        BOOST_CHECK_THROW(one.unlock_shared(), std::system_error);
+    }}.join();
+    BOOST_TEST(one.guard().held(), "another thread has not locked it");
 }
 
 BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_before_any_call)

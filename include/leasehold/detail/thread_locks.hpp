@@ -27,6 +27,12 @@ inline void refuse_deadlock(std::string_view operation, std::string_view name, b
                           "leasehold: " + std::string{operation} + " '" + printable(name) + "': this thread has already locked it"});
 }
 
+[[noreturn]] inline void raise_not_locked(std::string_view operation, std::string_view name)
+{
+    throw_exception(std::system_error{std::make_error_code(std::errc::operation_not_permitted),
+                                      "leasehold: " + std::string{operation} + " '" + printable(name) + "': this thread has not locked it"});
+}
+
 // The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has
 // locked the lease since, each thread unlocks its own guard. One pointer, and memory for each guard.
 //
@@ -59,15 +65,12 @@ public:
         return true;
     }
 
-    // Takes the guard of this thread, or else of another thread, since a lock may be passed from thread to thread. Empty if
-    // no thread has one.
+    // Takes the guard of this thread; empty if it has none.
     Guard take(std::mutex& mutex) noexcept
     {
         entries gone;
         const std::lock_guard lock{mutex};
-        auto found = before(entries_, is_mine);
-        if (std::next(found) == entries_.end()) found = before(entries_, [](const entry& each) { return each.guard.held(); });
-        move_next(entries_, found, gone);
+        move_next(entries_, before(entries_, is_mine), gone);
         return gone.empty() ? Guard{} : std::move(gone.front().guard);
     }
 

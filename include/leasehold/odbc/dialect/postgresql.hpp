@@ -83,6 +83,9 @@ struct postgresql {
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {seen live}";
         d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
                           " where {name} = :name and {token} = :token and {live}";
+        // A wait for the synchronous standby that somebody cancels ends in success with a warning, in any language. Few other statements
+        // warn.
+        d.unconfirmed = "select case when current_setting('synchronous_standby_names') <> '' then 1 else 0 end";
         d.clock = "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
         d.batches = batches();
         d.many_attempts = many_attempts();
@@ -110,7 +113,8 @@ private:
             return "set_config('" + name + "', " + value + ", " + local + ")";
         };
         const auto quoted = [](const std::string& value) { return '\'' + value + '\''; };
-        return set("TimeZone", "'UTC'") + ", " + set("lock_timeout", quoted(ms(at.lock_timeout))) + ", " +
+        return set("TimeZone", "'UTC'") + ", " + set("client_min_messages", "'warning'") + ", " +
+               set("lock_timeout", quoted(ms(at.lock_timeout))) + ", " +
                set("statement_timeout", quoted(ms(at.call_timeout))) + ", " +
                // A process that is frozen between a release of many and its commit keeps their rows locked no longer than a call.
                set("idle_in_transaction_session_timeout", quoted(ms(at.call_timeout))) + ", " +

@@ -304,6 +304,8 @@ struct spec {
     std::string inspect;  ///< token, remaining us, owner of a live row
     std::string list;     ///< token, remaining us, owner, name of live rows
     std::string force_release;  ///< as release, no matter who holds, and leaves no owner, so that a repeated release knows it from one
+    /// 1: a statement that came back with a warning may not be where it has to be; empty: a warning is harmless.
+    std::string unconfirmed{};
     std::string clock{};  ///< the database's clock, in us since 1970; empty: it has none, or the host's
 
     batch_sql batches;       ///< for many terms at once; without them it is one after the other

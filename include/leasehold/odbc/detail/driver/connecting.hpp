@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTING_HPP
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTING_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/odbc/detail/driver/connection.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -273,6 +271,16 @@ inline bool connection::met_pooler() const
     if (sqlstate != no_such_statement && sqlstate != duplicate_statement) return false;
     config_->note_pooler();
     return true;
+}
+
+// Whether a statement that came back with a warning is sure to last. Session locks have warnings of their own.
+inline fault connection::confirm(const compiled_statement& warned)
+{
+    const std::string& question = catalog_->spec().unconfirmed;
+    if (question.empty() || std::ranges::count(warned.parameters, parameter::lock_number) != 0) return fault::none;
+    std::string answer;
+    if (const fault failed = execute_once(question, &answer); failed != fault::none) return failed;
+    return answer == "1" ? fail(fault::timeout, advice::unconfirmed) : fault::none;
 }
 
 inline void connection::forget_statements() noexcept

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTION_HPP
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTION_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/odbc/detail/driver/batch_statements.hpp>
 #include <leasehold/odbc/detail/driver/bindings.hpp>
@@ -177,6 +174,7 @@ private:
     void forget_statements() noexcept;
     fault forget(statement_handle& handle);
     fault forget(statement_handle& handle, const char* advice);
+    fault confirm(const compiled_statement& warned);
     fault learn_granularity(const compiled_statement& before);
     fault widen_granularity(statement_handle& of);
     void count_rows(SQLHANDLE of) noexcept;
@@ -303,7 +301,7 @@ fault connection::execute(statement_handle& handle, const compiled_statement& sq
     const SQLRETURN done = pass_prologue(handle.get(), ::SQLExecute(handle.get()));
     if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return conflict_if_stale(ran_before, forget(handle));
     warned_ = done == SQL_SUCCESS_WITH_INFO;
-    return fault::none;
+    return warned_ ? confirm(sql) : fault::none;
 }
 
 inline fault connection::execute(statement which)

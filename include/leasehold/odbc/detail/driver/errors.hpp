@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_ERRORS_HPP
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_ERRORS_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
@@ -125,6 +122,8 @@ inline constexpr const char* types =
 inline constexpr const char* expiry_is_text =
     "the expiry is kept as text, which can't be compared with a time: see odbc_options::columns, and docs/migrating.md for how"
     " to take such a table over";
+inline constexpr const char* unconfirmed =
+    "the wait for the synchronous standby was cancelled: this server has committed the change, but a fail-over may lose it";
 inline constexpr const char* slow = "the server ended the statement because it took too long";
 
 }  // namespace advice

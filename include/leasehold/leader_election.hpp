@@ -232,11 +232,11 @@ private:
     step_down_reason ends(term_type& term, bool lost, const std::stop_token& stop, bool threw) noexcept
     {
         const step_down_reason why = detail::reason_of({.threw = threw,
-                                  .lease_over = lost,
-                                  .renewal_failed = lost && term.guard().renewal_error(),
-                                  .resigned = hide(),
-                                  .asked = term.asked(),
-                                  .stopping = stop.stop_requested()});
+                                                        .lease_over = lost,
+                                                        .renewal_failed = lost && term.guard().renewal_error(),
+                                                        .resigned = hide(),
+                                                        .asked = term.asked(),
+                                                        .stopping = stop.stop_requested()});
         term.step_down_.request_stop();  // helpers are told before on_stepped_down
         return why;
     }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_FLOW_FLOW_HPP
 #define LEASEHOLD_ODBC_DETAIL_FLOW_FLOW_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
@@ -205,9 +202,10 @@ outcome<bool> release_flow(flow_database auto& db, std::int64_t token, bool min_
     return opened ? outcome<bool>{fault::overtaken} : true;
 }
 
-// Ends the term that is there when it first looks, and no later one, however often it is repeated: `token` keeps which, from try to try;
-// at first it is 0. `repeated`: an earlier try may have ended that term, with the reply lost. `find` finds the unexpired term, if there is
-// one, and `has_ended` says whether the statement that ran last ended it.
+// Ends one term, however often the call is repeated. `token` keeps which, from try to try; at first it is 0. If that term is over before
+// it can be ended, or was read from a node that lags, nothing has been ended, and the call looks again. `repeated`: an earlier try may have
+// ended the term, with the reply lost. `find` finds the unexpired term, if there is one; `has_ended` says whether the last statement
+// ended it.
 outcome<bool> force_release_flow(flow_database auto& db, std::int64_t& token, bool repeated, auto find, auto has_ended)
 {
     for (int look = 0; look < max_looks; ++look) {

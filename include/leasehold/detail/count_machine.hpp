@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_DETAIL_COUNT_MACHINE_HPP
 #define LEASEHOLD_DETAIL_COUNT_MACHINE_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/duration.hpp>
 #include <leasehold/time_point.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_DETAIL_PRINTABLE_HPP
 #define LEASEHOLD_DETAIL_PRINTABLE_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/detail/utf8.hpp>
 

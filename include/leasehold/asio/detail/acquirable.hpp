@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_DETAIL_ACQUIRABLE_HPP
 #define LEASEHOLD_ASIO_DETAIL_ACQUIRABLE_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/waker.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_DETAIL_CALL_OPERATION_HPP
 #define LEASEHOLD_ASIO_DETAIL_CALL_OPERATION_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/error_codes.hpp>

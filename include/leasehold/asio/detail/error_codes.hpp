@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_DETAIL_ERROR_CODES_HPP
 #define LEASEHOLD_ASIO_DETAIL_ERROR_CODES_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/asio/detail/net.hpp>
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_DETAIL_GUARDS_HPP
 #define LEASEHOLD_ASIO_DETAIL_GUARDS_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/lease_access.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ASIO_DETAIL_NET_HPP
 #define LEASEHOLD_ASIO_DETAIL_NET_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 /// Define LEASEHOLD_STANDALONE_ASIO for the whole program to use Asio without Boost.
 #ifdef LEASEHOLD_STANDALONE_ASIO

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_FENCE_FENCE_SRC_HPP
 #define LEASEHOLD_ODBC_DETAIL_FENCE_FENCE_SRC_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/detail/config.hpp>
 #include <leasehold/error.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_FLOW_OPERATOR_FLOWS_HPP
 #define LEASEHOLD_ODBC_DETAIL_FLOW_OPERATOR_FLOWS_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_SESSIONS_HPP
 #define LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_SESSIONS_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_BOUNDED_SESSION_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_BOUNDED_SESSION_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <leasehold/detail/thread_without_signals.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_REMEMBERED_TERMS_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_REMEMBERED_TERMS_HPP
-#ifndef LEASEHOLD_SHOW_WARNINGS
-#pragma GCC system_header
-#endif
 
 #include <algorithm>
 #include <cassert>

@@ -206,7 +206,11 @@ std::string mariadb_rule(const planned& of, const std::vector<row>& plan, const 
 std::vector<row> mariadb_plan(const odbc_connection& own, const od::compiled_statement& of)
 {
     std::string text = with_literals(of);
-    if (text.starts_with("set statement")) text.erase(0, text.find(" for ") + 5);
+    // The statement behind "set statement ... for" has the plan; that may stand in a comment for MariaDB alone.
+    if (text.starts_with("/*M!"))
+        text.erase(0, text.find("*/") + 2);
+    else if (text.starts_with("set statement"))
+        text.erase(0, text.find(" for ") + 5);
     return rows_of(own, "explain format=traditional " + text);
 }
 

@@ -27,7 +27,8 @@ inline void refuse_deadlock(std::string_view operation, std::string_view name, b
 [[noreturn]] inline void raise_not_locked(std::string_view operation, std::string_view name)
 {
     throw_exception(std::system_error{std::make_error_code(std::errc::operation_not_permitted),
-                                      "leasehold: " + std::string{operation} + " '" + printable(name) + "': this thread has not locked it"});
+                                      "leasehold: " + std::string{operation} + " '" + printable(name) +
+                                          "': this thread has not locked it"});
 }
 
 // The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has

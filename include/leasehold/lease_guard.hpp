@@ -279,7 +279,7 @@ public:
 private:
     friend detail::lease_attempts<Lease>;
     friend detail::lease_access;
-    friend detail::guards_to_release<lease_guard>;
+    friend class detail::guards_to_release<lease_guard>;
     using handle_type = typename detail::lease_parts<Lease>::handle;
 
     lease_guard(handle_type handle, std::shared_ptr<renewal::term> term) noexcept

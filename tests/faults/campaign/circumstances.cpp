@@ -13,6 +13,7 @@ constexpr auto names = std::to_array<const char*>({
     "FATAL:  the database system is starting up; FATAL:  sorry, too many clients; remaining connection slots",
     "[SQLite]UNIQUE constraint; NOT NULL constraint; no such table; no such column; unknown database; database is locked",
     "[SQLite]table t has no column named c; ON CONFLICT clause does not match; ERROR: DECLARE CURSOR",
+    "[ma-3.1.15][10.11.19-MariaDB]23000; [MySQL]3819; ERROR: user lacks privilege or object not found",
     "[unixODBC][Driver Manager]Can't open lib 'password' : file not found",
     "40001 deadlock; 08S01 lost connection; HYT00 timeout; 25006 read-only; 23505 duplicate key; 1045; 1213; 2006; 1290",
     "'; drop table leasehold; -- \" ` \\ % %s ? {fn now()} ${HOME} :name $1 \xF0\x9F\x94\x92",

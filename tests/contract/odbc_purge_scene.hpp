@@ -5,7 +5,7 @@
 #include <contract/odbc_connection.hpp>
 
 #include <leasehold/leasehold.hpp>
-#include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/driver/connecting.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/odbc/odbc_store.hpp>

@@ -10,6 +10,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <string>
@@ -31,6 +32,18 @@ BOOST_AUTO_TEST_CASE(change_that_the_standby_has_not_confirmed_is_of_unknown_out
     BOOST_REQUIRE(granted.granted());
     server.execute_sql("alter system set synchronous_standby_names = 'nobody'");
     server.execute_sql("select pg_reload_conf()");
+    const auto cancel_wait = [&] {
+        return server.execute_sql("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'").starts_with("t");
+    };
+    // The server begins to wait some time after it was told to.
+    std::atomic<bool> waits{false};
+    auto commits_until_one_waits = std::async(std::launch::async, [&] {
+        while (!waits) server.execute_sql("update leasehold set data = data");
+    });
+    BOOST_TEST(eventually([&] {
+        if (cancel_wait()) waits = true;
+        return waits && commits_until_one_waits.wait_for(0s) == std::future_status::ready;
+    }));
     // The advice of a call that ends in store_timeout when its wait is cancelled.
     const auto cancelled = [&](auto call) {
         auto answer = std::async(std::launch::async, [&] {
@@ -38,9 +51,7 @@ BOOST_AUTO_TEST_CASE(change_that_the_standby_has_not_confirmed_is_of_unknown_out
             const bool done = call(failed);
             return !done && failed == lh::errc::store_timeout ? store.diagnostics().advice : "done, or: " + failed.message();
         });
-        BOOST_TEST(eventually([&] {
-            return server.execute_sql("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'").starts_with("t");
-        }));
+        BOOST_TEST(eventually(cancel_wait));
         const std::string advice = answer.get();
         BOOST_TEST(advice.find("standby") != std::string::npos, advice);
     };

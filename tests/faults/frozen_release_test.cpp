@@ -3,7 +3,7 @@
 // A process that is frozen between a release of many leases and its commit: their rows are locked by then.
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/odbc/detail/driver/batches.hpp>
-#include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/driver/connecting.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/eventually.hpp>

@@ -38,12 +38,13 @@ BOOST_AUTO_TEST_CASE(change_that_the_standby_has_not_confirmed_is_of_unknown_out
     // The server begins to wait some time after it was told to.
     std::atomic<bool> waits{false};
     auto commits_until_one_waits = std::async(std::launch::async, [&] {
-        while (!waits) server.execute_sql("update leasehold set data = data");
+        while (!waits) server.execute_sql("update leasehold set name = name");
     });
     BOOST_TEST(eventually([&] {
         if (cancel_wait()) waits = true;
         return waits && commits_until_one_waits.wait_for(0s) == std::future_status::ready;
     }));
+    commits_until_one_waits.get();
     // The advice of a call that ends in store_timeout when its wait is cancelled.
     const auto cancelled = [&](auto call) {
         auto answer = std::async(std::launch::async, [&] {

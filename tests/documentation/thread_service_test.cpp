@@ -40,10 +40,15 @@ public:
     }
     [[nodiscard]] std::string log() const { return text_of(folder_.path() / "log"); }
     [[nodiscard]] bool ready() const { return std::filesystem::exists(folder_.path() / "ready"); }
-    [[nodiscard]] bool ends_well()
+    [[nodiscard]] auto end()
     {
         process_.signal(SIGTERM);
-        return process_.wait().success();
+        return process_.wait();
+    }
+    void ends_well()
+    {
+        const auto status = end();
+        BOOST_TEST(status.success(), status << ", having logged:\n" << log());
     }
 
 private:
@@ -78,7 +83,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_start_at_the_same_moment_all_start)
     keeps_all_from_creating.join();
     for (replica* each : {&one, &two}) {
         BOOST_TEST(each->says("waits for its turn"), each->log());
-        BOOST_TEST(each->ends_well());
+        each->ends_well();
     }
 }
 
@@ -90,7 +95,7 @@ BOOST_AUTO_TEST_CASE(the_server_s_words_are_in_what_it_says_of_a_failure)
         "drop table service_journal; create view service_journal as select 1 as token; grant all on service_journal to public");
     replica service{server.connection_string()};
     BOOST_TEST(service.says("insert into view"), service.log());  // cannot
-    BOOST_TEST(!service.ends_well());
+    BOOST_TEST(!service.end().success());
 }
 
 BOOST_AUTO_TEST_CASE(leader_whose_server_hangs_is_not_ready_once_its_term_is_over)
@@ -101,7 +106,7 @@ BOOST_AUTO_TEST_CASE(leader_whose_server_hangs_is_not_ready_once_its_term_is_ove
     server.freeze();
     BOOST_TEST(eventually([&] { return !service.ready(); }, 20s));
     server.thaw();
-    BOOST_TEST(service.ends_well());
+    service.ends_well();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,4 +79,15 @@ BOOST_AUTO_TEST_CASE(static_guard_on_sqlite_is_released_at_the_exit)
     BOOST_TEST(store.list().empty());
 }
 
+// OpenSSL frees its tables at the exit: who was in them crashed the process.
+BOOST_AUTO_TEST_CASE(no_thread_is_in_the_driver_when_its_libraries_clean_up)
+{
+    const temporary_directory folder;
+    const std::string database = (folder.path() / "leases.db").string();
+    child_process leaver{{LEAVER, std::string{"Driver="} + LYING_DRIVER + ";Lies=unheard_of;Database=" + database},
+                         {.environment = {{"LYING_DRIVER_REAL", find_odbc_driver_file({"SQLite3", "SQLITE3"})}}, .capture = true}};
+    BOOST_TEST(leaver.read_all() == make_error_code(lh::errc::store_timeout).message() + "\n");
+    BOOST_TEST(leaver.wait() == exit_status{});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

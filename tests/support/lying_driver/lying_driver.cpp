@@ -17,10 +17,15 @@
 // | no_commit | SQL_ATTR_AUTOCOMMIT is accepted, and nothing is ever committed |
 // | lost_replies | every fourth statement is carried out, and answered with "connection lost" |
 //
+// LYING_DRIVER_DELAY in the environment is how many milliseconds each statement takes. Like the libraries of a real driver, this one
+// cleans up at the exit of the process: a statement that is carried out then ends the process with status 3.
+//
 // Only the functions without W are here, so that the driver manager converts nothing.
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -28,12 +33,14 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <dlfcn.h>
 #include <sql.h>
 #include <sqlext.h>
+#include <unistd.h>
 
 namespace {
 
@@ -60,6 +67,19 @@ struct statement_notes {
 struct connection_notes {
     std::string lies;
     unsigned executed = 0;
+};
+
+std::atomic<int> statements_under_way = 0;
+
+struct call_that_takes_time {
+    call_that_takes_time()
+    {
+        ++statements_under_way;
+        if (const char* delay = std::getenv("LYING_DRIVER_DELAY")) std::this_thread::sleep_for(std::chrono::milliseconds{std::atoi(delay)});
+    }
+    call_that_takes_time(const call_that_takes_time&) = delete;
+    call_that_takes_time& operator=(const call_that_takes_time&) = delete;
+    ~call_that_takes_time() { --statements_under_way; }
 };
 
 std::mutex mutex;
@@ -221,6 +241,9 @@ SQLRETURN SQL_API SQLFreeHandle(SQLSMALLINT kind, SQLHANDLE handle)
 SQLRETURN SQL_API SQLDriverConnect(SQLHDBC connection, SQLHWND window, SQLCHAR* in, SQLSMALLINT, SQLCHAR* out,
                                    SQLSMALLINT size, SQLSMALLINT* length, SQLUSMALLINT completion)
 {
+    [[maybe_unused]] static const int registered = std::atexit([] {
+        if (statements_under_way != 0) ::_exit(3);
+    });
     std::string told;
     std::string text = for_the_real_one(reinterpret_cast<const char*>(in), told);
     const SQLRETURN done = REAL(SQLDriverConnect)(connection, window, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, out,
@@ -330,6 +353,7 @@ SQLRETURN SQL_API SQLGetData(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLIN
 
 SQLRETURN SQL_API SQLExecute(SQLHSTMT statement)
 {
+    const call_that_takes_time call;
     return execute(statement, [&] { return REAL(SQLExecute)(statement); });
 }
 

@@ -2,10 +2,10 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_KEEPER_HPP
 #define LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_KEEPER_HPP
 
-#include <leasehold/detail/thread_without_signals.hpp>
 #include <leasehold/odbc/detail/pauses.hpp>
 #include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/configuration.hpp>
+#include <leasehold/odbc/detail/session/driver_thread.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ public:
                 return;
             }
             if (stopping_ || kept_.size() >= config_->options().max_session_locks) return;
-            if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
+            if (!thread_.joinable()) thread_ = driver_thread([self = shared_from_this()] { self->serve(); });
             const time_point due = std::chrono::steady_clock::now() + first_lock_pause;
             kept_.emplace(name, kept{.token = token, .due = due});
             count_ = kept_.size();
@@ -101,7 +101,7 @@ public:
         if (stopped)
             thread_.join();
         else
-            thread_.detach();
+            thread_.leave();
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
@@ -213,7 +213,7 @@ private:
     time_point wakes_at_ = time_point::min();
     bool stopping_ = false;
     bool stopped_ = false;
-    std::thread thread_;
+    driver_thread thread_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_BOUNDED_SESSION_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_BOUNDED_SESSION_HPP
 
-#include <leasehold/detail/thread_without_signals.hpp>
+#include <leasehold/odbc/detail/session/driver_thread.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>
 
 #include <algorithm>
@@ -109,7 +109,7 @@ public:
         if (state_ == state::given_up || state_ == state::stopped) return false;
         state_ = state::stopping;
         to_thread_.notify_one();
-        if (thread_.joinable()) thread_.detach();
+        if (thread_.joinable()) thread_.leave();
         return true;
     }
 
@@ -124,7 +124,7 @@ public:
         state_ = state::given_up;
         done_ = nullptr;
         to_thread_.notify_one();
-        thread_.detach();
+        thread_.leave();
         return true;
     }
 
@@ -162,7 +162,7 @@ public:
         if (stopped)
             thread_.join();
         else
-            thread_.detach();
+            thread_.leave();
     }
 
 private:
@@ -193,7 +193,7 @@ private:
     void queue_call()
     {
         assert(has_nothing_to_do());
-        if (!thread_.joinable()) thread_ = leasehold::detail::thread_without_signals([self = shared_from_this()] { self->serve(); });
+        if (!thread_.joinable()) thread_ = driver_thread([self = shared_from_this()] { self->serve(); });
         state_ = state::queued;
     }
 
@@ -244,7 +244,7 @@ private:
     std::atomic<state> state_{state::idle};
     adaptive_spin for_answer_{adaptive_spin::for_an_answer};  // of the caller
     adaptive_spin for_next_{adaptive_spin::for_the_next_call};  // of the session's thread
-    std::thread thread_;
+    driver_thread thread_;
 };
 
 using session_pointer = std::shared_ptr<bounded_session>;

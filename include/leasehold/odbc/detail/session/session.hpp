@@ -14,6 +14,7 @@
 #include <leasehold/odbc/detail/queue/session_lock.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
 #include <leasehold/odbc/detail/session/connect_gate.hpp>
+#include <leasehold/odbc/detail/session/driver_thread.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -343,10 +344,12 @@ private:
             return db_.last_report().kind;
         }
         const fault failed = db_.connect();
-        if (failed == fault::none)
+        if (failed == fault::none) {
             gate.succeeded();
-        else
+            if (!runs_in_process()) left_threads::of_process().wait_at_exit_after(db_.sql()->spec().name);
+        } else {
             gate.failed(db_.last_report());
+        }
         return failed;
     }
 

@@ -47,11 +47,9 @@
 #include <leasehold/store/basic_lockable.hpp>
 #include <leasehold/store/basic_static_memory_store.hpp>
 #include <leasehold/store/faulty_store.hpp>
-#include <leasehold/store/guarded_shard.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 #include <leasehold/store/plain_lease_store.hpp>
-#include <leasehold/store/sharded_store.hpp>
 #include <leasehold/store/spin_mutex.hpp>
 #include <leasehold/store/static_memory_store.hpp>
 #include <leasehold/store_diagnostics.hpp>

@@ -31,17 +31,11 @@ public:
         if (kept* const last = of_this_thread()) *last = {store, std::move(details)};
     }
 
-    /// Whether the last failure that this thread has kept was of `store`.
-    [[nodiscard]] static bool is_of(const void* store) noexcept
-    {
-        const kept* const last = of_this_thread();
-        return last && last->store == store;
-    }
-
-    /// Its details, if it was of `store`. May throw std::bad_alloc.
+    /// The details of the last failure that this thread has kept, if it was of `store`. May throw std::bad_alloc.
     [[nodiscard]] static store_diagnostics of(const void* store)
     {
-        return is_of(store) ? of_this_thread()->details : store_diagnostics{};
+        const kept* const last = of_this_thread();
+        return last && last->store == store ? last->details : store_diagnostics{};
     }
 
 private:

@@ -105,25 +105,7 @@ struct tenant_fixture {
     std::size_t max_name_bytes() const { return lh::max_name_bytes - one.prefix.size(); }
 };
 
-// One shard of two, as two processes with the same set of shards use it.
-struct shard_fixture {
-    using memory = lh::basic_memory_store<lh::manual_clock>;
-    using sharded = lh::sharded_store<memory, lh::manual_clock>;
-
-    lh::manual_clock time;
-    memory a{time}, b{time};
-    sharded one{{{"a", a}, {"b", b}}, {}, time};
-    sharded two{{{"b", b}, {"a", a}}, {}, time};
-
-    auto& store() { return one.shard_of("a name"); }
-    auto& another_store() { return two.shard_of("a name"); }
-    void let_pass(lh::duration d) { time.advance(d); }
-    lh::duration short_ttl() const { return std::chrono::seconds{10}; }
-    lh::manual_clock clock() const { return time; }
-};
-
 const lh::contract::suite<memory_fixture> contract{"memory"};
-const lh::contract::suite<shard_fixture> contract_shard{"shard"};
 const lh::contract::suite<tenant_fixture> contract_tenant{"memory_of_a_tenant"};
 const lh::contract::suite<plain_fixture> contract_plain{"memory_that_wakes_nobody", {"waiting", "turns", "several"}};
 

@@ -12,7 +12,8 @@ import re
 import sys
 
 # Other programs' names, which nothing here has to say but the pages.
-OTHERS = {"backend_xmin", "caching_sha2_password", "node_textfile_mtime_seconds", "remote_apply", "server_login_retry"}
+OTHERS = {"backend_xmin", "caching_sha2_password", "group_replication_member_expel_timeout", "group_replication_single_primary_mode",
+          "node_textfile_mtime_seconds", "remote_apply", "server_login_retry"}
 # A name of the reader's choice.
 EXAMPLE = re.compile(r"\b(foo|my)(_|\b)|_foo\b")
 FILE = r"\w[\w-]*\.(?:cpp|hpp|cppm|cmake|json|md|py|sh|svg|tsv|txt|yml)"

@@ -79,7 +79,6 @@ BOOST_AUTO_TEST_CASE(defaults_and_limits_are_those_of_the_code)
         {"`session_locks`", {text(store.session_locks)}},
         {"`max_session_locks`", {text(store.max_session_locks), "0 to " + text(lh::odbc::detail::max_session_locks_of_a_store)}},
         {"`pooler`", {store.pooler == lh::transaction_pooler::detect ? "detect" : ""}},
-        {"`set_ttl`", {text(lh::sharded_options{}.set_ttl), text(lh::min_ttl) + " to " + text(lh::max_ttl)}},
         {"`retry_min`", {text(election.retry_min)}},
         {"`retry_max`", {text(election.retry_max)}},
         {"`step_down_if_asked`", {text(election.step_down_if_asked)}},

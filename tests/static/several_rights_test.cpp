@@ -96,7 +96,6 @@ struct no_fault {
     lh::store_fault operator()(const lh::store_call&) const noexcept { return lh::store_fault::none; }
 };
 static_assert(lh::batch_acquiring_store<lh::memory_store> && lh::batch_acquiring_store<lh::hooked_store<lh::memory_store, no_hook>>);
-static_assert(lh::batch_acquiring_store<lh::sharded_store<lh::memory_store>>);
 static_assert(!lh::batch_acquiring_store<lh::faulty_store<lh::memory_store, no_fault>>, "each call can fail by itself");
 static_assert(!lh::batch_acquiring_store<lh::static_memory_store<4>>);
 

@@ -243,10 +243,8 @@ BOOST_AUTO_TEST_CASE(decorators_pass_on_what_their_store_can)
                             }};
     bool outage = false;
     lh::faulty_store flaky{hooked, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
-    using flaky_store = decltype(flaky);
-    lh::sharded_store<flaky_store> sharded{{{"a", flaky}}};
-    static_assert(lh::handover_store<decltype(sharded)>);
-    lh::basic_lease through{sharded, "n", lh::lease_terms{.ttl = 30s}, clock};
+    static_assert(lh::handover_store<decltype(flaky)>);
+    lh::basic_lease through{flaky, "n", lh::lease_terms{.ttl = 30s}, clock};
     auto guard = through.try_acquire();
     BOOST_TEST(guard.publish("x"));
     BOOST_TEST(through.request_handover("y"));

@@ -313,8 +313,7 @@ BOOST_AUTO_TEST_CASE(decorators_around_and_below_pass_events_on)
     diary told;
     lh::hooked_store inner{memory, std::ref(told)};
     lh::faulty_store faulty{inner, [](const lh::store_call&) { return lh::store_fault::none; }};
-    lh::sharded_store<decltype(faulty)> sharded{{{"a", faulty}}};
-    lh::hooked_store outer{sharded, [](const lh::store_call&, const lh::store_call_report&) {}};
+    lh::hooked_store outer{faulty, [](const lh::store_call&, const lh::store_call_report&) {}};
     lh::basic_lease lease{outer, "n", 30s, clock};
     lease.try_acquire().release();
     BOOST_TEST(told.events().size() == 2U);

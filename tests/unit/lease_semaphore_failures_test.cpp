@@ -13,6 +13,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -49,6 +51,33 @@ BOOST_AUTO_TEST_SUITE(lease_semaphore_failures_test)
 
 using namespace leasehold_test;
 using namespace leasehold_test::counted_rights;
+
+namespace {
+
+// Answers for the permits with even numbers only, as if its connection were lost before it comes to the others.
+struct store_that_answers_in_part : scripted_batching_store {
+    using scripted_batching_store::scripted_batching_store;
+
+    bool in_part = true;
+
+    void acquire_many(std::span<const lh::term_request> requests, std::size_t most, std::span<std::optional<lh::acquire_result>> answers,
+                      std::error_code& ec)
+    {
+        std::vector<std::size_t> places;
+        std::vector<lh::term_request> asked;
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (in_part && (requests[i].name.back() - '0') % 2 != 0) continue;
+            places.push_back(i);
+            asked.push_back(requests[i]);
+        }
+        std::vector<std::optional<lh::acquire_result>> given(asked.size());
+        leases.acquire_many(asked, most, given, ec);
+        for (std::size_t i = 0; i < places.size(); ++i) answers[places[i]] = given[i];
+        if (!ec && asked.size() < requests.size()) ec = lh::errc::store_unavailable;
+    }
+};
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_is_busy_for_a_moment_is_no_other_count, Store, both_stores)
 {
@@ -102,30 +131,48 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(guard_of_an_attempt_that_failed_has_no_index, Stor
     BOOST_TEST(none.index() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(permit_that_one_shard_has_granted_is_no_error_though_another_fails)
+BOOST_AUTO_TEST_CASE(permit_that_is_granted_is_no_error_though_other_attempts_of_the_call_fail)
 {
     constexpr std::size_t count = 16;
     lh::manual_clock clock;
-    scripted_batching_store down{clock}, up{clock};
-    lh::sharded_store<scripted_batching_store, lh::manual_clock> store{{{"down", down}, {"up", up}}, {}, clock};
+    store_that_answers_in_part store{clock};
     lh::lease_semaphore semaphore{store, "licences", count, 30s, clock};
-    std::size_t of_up = 0;
-    for (std::size_t i = 0; i < count; ++i)
-        if (&store.shard_of("licences/" + std::to_string(i)).underlying() == &up) ++of_up;
-    BOOST_TEST_REQUIRE(of_up > 0U);
-    BOOST_TEST_REQUIRE(of_up < count);
-    down.always(operation::acquire_many, fate::fails);
     std::vector<decltype(semaphore.try_acquire())> permits;
     std::error_code ec;
-    for (std::size_t i = 0; i < of_up; ++i) {
+    for (std::size_t i = 0; i < count / 2; ++i) {
         permits.push_back(semaphore.try_acquire(ec));
         BOOST_TEST(!ec);
         BOOST_TEST(permits.back().held());
     }
     BOOST_TEST(is_empty(semaphore.try_acquire(ec)));
     BOOST_TEST(ec == lh::errc::store_unavailable);
-    down.always(operation::acquire_many, fate::carried_out);
+    store.in_part = false;
     BOOST_TEST(is_held(semaphore.try_acquire(ec)));
+    BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE(attempt_that_the_store_calls_invalid_is_no_disagreement_on_the_count)
+{
+    struct peculiar_store : scripted_store {
+        using scripted_store::scripted_store;
+        bool refuses = false;
+        lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
+        {
+            if (!refuses) return scripted_store::try_acquire(name, owner, ttl, ec);
+            ec = lh::errc::invalid_terms;
+            return {};
+        }
+    };
+    lh::manual_clock clock;
+    peculiar_store store{clock};
+    lh::lease_semaphore five{store, "licences", 5, 30s, clock}, four{store, "licences", 4, 30s, clock};
+    const auto permit = five.try_acquire();
+    BOOST_TEST(permit.held());
+    BOOST_CHECK_EXCEPTION(static_cast<void>(four.try_acquire()), std::system_error,
+                          says(lh::errc::invalid_terms, {"all processes must agree on the count"}));
+    store.refuses = true;
+    BOOST_CHECK_EXCEPTION(static_cast<void>(four.try_acquire()), lh::store_error,
+                          says(lh::errc::invalid_terms, {"try_acquire 'licences'"}));
 }
 
 // Otherwise the last of many threads would wait for the calls of all the others, each of which may take a call time-out.

@@ -193,16 +193,20 @@ private:
     void queue_call()
     {
         assert(has_nothing_to_do());
-        if (!thread_.joinable()) thread_ = driver_thread([self = shared_from_this()] { self->serve(); });
+        if (thread_.joinable())
+            thread_.set_busy();
+        else
+            thread_.start([self = shared_from_this()](std::atomic<bool>& busy) { self->serve(busy); });
         state_ = state::queued;
     }
 
     [[nodiscard]] bool has_nothing_to_do() const noexcept { return state_ == state::done || state_ == state::idle; }
 
-    void serve()
+    void serve(std::atomic<bool>& busy)
     {
         std::unique_lock lock{mutex_};
         for (;;) {
+            if (has_nothing_to_do()) busy = false;
             to_thread_.wait(
                 lock, [this] { return state_ == state::queued || state_ == state::given_up || state_ == state::stopping; });
             if (state_ != state::queued) break;

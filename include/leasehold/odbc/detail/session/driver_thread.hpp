@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,33 +22,55 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-struct started_thread {
-    std::thread thread;
-    std::atomic<bool> ended = false;
-};
-
-// The threads of the process that nobody waits for: each is in a call that hangs, or disconnects.
+// All threads of the process that call drivers.
 //
-// The exit of the process waits for them, within limits. A driver's libraries clean up at the exit (OpenSSL frees its tables), and a
-// thread that is in one of them then crashes the process.
-class left_threads {
+// The exit of the process waits, within limits, for those that are in a driver. A driver's libraries clean up at the exit (OpenSSL
+// frees its tables), and a thread that is in one of them then crashes the process. Thread-safe.
+class driver_threads {
 public:
+    struct entry {
+        std::thread thread;
+        std::atomic<bool> busy = true;  // may be in a driver
+        bool left = false;  // nobody waits for it, but for the exit
+        std::atomic<bool> ended = false;
+    };
+    using position = std::list<entry>::iterator;
+
     // How long the exit waits at most. A call that takes longer waits for its server, and not in the libraries' own code.
     static constexpr std::chrono::milliseconds exit_wait_max{500};
 
-    // Never destroyed: the process may still leave threads while it destroys its static objects.
-    static left_threads& of_process()
+    // Never destroyed: static objects may still call drivers while the process ends.
+    static driver_threads& of_process()
     {
-        static auto* const one = new left_threads;
+        static auto* const one = new driver_threads;
         return *one;
     }
 
-    // Takes over the only element. Joins those that have ended.
-    void add(std::list<started_thread>&& left) noexcept
+    // Throws std::system_error if there is no thread to be had.
+    position start(std::function<void(std::atomic<bool>& busy)> function)
+    {
+        std::list<entry> made(1);
+        made.front().thread = leasehold::detail::thread_without_signals([own = &made.front(), f = std::move(function)]() mutable {
+            std::exchange(f, nullptr)(own->busy);
+            own->ended = true;
+        });
+        const std::lock_guard lock{mutex_};
+        threads_.splice(threads_.begin(), made);
+        return threads_.begin();
+    }
+
+    void join(position thread)
+    {
+        thread->thread.join();
+        const std::lock_guard lock{mutex_};
+        threads_.erase(thread);
+    }
+
+    void leave(position thread) noexcept
     {
         const std::lock_guard lock{mutex_};
+        thread->left = true;
         join_ended();
-        left_.splice(left_.end(), left);
     }
 
     // To be called once a driver has connected: what is registered for the exit last is called first, and by now the driver's
@@ -61,26 +85,26 @@ public:
     }
 
 private:
-    left_threads() = default;
+    driver_threads() = default;
 
     void wait() noexcept
     {
         if (leasehold::detail::process_id() != process_) return;  // a child of fork() has none of these threads
         const auto until = std::chrono::steady_clock::now() + exit_wait_max;
-        while (!all_ended() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        while (any_busy() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
 
-    bool all_ended() noexcept
+    bool any_busy() noexcept
     {
         const std::lock_guard lock{mutex_};
         join_ended();
-        return left_.empty();
+        return std::ranges::any_of(threads_, [](const entry& each) { return each.left || (each.busy && !each.ended); });
     }
 
     void join_ended() noexcept
     {
-        std::erase_if(left_, [](started_thread& each) {
-            if (!each.ended) return false;
+        std::erase_if(threads_, [](entry& each) {
+            if (!each.left || !each.ended) return false;
             each.thread.join();
             return true;
         });
@@ -88,7 +112,7 @@ private:
 
     const long process_ = leasehold::detail::process_id();
     std::mutex mutex_;
-    std::list<started_thread> left_;
+    std::list<entry> threads_;
     std::vector<std::string> drivers_;
 };
 
@@ -96,28 +120,23 @@ private:
 class driver_thread {
 public:
     driver_thread() = default;
+    driver_thread(const driver_thread&) = delete;
+    driver_thread& operator=(const driver_thread&) = delete;
+    ~driver_thread() { assert(!thread_); }
 
-    // Throws std::system_error if there is no thread to be had.
-    explicit driver_thread(std::function<void()> function)
-    {
-        started_thread& own = own_.emplace_back();
-        own.thread = leasehold::detail::thread_without_signals([&own, f = std::move(function)]() mutable {
-            std::exchange(f, nullptr)();
-            own.ended = true;
-        });
-    }
+    // The function clears `busy` before it sleeps. Throws std::system_error if there is no thread to be had.
+    void start(std::function<void(std::atomic<bool>& busy)> function) { thread_ = driver_threads::of_process().start(std::move(function)); }
 
-    [[nodiscard]] bool joinable() const noexcept { return !own_.empty(); }
-    void join()
-    {
-        own_.front().thread.join();
-        own_.clear();
-    }
-    // Nobody waits for it any longer, but for the exit of the process. Any thread may call it, also this one.
-    void leave() noexcept { left_threads::of_process().add(std::move(own_)); }
+    // Before the thread is woken.
+    void set_busy() noexcept { (*thread_)->busy = true; }
+
+    [[nodiscard]] bool joinable() const noexcept { return thread_.has_value(); }
+    void join() { driver_threads::of_process().join(*std::exchange(thread_, std::nullopt)); }
+    // Nobody waits for it any longer, but for the exit of the process. The thread itself may call it.
+    void leave() noexcept { driver_threads::of_process().leave(*std::exchange(thread_, std::nullopt)); }
 
 private:
-    std::list<started_thread> own_;  // at most one, at an address of its own
+    std::optional<driver_threads::position> thread_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -346,7 +346,7 @@ private:
         const fault failed = db_.connect();
         if (failed == fault::none) {
             gate.succeeded();
-            if (!runs_in_process()) left_threads::of_process().wait_at_exit_after(db_.sql()->spec().name);
+            if (!runs_in_process()) driver_threads::of_process().wait_at_exit_after(db_.sql()->spec().name);
         } else {
             gate.failed(db_.last_report());
         }

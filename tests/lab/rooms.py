@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The rooms of include/leasehold and their order, and what breaks it: includes that run up, and friends in another room."""
+import pathlib
+import re
+
+# From the lowest row to the highest. A room includes itself and rooms of lower rows. A pattern is a folder with all that is in it, or a
+# header; the longest one that fits counts.
+ROWS = (
+    {"values": "error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp lease_event.hpp lease_record.hpp lease_terms.hpp"
+               " plain_error.hpp release_outcome.hpp step_down_reason.hpp store_diagnostics.hpp version.hpp bounded_text.hpp"
+               " static_lease_record.hpp static_text_limits.hpp detail/backoff.hpp detail/catch_into.hpp detail/config.hpp"
+               " detail/handover_priority.hpp detail/host.hpp detail/never_destroyed.hpp detail/new_stop_source.hpp detail/printable.hpp"
+               " detail/stable_hash.hpp detail/thread_locks.hpp detail/thread_without_signals.hpp detail/utf8.hpp"},
+    {"clock": "clock/"},
+    {"owner_id": "owner_id/", "renew_policy": "renew_policy/"},
+    {"store": "store/ detail/shard_set.hpp detail/shard_set_machine.hpp"},
+    {"waiting": "waiting/", "dialect": "odbc/dialect/ odbc/expiry/"},
+    {"renewal": "renewal/",
+     "odbc protocol": "odbc/detail/ odbc/detail/flow/ odbc/odbc_options.hpp odbc/store_health.hpp"},
+    {"surface": "detail/ fwd.hpp concepts.hpp", "odbc driver": "odbc/detail/driver/"},
+    {"lease": "basic_lease.hpp lease_guard.hpp detail/lease_attempts.hpp", "odbc session": "odbc/detail/session/"},
+    {"rights": "lease_semaphore.hpp lease_set.hpp lease_set_guard.hpp shared_lease.hpp permit_guard.hpp exclusive_guard.hpp release_all.hpp"
+               " detail/batch_attempt.hpp detail/count_machine.hpp detail/counted_store.hpp detail/exclusive_wait.hpp"
+               " detail/guard_sets.hpp detail/permit_pool.hpp detail/permit_search.hpp detail/permit_wait.hpp detail/set_order.hpp"
+               " detail/shared_attempts.hpp",
+     "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
+     "odbc queue": "odbc/detail/queue/"},
+    {"metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
+     "odbc": "odbc/ odbc/detail/fence/ odbc/detail/store_operations.hpp"},
+    {"asio": "asio/"},
+    {"all": "leasehold.hpp odbc.hpp asio.hpp embedded.hpp leasehold.cppm odbc/odbc.cppm"},
+)
+
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<leasehold/([^>]+)>", re.M)
+CLASS = re.compile(r"^[ \t]*(?:template <[^;{}]*>\s*(?:requires[^;{}]*)?)?(?:class|struct)\s+(?:\[\[.*?\]\]\s*)?(\w+)(?:\s+final)?"
+                   r"(?:<[^;{}]*>)?\s*(?::[^:;{}][^;{}]*)?\{", re.M)
+FRIEND = re.compile(r"\bfriend\s+(?:class\s+|struct\s+)?([\w:]+)\s*(?:<[^;()]*>)?\s*;")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+
+
+class NoRoom(Exception):
+    pass
+
+
+class Rooms:
+    def __init__(self, include):
+        self.top = pathlib.Path(include) / "leasehold"
+        patterns = [(pattern, room, row) for row, rooms in enumerate(ROWS) for room, all in rooms.items() for pattern in all.split()]
+        self.patterns = sorted(patterns, key=lambda each: -len(each[0]))
+        paths = sorted(each for kind in ("*.hpp", "*.cppm") for each in self.top.rglob(kind))
+        self.texts = {each.relative_to(self.top).as_posix(): COMMENT.sub("", each.read_text(encoding="utf-8")) for each in paths}
+        for header in self.texts:
+            self.of(header)
+
+    def of(self, header):
+        """(room, row)"""
+        for pattern, room, row in self.patterns:
+            if header == pattern or pattern.endswith("/") and header.startswith(pattern):
+                return room, row
+        raise NoRoom(f"{header} has no room in tests/lab/rooms.py")
+
+    def arrows_up(self):
+        """'header (room) -> header (room)', for each include that does not go down or stay in the room."""
+        for header, text in self.texts.items():
+            room, row = self.of(header)
+            for other in INCLUDE.findall(text):
+                to, to_row = self.of(other)
+                if to != room and to_row >= row:
+                    yield f"{header} ({room}) -> {other} ({to})"
+
+    def friends_elsewhere(self):
+        """'header: friend name (room)', for each class that is a friend and is defined in another room. A template's parameter, or an alias
+        of what no header here defines, may be of any room."""
+        homes = {}
+        for header, text in self.texts.items():
+            for name in CLASS.findall(text):
+                homes.setdefault(name, set()).add(self.of(header)[0])
+        for header, text in self.texts.items():
+            room = self.of(header)[0]
+            for named in FRIEND.findall(text):
+                name = named.split("::")[-1]
+                alias = re.search(rf"\busing {name} = (?:typename )?([\w:]+)", text)
+                if alias and name not in homes:
+                    name = alias[1].split("::")[-1]
+                rooms = homes.get(name, {"any"})
+                if room not in rooms:
+                    yield f"{header} ({room}): friend {named} ({', '.join(sorted(rooms))})"

@@ -88,6 +88,34 @@ void check_locked_row(const std::string& connection_string, lh::duration call_ti
     }
 }
 
+// Nobody holds these names, and nobody can write: that is an outage, not somebody else's term.
+void check_unwritable(const std::string& connection_string, const std::string& lock, const std::string& unlock)
+{
+    BOOST_TEST_CONTEXT(lock)
+    {
+        lh::odbc_store store{connection_string, {.call_timeout = 2s, .lock_timeout = 500ms}};
+        store.create_schema();
+        std::error_code ec;
+        const auto once = store.try_acquire("released", "we", 10min, ec);
+        BOOST_REQUIRE(store.release("released", "we", once.token, 0s, ec));
+        const auto held = store.try_acquire("held", "we", 10min, ec);
+        BOOST_REQUIRE(held.granted());
+        odbc_connection somebody{connection_string};
+        somebody.execute(lock);
+        for (const char* const name : {"released", "new"}) {
+            BOOST_TEST(!store.try_acquire(name, "another", 10min, ec).granted());
+            BOOST_TEST((ec == lh::errc::store_conflict), name << ": " << ec.message() << ' ' << store.diagnostics().advice);
+        }
+        BOOST_TEST((store.try_acquire("held", "another", 10min, ec).token == held.token));
+        BOOST_TEST(!ec, ec.message());
+        somebody.execute(unlock);
+        const auto again = store.try_acquire("released", "another", 10min, ec);
+        BOOST_TEST(again.granted());
+        BOOST_TEST(store.release("released", "another", again.token, 0s, ec));
+        BOOST_TEST(store.release("held", "we", held.token, 0s, ec));
+    }
+}
+
 // Words that a statement of ours has, or that mean something in one.
 void check_tables_named_like_words(const std::string& connection_string)
 {
@@ -141,6 +169,23 @@ BOOST_AUTO_TEST_CASE(a_row_locked_for_longer_than_a_call_is_a_conflict_on_postgr
     const postgresql_server server;
     check_locked_row(server.connection_string(), 1s);
     check_locked_row(server.connection_string(), 5s);
+}
+
+BOOST_AUTO_TEST_CASE(a_free_name_is_not_busy_while_nobody_can_write_on_mariadb)
+{
+    mariadb_server server;
+    server.execute_sql(std::string{"grant reload on *.* to "} + server.user);
+    for (const char* const lock : {"flush tables with read lock", "lock tables leasehold read"})
+        check_unwritable(server.connection_string(), lock, "unlock tables");
+}
+
+BOOST_AUTO_TEST_CASE(a_free_name_is_not_busy_while_nobody_can_write_on_postgresql)
+{
+    postgresql_server server;
+    check_unwritable(server.connection_string(), "begin; lock table leasehold in share mode", "commit");
+    server.execute_sql("create function undone() returns trigger language plpgsql as 'begin return null; end'");
+    check_unwritable(server.connection_string(), "create trigger undoes before insert or update on leasehold for each row"
+                     " execute function undone()", "drop trigger undoes on leasehold");
 }
 
 BOOST_AUTO_TEST_CASE(a_table_may_be_named_like_a_word_of_a_statement)

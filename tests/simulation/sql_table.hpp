@@ -98,6 +98,7 @@ private:
                 said.rows = asked.time > 0 ? set(r, {nobody, r.token, later}) : set(r, {r.owner, r.token, long_ago});
             break;
         case statement::grant: grant(r, asked, now, later, said); break;
+        case statement::write_nothing: break;
         default: said.failed = fault::failure;
         }
         return said;

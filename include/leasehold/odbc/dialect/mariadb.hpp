@@ -32,6 +32,7 @@ struct mariadb {
         // The optimizer is free to take leasehold_fence, and does from some hundred rows on: then a renewal would wait for the holder's own
         // fence.
         if (at.name_key != "1") d.by_name = " force index (" + std::string{at.name_key.empty() ? "`PRIMARY`" : at.name_key} + ")";
+        d.without_waiting = "/*M!100101 set statement lock_wait_timeout = 0 for */ ";
         d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{this term} and {live}"},

@@ -263,6 +263,9 @@ struct spec {
     /// other index. May be empty.
     std::string by_name{};
 
+    /// What precedes a statement that is not to wait for the table's lock. May be empty: then it waits as others do.
+    std::string without_waiting{};
+
     bool numeric_expiry = false;          ///< a column for text would make text of the expiry
 
     /// Fragments of SQL that the statements name in braces, as in {live}. A fragment may name those after it.

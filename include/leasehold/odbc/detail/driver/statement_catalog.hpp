@@ -82,6 +82,7 @@ public:
         const dialect::session_lock_sql& l = d.locks;
         const dialect::purge_sql& p = d.purge;
         const dialect::handover_sql& h = d.handover;
+        const std::string write_nothing = d.without_waiting + "update {table} set {owner} = {owner} where 1 = 0";
         const struct {
             statement which;
             const std::string& text;
@@ -90,7 +91,7 @@ public:
                 {statement::release, d.release}, {statement::force_release, d.force_release},
                 {statement::grant, d.grant, columns::grant}, {statement::read, d.read, columns::read},
                 {statement::observe, d.observe, columns::observe}, {statement::inspect, d.inspect, columns::inspect},
-                {statement::list, d.list, columns::list}, {statement::clock, d.clock, columns::clock},
+                {statement::list, d.list, columns::list}, {statement::clock, d.clock, columns::clock}, {statement::write_nothing, write_nothing},
                 {statement::lock, l.lock, columns::lock}, {statement::try_lock, l.try_lock, columns::lock},
                 {statement::backend, l.backend, columns::token}, {statement::unlock, l.unlock},
                 {statement::floor, p.floor, columns::token}, {statement::look, p.look, columns::look},

@@ -70,10 +70,21 @@ grant_answer busy_as_read(const flow_database auto& db)
     return busy_for(db.number(column::token), std::chrono::microseconds{db.number(column::remaining)});
 }
 
-// The row was locked for too long, by a fence or another attempt, or was taken in the same instant: that is busy.
-outcome<grant_answer> busy_after_reading(flow_database auto& db)
+// After a lock time-out at the row of an ended term: a fence or another attempt has the row, and that is busy. Or nobody can write to
+// the table, and that is an error. The statement waits for the table's lock, but for no row's.
+outcome<grant_answer> busy_unless_table_is_locked(flow_database auto& db, grant_answer busy)
 {
-    return unless(db.run(statement::read), [&] { return busy_as_read(db); });
+    return unless(db.run(statement::write_nothing), [&] { return busy; });
+}
+
+// A grant that met a lock for too long (`failed`), or was granted nothing (none): busy if somebody holds the name now, or may have
+// locked its row. Nobody holds it otherwise, so that is an error: the table is locked, or a trigger undoes what is written.
+outcome<grant_answer> busy_after_reading(flow_database auto& db, fault failed)
+{
+    if (const fault unread = db.run(statement::read); unread != fault::none) return unread;
+    if (holder_read(db) != holder::nobody) return busy_as_read(db);
+    if (failed == fault::none) return fault::conflict;
+    return db.found() ? busy_unless_table_is_locked(db, {}) : outcome<grant_answer>{failed};
 }
 
 // Nothing but a look, where it is likely to be enough; a grant that finds it busy costs two to three times as much.
@@ -89,7 +100,7 @@ outcome<grant_answer> take_after(flow_database auto& db, std::int64_t token, boo
 {
     db.set_token(token);
     const fault failed = db.run(statement::take);
-    if (failed == fault::lock_timeout) return busy_after_reading(db);
+    if (failed == fault::lock_timeout) return busy_after_reading(db, failed);
     if (failed != fault::none) return failed;
     if (db.rows() <= 0) return fault::changed;
     return granted(token + 1, fresh);
@@ -120,7 +131,7 @@ outcome<grant_answer> grant_in_one_statement(flow_database auto& db, std::int64_
         if (const auto early = hint == busy_last_time ? look_first(db) : take_after(db, hint, true); early.failed() != fault::changed)
             return early;
     const fault failed = run_grant(db);
-    if (failed == fault::lock_timeout || (failed == fault::none && !db.found())) return busy_after_reading(db);
+    if (failed == fault::lock_timeout || (failed == fault::none && !db.found())) return busy_after_reading(db, failed);
     if (failed != fault::none) return failed;
     const std::int64_t token = db.number(column::token);
     if (db.number(column::granted) != 0) return granted(token, db.number(column::fresh) != 0);
@@ -142,7 +153,7 @@ outcome<grant_answer> grant_first_term(granting_database auto& db)
     if (!first.ok()) return first.failed();
     db.set_token(*first);
     const fault failed = db.run(statement::insert);
-    if (failed == fault::lock_timeout) return busy_after_reading(db);
+    if (failed == fault::lock_timeout) return busy_after_reading(db, failed);
     // None inserted: the floor has been raised in between, perhaps over a term of this very name.
     if (failed == fault::duplicate_key || (failed == fault::none && db.rows() <= 0)) return fault::changed;
     return unless(failed, [&] { return granted(*first, true); });

@@ -120,7 +120,7 @@ outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto&
     db.set_token(row.token);
     db.set_seen(row.version);
     const fault failed = db.run(statement::take);
-    if (failed == fault::lock_timeout) return busy_for(row.token, duration::zero());
+    if (failed == fault::lock_timeout) return busy_unless_table_is_locked(db, busy_for(row.token, duration::zero()));
     if (failed != fault::none) return failed;
     return granted_if_written(db, by, row.token + 1, false, !live);
 }

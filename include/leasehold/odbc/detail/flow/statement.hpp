@@ -22,6 +22,7 @@ enum class statement : std::uint8_t {
     list,
     force_release,
     clock,
+    write_nothing,
     lock,
     try_lock,
     unlock,

@@ -48,7 +48,8 @@ public:
 
     // What this store has seen of rows, for expiry by observation. Thread-safe.
     [[nodiscard]] observations& seen() const noexcept { return seen_; }
-    [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 2); }
+    // A call waits for two locks at most, and has other things to do.
+    [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 3); }
 
     // The SQL for the database that the first connection met. Thread-safe.
     [[nodiscard]] std::shared_ptr<const statement_catalog> catalog_for(std::string_view dbms_name, std::string_view dbms_version) const

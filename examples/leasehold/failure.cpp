@@ -60,8 +60,9 @@ std::string words_of(const std::exception& error)
     const auto* const of_store = dynamic_cast<const leasehold::store_error*>(&error);
     if (!of_store) return error.what();
     std::string words;
-    if (of_store->code() == leasehold::errc::schema_missing) {
-        words = "the table for the leases, or a column of it, doesn't exist: create it with 'leasehold init', or name another with --table";
+    const bool lacks_column = std::string_view{error.what()}.find("docs/migrating.md") != std::string_view::npos;
+    if (of_store->code() == leasehold::errc::schema_missing && !lacks_column) {
+        words = "the table for the leases doesn't exist: create it with 'leasehold init', or name another with --table";
     } else if (of_store->sqlstate() == "IM002") {
         words = words_of_unknown_source();
     } else if (const std::string driver = unknown_driver(of_store->server_message()); !driver.empty()) {

@@ -104,8 +104,6 @@ int init(bool print, const asked_store& asked)
     const std::string table = "the table '" + printable(chosen.table) + "'";
     if (before.error == lh::errc::schema_missing)
         std::cout << "created " << table << '\n';
-    else if (before.schema_version < store.health().schema_version)
-        std::cout << "added the columns that " << table << " lacked\n";
     else
         std::cout << table << " exists already\n";
     return exit_code::success;

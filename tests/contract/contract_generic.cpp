@@ -49,7 +49,7 @@ private:
     {
         leasehold_test::odbc_connection{server.connection_string()}.execute(
             "create table leasehold (name varbinary(190) primary key, owner varbinary(190) not null, token bigint not null,"
-            " version bigint not null, ttl_us bigint not null)");
+            " version bigint not null, ttl_us bigint not null, " + leasehold_test::handover_columns + ")");
         return server.connection_string();
     }
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(column_that_ignores_case_is_refused)
     leasehold_test::odbc_connection own{generic_fixture::the_database().connection_string()};
     try {
         own.execute("create table careless (name varchar(190) collate utf8mb4_general_ci primary key, owner varchar(190),"
-                    " token bigint not null, version bigint not null, ttl_us bigint not null)");
+                    " token bigint not null, version bigint not null, ttl_us bigint not null, " + leasehold_test::handover_columns + ")");
     } catch (const std::exception&) {
         return;  // has no such columns
     }

@@ -76,36 +76,9 @@ std::string as(const std::string& user, const std::string& password)
     return server().connection_string(user, password, server().database) + postgresql_fixture::database().around.connection_attributes();
 }
 
-BOOST_AUTO_TEST_CASE(table_of_version_1_works_and_is_upgraded)
+BOOST_AUTO_TEST_CASE(table_that_lacks_a_column_is_told)
 {
-    leasehold_test::check_version_1(postgresql_fixture::database().connection_string());
-}
-
-BOOST_AUTO_TEST_CASE(table_of_version_1_is_upgraded_by_many_at_once)
-{
-    leasehold_test::check_version_1_upgraded_by_many(postgresql_fixture::database().connection_string());
-}
-
-BOOST_AUTO_TEST_CASE(user_who_may_not_alter_goes_on_with_version_1)
-{
-    leasehold_test::create_version_1(postgresql_fixture::database().connection_string(), "not_mine");
-    server().execute_sql("create role guest login password 'not-the-owner'; grant select, insert, update on not_mine to guest");
-    lh::odbc_store store{as("guest", "not-the-owner"), leasehold_test::with_table("not_mine")};
-    store.create_schema();
-    leasehold_test::check_works_without_said(store, "job");
-    lh::basic_lease lease{store, "job"};
-    auto guard = lease.try_acquire();
-    std::error_code ec;
-    BOOST_TEST(!guard.publish("x", ec));
-    BOOST_TEST((ec == lh::errc::schema_missing));
-    BOOST_TEST(store.diagnostics().sqlstate == "42703");
-    BOOST_TEST(store.diagnostics().advice.find("version 1") != std::string::npos, store.diagnostics().advice);
-    BOOST_TEST(store.diagnostics().advice.find("create_schema()") != std::string::npos);
-    BOOST_TEST(!lease.request_handover("x", ec));
-    BOOST_TEST((ec == lh::errc::schema_missing));
-    BOOST_TEST(guard.renew());
-    lh::odbc_store{postgresql_fixture::database().connection_string(), leasehold_test::with_table("not_mine")}.create_schema();
-    BOOST_TEST(guard.publish("x"));
+    leasehold_test::check_missing_columns(postgresql_fixture::database().connection_string(), {"42703"});
 }
 
 BOOST_AUTO_TEST_CASE(health_says_what_a_probe_wants_to_know)

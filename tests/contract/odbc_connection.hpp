@@ -12,6 +12,10 @@
 
 namespace leasehold_test {
 
+/// What a table taken over needs for what is said during a term, in any database.
+inline const std::string handover_columns =
+    "holder_data varchar(1024), holder_data_token bigint, handover_request varchar(1024), handover_token bigint";
+
 /// An application's connection, written without the library: what it shows does not depend on the code under test.
 class odbc_connection {
 public:

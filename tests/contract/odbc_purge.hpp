@@ -164,14 +164,14 @@ inline void check_table_from_before(purge_scene& s)
 {
     const std::string table = s.options.table + "_before";
     s.own.execute("create table " + table + " (lock_name " + s.of.text + " not null primary key, locked_by " + s.of.text +
-                  " not null, fencing_token bigint not null, lock_until " + s.of.seconds + " not null)");
+                  " not null, fencing_token bigint not null, lock_until " + s.of.seconds + " not null, " + handover_columns + ")");
     lh::odbc_options options{.table = table};
     options.columns = {.name = "lock_name", .owner = "locked_by", .token = "fencing_token", .expires_at = "lock_until"};
     lh::odbc_store store{s.connection_string, options};
     const std::vector<std::string> names{"B", "a", "job ", "Z", "\u00e9t\u00e9", std::string(lh::max_name_bytes, 'n')};
     for (const std::string& name : names) grant(store, name, "a");
-    s.own.execute("insert into " + table + " select '" + std::string(lh::max_name_bytes + 9, 'o') +
-                  "', locked_by, 9, lock_until from " + table + " where lock_name = 'a'");
+    s.own.execute("insert into " + table + " (lock_name, locked_by, fencing_token, lock_until) select '" +
+                  std::string(lh::max_name_bytes + 9, 'o') + "', locked_by, 9, lock_until from " + table + " where lock_name = 'a'");
     s.own.execute("update " + table + " set lock_until = " + s.of.long_ago);
     BOOST_TEST(store.purge(1h) == names.size());
     BOOST_TEST(s.own.execute("select count(*) from " + table) == "2", "the floor, and the name that is too long");
@@ -301,9 +301,11 @@ void check_no_purge(Store& store)
 
 inline void check_stores_that_cannot(purge_scene& s)
 {
-    lh::basic_odbc_store<lh::dialect::generic> generic{s.connection_string, s.options};
+    const lh::odbc_options options{.table = s.options.table + "_observed"};
+    lh::basic_odbc_store<lh::dialect::generic> generic{s.connection_string, options};
+    generic.create_schema();
     check_no_purge(generic);
-    lh::observing_odbc_store observing{s.connection_string, s.options};
+    lh::observing_odbc_store observing{s.connection_string, options};
     check_no_purge(observing);
 }
 

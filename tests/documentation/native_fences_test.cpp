@@ -5,6 +5,7 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <contract/asked_once.hpp>
+#include <contract/odbc_connection.hpp>
 #include <support/eventually.hpp>
 #include <support/printing.hpp>
 
@@ -320,7 +321,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(confirms_no_term_on_a_table_on_which_it_could_not_
     lh::odbc_options options = s.database.options();
     options.table = "without_index";
     s.app.execute("create table if not exists without_index (name varchar(190) primary key, owner varchar(190) not null,"
-                  " token bigint not null, expires_at timestamp not null)");
+                  " token bigint not null, expires_at timestamp not null, " + handover_columns + ")");
     lh::odbc_store store{s.database.connection_string(), options};
     lh::basic_lease lease{store, s.name, lh::lease_terms{.ttl = 60s}, lh::no_renewal{}};
     const auto guard = lease.try_acquire();

@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(holds_where_the_expiry_has_whole_seconds_and_does_not_lengt
     const std::string here = fenced_cluster().node(0).connection_string();
     odbc_connection{here}.execute(
         "create table whole_seconds (name varbinary(190) not null primary key, owner varbinary(190) not null,"
-        " token bigint not null, expires_at datetime not null default current_timestamp on update current_timestamp,"
-        " unique key leasehold_fence (name, token))");
+        " token bigint not null, expires_at datetime not null default current_timestamp on update current_timestamp, " +
+        handover_columns + ", unique key leasehold_fence (name, token))");
     lh::odbc_options options = mariadb_database::options();
     options.table = "whole_seconds";
     lh::odbc_store store{here, options};

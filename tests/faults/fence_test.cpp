@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(refuses_a_table_on_which_it_could_not_keep_anybody
     options.table = "without_index";
     odbc_connection own{s.database.connection_string()};
     own.execute("create table without_index (name varchar(190) primary key, owner varchar(190) not null,"
-                " token bigint not null, expires_at timestamp not null)");
+                " token bigint not null, expires_at timestamp not null, " + handover_columns + ")");
     lh::odbc_store store{s.database.connection_string(), options};
     lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 60s}};
     const auto guard = lease.try_acquire();

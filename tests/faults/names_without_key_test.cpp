@@ -51,7 +51,7 @@ public:
     {
         own_.execute("drop table if exists " + table_);
         own_.execute("create table " + table_ + " (name " + of_.name_type + " " + it.column + ", owner " + of_.owner_type +
-                     " not null, token bigint not null, expires_at " + of_.expiry_type + " not null)");
+                     " not null, token bigint not null, expires_at " + of_.expiry_type + " not null, " + handover_columns + ")");
         if (!it.then.empty()) own_.execute(it.then);
     }
 

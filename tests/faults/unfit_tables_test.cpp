@@ -51,7 +51,7 @@ struct constraint {
     std::string sqlstate;
 };
 
-// `columns`: the four of the table. `check(sqlstate)`: with a store of its own.
+// `columns`: of the term. `check(sqlstate)`: with a store of its own.
 template <class Check>
 void check_each(const std::string& connection_string, const std::string& columns, const std::vector<constraint>& constraints, Check check)
 {
@@ -62,7 +62,7 @@ void check_each(const std::string& connection_string, const std::string& columns
         BOOST_TEST_CONTEXT(each.definition << each.then)
         {
             own.execute("drop table if exists leasehold");
-            own.execute("create table leasehold (" + columns + each.definition + ")");
+            own.execute("create table leasehold (" + columns + ", " + handover_columns + each.definition + ")");
             if (!each.then.empty()) own.execute(each.then);
             check(each.sqlstate);
         }
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_checked_at_the_commit_is_no_key)
         BOOST_TEST_CONTEXT(key)
         {
             own.execute("create table leasehold (name text " + std::string{key} +
-                        ", owner text not null, token bigint not null, expires_at timestamptz not null)");
+                        ", owner text not null, token bigint not null, expires_at timestamptz not null, " + handover_columns + ")");
             check_unhealthy(server.connection_string(), {"key", "deferrable"});
             own.execute("create unique index on leasehold (name)");
             BOOST_TEST(!lh::odbc_store{server.connection_string()}.health().error);
@@ -177,51 +177,43 @@ BOOST_AUTO_TEST_CASE(an_engine_without_transactions_is_unfit)
         BOOST_TEST_CONTEXT(engine)
         {
             own.execute("create table leasehold (name varbinary(64) primary key, owner varbinary(64) not null, token bigint not null,"
-                        " expires_at datetime(6) not null) engine = " +
-                        std::string{engine});
+                        " expires_at datetime(6) not null, " + handover_columns + ") engine = " + engine);
             check_unhealthy(server.connection_string(), {"engine " + std::string{engine}, "InnoDB"});
             own.execute("drop table leasehold");
         }
     }
 }
 
-// A user may read and write the columns of version 1 only.
+// A user who may not use all columns is told before the first lease, and not when something is said during it.
 template <class Server>
 void check_rights_by_column(const std::string& create_user)
 {
     Server server;
-    lh::odbc_store owners{server.connection_string()};
-    owners.create_schema();
+    lh::odbc_store{server.connection_string()}.create_schema();
     server.execute_sql(create_user);
-    const std::string columns = " (name, owner, token, expires_at)";
-    server.execute_sql("grant select" + columns + ", insert" + columns + ", update" + columns + " on leasehold to clerk");
+    const auto grant = [&server](const std::string& columns) {
+        server.execute_sql("grant select (" + columns + "), insert (" + columns + "), update (" + columns + ") on leasehold to clerk");
+    };
+    grant("name, owner, token, expires_at");
     lh::odbc_store store{server.connection_string("clerk", "by-the-column", server.database)};
     std::error_code ec;
-    const lh::store_health found = store.health();
-    BOOST_TEST(!found.error, found.diagnostics.advice << found.diagnostics.server_message);
-    BOOST_TEST(found.schema_version == 1);
-    store.create_schema(ec);
-    BOOST_TEST(!ec, store.diagnostics().advice);
+    BOOST_TEST(!store.try_acquire("job", "we", 10min, ec).granted());
+    BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+    BOOST_TEST(store.diagnostics().advice.find("grant SELECT, INSERT and UPDATE") != std::string::npos, store.diagnostics().advice);
+    BOOST_TEST((store.health().error == lh::errc::store_failure));
+    grant("holder_data, holder_data_token, handover_request, handover_token");
     const auto granted = store.try_acquire("job", "we", 10min, ec);
     BOOST_TEST(granted.granted());
-    BOOST_TEST(!ec, store.diagnostics().advice);
-    const auto seen = store.inspect("job", ec);
-    BOOST_TEST((seen && seen->owner == "we"), store.diagnostics().advice << store.diagnostics().server_message);
-    BOOST_TEST(store.list("", ec).size() == 1U);
-    BOOST_TEST(!store.handover_requested("job", "we", granted.token, ec));
-    BOOST_TEST(!ec, store.diagnostics().advice);
-    BOOST_TEST(store.renew("job", "we", granted.token, 10min, ec));
-    BOOST_TEST(!store.publish("job", "we", granted.token, "data", ec));
-    BOOST_TEST(static_cast<bool>(ec));
-    BOOST_TEST(store.release("job", "we", granted.token, 0s, ec));
+    BOOST_TEST(store.publish("job", "we", granted.token, "data", ec), store.diagnostics().advice);
+    BOOST_TEST(!store.health().error);
 }
 
-BOOST_AUTO_TEST_CASE(rights_to_the_columns_of_version_1_are_enough_for_it_on_postgresql)
+BOOST_AUTO_TEST_CASE(rights_to_some_columns_are_not_enough_on_postgresql)
 {
     check_rights_by_column<postgresql_server>("create role clerk login password 'by-the-column'");
 }
 
-BOOST_AUTO_TEST_CASE(rights_to_the_columns_of_version_1_are_enough_for_it_on_mariadb)
+BOOST_AUTO_TEST_CASE(rights_to_some_columns_are_not_enough_on_mariadb)
 {
     check_rights_by_column<mariadb_server>("create user clerk@'%' identified by 'by-the-column'");
 }

@@ -70,7 +70,6 @@ struct statement_parts {
 std::vector<std::string> statements_of(const statement_catalog& catalog)
 {
     std::vector<std::string> all = catalog.schema();
-    all.insert(all.end(), catalog.added_columns().begin(), catalog.added_columns().end());
     for (std::size_t i = 0; i < statement_count; ++i) all.push_back(catalog[static_cast<statement>(i)].sql);
     for (const auto& each : catalog.batches().statements) all.push_back(each.sql);
     for (const auto* each :

@@ -178,7 +178,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_says_that_a_name_can_have_two_rows, tool_fixture)
 {
     const std::string store = sqlite_connection_string(path("keyless.db"));
     odbc_connection own{store};
-    own.execute("create table leasehold (name text not null, owner text not null, token integer not null, expires_at integer not null)");
+    own.execute("create table leasehold (name text not null, owner text not null, token integer not null, expires_at integer not null, " +
+                handover_columns + ")");
     const auto told = run({"doctor", "--store", store});
     BOOST_TEST(told.status.code == 69);
     BOOST_TEST(told.err.find("two holders") != std::string::npos, told.err);
@@ -186,6 +187,19 @@ BOOST_FIXTURE_TEST_CASE(doctor_says_that_a_name_can_have_two_rows, tool_fixture)
     BOOST_TEST(in_json.status.code == 69);
     BOOST_TEST(in_json.out.find("{\"is\": \"mend\", \"text\": ") != std::string::npos, in_json.out);
     BOOST_TEST(in_json.out.find("two holders") != std::string::npos, in_json.out);
+}
+
+BOOST_FIXTURE_TEST_CASE(table_that_lacks_a_column_is_not_told_to_be_made, tool_fixture)
+{
+    const std::string store = sqlite_connection_string(path("older.db"));
+    odbc_connection own{store};
+    own.execute("create table leasehold (name text primary key, owner text not null, token integer not null, expires_at integer not null)");
+    for (const char* command : {"init", "doctor", "list"}) {
+        const auto told = run({command, "--store", store});
+        BOOST_TEST(told.status.code == 69);
+        BOOST_TEST(told.err.find("docs/migrating.md") != std::string::npos, told.err);
+        BOOST_TEST(told.err.find("leasehold init") == std::string::npos, told.err);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(wrong_command_lines_are_64_and_say_what_is_right, tool_fixture)

@@ -34,17 +34,16 @@ using leasehold::validate;
 export namespace leasehold::dialect {
 
 using leasehold::dialect::batch_sql;
-using leasehold::dialect::columns_one_by_one;
 using leasehold::dialect::detected;
 using leasehold::dialect::fence_sql;
 using leasehold::dialect::generic;
 using leasehold::dialect::handover_sql;
-using leasehold::dialect::handover_with;
 using leasehold::dialect::many_attempts_sql;
 using leasehold::dialect::mariadb;
 using leasehold::dialect::name_key_sql;
 using leasehold::dialect::observing;
 using leasehold::dialect::odbc_dialect;
+using leasehold::dialect::plain_handover;
 using leasehold::dialect::postgresql;
 using leasehold::dialect::purge_sql;
 using leasehold::dialect::purge_with;

@@ -30,9 +30,8 @@ inline constexpr std::size_t max_session_locks_of_a_store = 256;
 /// See min_call_timeout.
 inline constexpr duration max_call_timeout = std::chrono::hours{1};
 
-/// Names of the columns, for a table that is there already: the first three, and the expiry or, for stores that expire by
-/// observation, version and ttl. Version 2 of the schema adds the last four, which may be NULL; a table without them works, but
-/// for what is published and requested.
+/// Names of the columns, for a table that is there already. It needs them all, but that stores that expire by observation have
+/// version and ttl in place of expires_at, which others have. The last four may be NULL; docs/migrating.md says how to add them.
 struct odbc_columns {
     std::string name = "name";              ///< of the lease; the primary key
     std::string owner = "owner";            ///< who holds
@@ -40,7 +39,7 @@ struct odbc_columns {
     std::string expires_at = "expires_at";  ///< when the term is over, by the database's clock
     std::string version = "version";        ///< counts the changes of the row
     std::string ttl = "ttl_us";             ///< the holder's ttl in microseconds; 0: free
-    std::string data = "holder_data";              ///< what the holder has published; this one and those below: version 2
+    std::string data = "holder_data";              ///< what the holder has published
     std::string data_token = "holder_data_token";  ///< the token of the term that it was published in
     std::string request = "handover_request";      ///< the reason of the last request to hand over
     std::string request_token = "handover_token";  ///< the token of the term that was asked

@@ -287,10 +287,7 @@ LEASEHOLD_DECL std::vector<std::string> store_base::schema_sql(std::error_code& 
     reporting on{*this, ec};
     operations_->call({detail::operation::connect}, on.why);
     if (on.why) return {};
-    const auto catalog = config_->catalog_for({}, {});
-    std::vector<std::string> all = catalog->schema();
-    all.insert(all.end(), catalog->added_columns().begin(), catalog->added_columns().end());
-    return all;
+    return config_->catalog_for({}, {})->schema();
 }
 
 LEASEHOLD_DECL store_health store_base::health()

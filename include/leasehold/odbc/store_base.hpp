@@ -80,15 +80,14 @@ public:
     /// lease_store: what is held now; the owner is empty where a release still keeps the name closed.
     [[nodiscard]] LEASEHOLD_DECL std::optional<lease_record> inspect(std::string_view name, std::error_code& ec);
 
-    /// handover_store: what the holder says of itself. Adds the columns for it (version 2 of the schema) on the first use, if the
-    /// user may; errc::schema_missing, with words on what to do, if not.
+    /// handover_store: what the holder says of itself.
     LEASEHOLD_DECL bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data,
                                 std::error_code& ec);
 
-    /// handover_store: asks the holder. The columns: as for publish().
+    /// handover_store: asks the holder.
     LEASEHOLD_DECL bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec);
 
-    /// handover_store: the reason, if that very term was asked. Without the columns nobody can have asked.
+    /// handover_store: the reason, if that very term was asked.
     [[nodiscard]] LEASEHOLD_DECL std::optional<std::string> handover_requested(std::string_view name, std::string_view owner,
                                                                                fencing_token token, std::error_code& ec);
 
@@ -151,8 +150,7 @@ public:
     }
 
     /// Creates the table if it is not there; safe from many processes at once. Does nothing, and so needs no right to
-    /// create, where the table with its columns is there. To a table of version 1 it adds the columns of version 2, which takes no
-    /// time; without the right to alter the table it stays as it is, and works, but for what is published and requested.
+    /// create, where the table with its columns is there. A table that lacks one is errc::schema_missing, and stays as it is.
     LEASEHOLD_DECL void create_schema(std::error_code& ec);
     /// The same; throws store_error.
     void create_schema() { or_throw("create_schema", [&](std::error_code& ec) { return create_schema(ec), true; }); }

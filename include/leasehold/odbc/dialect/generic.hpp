@@ -39,10 +39,11 @@ struct generic {
         d.fragments = {{"{this live term}", "{this term} and {live}"},
                        {"{this term}", "{name} = :name and {owner} = :owner and {token} = :token"}};
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
-                    " {token} bigint not null, {expiry columns})",
+                    " {token} bigint not null, {expiry columns}, {data} varchar(1024), {data_token} bigint, {request} varchar(1024),"
+                    " {request_token} bigint)",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
-        d.handover = handover_with(columns_one_by_one("varchar(1024)", "bigint"), {}, {});
+        d.handover = plain_handover();
         // Locks the whole row, as every database does; also against renewals.
         d.fence.lock = "update {table} set {version} = :version where {this live term}";
         d.fence.written = "select {token}, {version} from {table} where {name} = :name and {version} = :version";

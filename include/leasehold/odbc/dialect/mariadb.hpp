@@ -49,6 +49,7 @@ struct mariadb {
                        " convert({owner} using utf8mb4)) as binary)"},
             {"{expiry columns}", "{expires_at} datetime(6) not null"},
             {"{expiry names}", "{expires_at}"},
+            {"{keep expiry}", ", {expires_at} = {expires_at}"},
             {"{expiry of no lease}", "{long ago}"},
             // utc_timestamp() is from before a wait for a lock, and so from before the row was read.
             {"{live}", "{expires_at} > sysdate(6)"},
@@ -69,8 +70,8 @@ struct mariadb {
             {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
         };
         d.schema = schema();
-        d.new_table = new_table(", {data} varbinary(1024), {data_token} bigint, {request} varbinary(1024), {request_token} bigint");
-        d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
+        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token} from {table}"
+                  " where 1 = 0";
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
@@ -80,8 +81,8 @@ struct mariadb {
         d.renew = "update {table by name} set {expires_at} = {changed} where {this live term}";
         d.release = "update {table by name} set {owner} = case when :us > 0 then '' else {owner} end,"
                     " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {seen live}";
-        d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
+        d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {seen live}";
+        d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {seen live}";
         d.force_release = "update {table by name} set {owner} = '', {expires_at} = {released now}"
                           " where {name} = :name and {token} = :token and {live}";
@@ -90,10 +91,7 @@ struct mariadb {
         d.many_attempts = many_attempts();
         d.locks = locks();
         d.fence = fence();
-        // Instant: no row is written. MySQL has no `if not exists` here.
-        d.handover = handover_with({"alter table {table} add {data} varbinary(1024), add {data_token} bigint,"
-                                    " add {request} varbinary(1024), add {request_token} bigint"},
-                                   d.inspect, d.list);
+        d.handover = plain_handover();
         d.name_key = name_key();
         for (std::string* const update : {&d.handover.publish, &d.handover.request, &d.handover.request_of_candidate, &d.fence.write,
                                           &d.fence.write_back})
@@ -136,7 +134,7 @@ private:
 
     // A TIMESTAMP of a table taken over may be one that the server sets to the present time in every UPDATE that does not set it: the
     // first one of a table is, unless explicit_defaults_for_timestamp is on. The term would end, and its holder not know of it.
-    static void keep_expiry(std::string& update) { update.insert(update.find(" where "), ", {expires_at} = {expires_at}"); }
+    static void keep_expiry(std::string& update) { update.insert(update.find(" where "), "{keep expiry}"); }
 
     // Strict, so that no value is cut in silence.
     static std::vector<std::string> on_connect(const server_info& at)
@@ -159,16 +157,11 @@ private:
     // name before it.
     static std::vector<std::string> schema()
     {
-        return {new_table({}),
+        return {"create table if not exists {table} ({name} varbinary(190) not null primary key, {owner} varbinary(190) not null,"
+                " {token} bigint not null, {expiry columns}, {data} varbinary(1024), {data_token} bigint, {request} varbinary(1024),"
+                " {request_token} bigint, unique key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                 " values ('', 'leasehold schema', 1, {expiry of no lease})"};
-    }
-
-    static std::string new_table(const std::string& more_columns)
-    {
-        return "create table if not exists {table} ({name} varbinary(190) not null primary key, {owner} varbinary(190) not null,"
-               " {token} bigint not null, {expiry columns}" +
-               more_columns + ", unique key leasehold_fence ({name}, {token})) engine = InnoDB";
     }
 
     // The condition is for a statement that comes late, when the name has had a term and been purged since the floor was read.

@@ -66,7 +66,8 @@ struct postgresql {
             {"{key}", "cast(:lock_number as bigint)"},
         };
         d.schema = schema();
-        d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
+        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token} from {table}"
+                  " where 1 = 0";
         d.grant = grant();
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
@@ -78,8 +79,8 @@ struct postgresql {
                   " and (select {live} from \"locked row\")";
         d.release = "update {table} set {owner} = case when cast(:us as bigint) > 0 then '' else {owner} end, {expires_at} ="
                     " case when cast(:us as bigint) > 0 then {later} else {released now} end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {seen live}";
-        d.list = "select {token}, {remaining}, {owner}, {name} from {table} where {name} collate \"C\" >= :name"
+        d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {seen live}";
+        d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table} where {name} collate \"C\" >= :name"
                  " and {name} collate \"C\" <= :upper and {name} <> '' and {seen live}";
         d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
                           " where {name} = :name and {token} = :token and {live}";
@@ -91,11 +92,7 @@ struct postgresql {
         d.many_attempts = many_attempts();
         if (!at.pooled) d.locks = locks(at);
         d.fence = fence();
-        // Who waits for the table's lock has everybody else wait behind it.
-        d.handover = handover_with({"do $$ begin set local lock_timeout = '100ms'; alter table {table}"
-                                    " add column if not exists {data} text, add column if not exists {data_token} bigint,"
-                                    " add column if not exists {request} text, add column if not exists {request_token} bigint; end $$"},
-                                   d.inspect, d.list);
+        d.handover = plain_handover();
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;
@@ -167,8 +164,8 @@ private:
     static std::vector<std::string> schema()
     {
         return {"create table if not exists {table} ({name} text collate \"C\" primary key,"
-                " {owner} text collate \"C\" not null, {token} bigint not null, {expiry columns},"
-                " unique ({name}, {token})) with (fillfactor = 50)",
+                " {owner} text collate \"C\" not null, {token} bigint not null, {expiry columns}, {data} text, {data_token} bigint,"
+                " {request} text, {request_token} bigint, unique ({name}, {token})) with (fillfactor = 50)",
                 "insert into {table} ({name}, {owner}, {token}, {expiry names})"
                 " values ('', 'leasehold schema', 1, {expiry of no lease}) on conflict do nothing"};
     }

@@ -154,15 +154,11 @@ inline purge_sql purge_with(std::string add_floor)
     return p;
 }
 
-/// The statements of handover_store, and how a table of version 1 gets the columns that they need.
+/// The statements of handover_store.
 ///
 /// Data and request are valid only where their token is the row's token. So nothing else that is done to the row needs to know of
-/// them, a new term has neither, and a process of an older version can go on beside.
+/// them, and a new term has neither.
 struct handover_sql {
-    /// Add the columns, which may be NULL, without a rewrite of the table. Each is run, whatever becomes of the others, and may fail
-    /// where its column is there.
-    std::vector<std::string> add_columns{};
-    std::string probe{};      ///< no rows; fails unless the columns are there
     std::string publish{};    ///< :data is the data of the row, if it has :owner, :token and is live
     std::string published{};  ///< the data of that row, if it was published in that term
     std::string request{};    ///< :data is the reason of a request, if :name is live and has an owner
@@ -170,42 +166,20 @@ struct handover_sql {
     /// would give again. Empty: as `request`.
     std::string request_of_candidate{};
     std::string requested{};  ///< the reason of the request to the row that has :owner, :token and is live, if there is one
-    std::string said{};       ///< token, data, reason of the live row of :name that has an owner; NULL: none
-    std::string inspect{};    ///< as spec::inspect, then data and reason
-    std::string list{};       ///< as spec::list, then data and reason
-
-    /// Whether the dialect has them.
-    [[nodiscard]] bool available() const noexcept { return !publish.empty(); }
+    std::string said{};       ///< token, data and request of the live row of :name
 };
 
 /// With plain statements, for a dialect that has the fragments {this term}, {this live term}, {live} and {seen live}.
-inline handover_sql handover_with(std::vector<std::string> add_columns, const std::string& inspect, const std::string& list)
+inline handover_sql plain_handover()
 {
-    const std::string columns = ", case when {data_token} = {token} and {owner} <> '' then {data} end,"
-                                " case when {request_token} = {token} and {owner} <> '' then {request} end";
-    const auto with_columns = [&columns](std::string text) {
-        return text.empty() ? text : text.insert(text.find(" from {table}"), columns);
-    };
     handover_sql h;
-    h.add_columns = std::move(add_columns);
-    h.probe = "select {data}, {data_token}, {request}, {request_token} from {table} where 1 = 0";
     h.publish = "update {table by name} set {data} = :data, {data_token} = {token} where {this live term}";
     h.published = "select {data} from {table} where {this term} and {seen live} and {data_token} = {token}";
     h.request = "update {table by name} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
     h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %')";
     h.requested = "select {request} from {table} where {this term} and {seen live} and {request_token} = {token}";
-    h.said = with_columns("select {token} from {table} where {name} = :name and {seen live}");
-    h.inspect = with_columns(inspect);
-    h.list = with_columns(list);
+    h.said = "select {token}, {data and request} from {table} where {name} = :name and {seen live}";
     return h;
-}
-
-/// The four columns, of these types, in a statement each.
-inline std::vector<std::string> columns_one_by_one(const std::string& text_type, const std::string& integer_type)
-{
-    const std::string add = "alter table {table} add ";
-    return {add + "{data} " + text_type, add + "{data_token} " + integer_type, add + "{request} " + text_type,
-            add + "{request_token} " + integer_type};
 }
 
 /// The statements of a lock that belongs to a session, not to a transaction, and for which other sessions queue: it wakes waiters.
@@ -249,8 +223,10 @@ struct server_info {
 /// table and spec::by_name; :name, :owner, :token, :us (a duration in microseconds), :now_ms (the host's clock, for a database in
 /// this process) and :later_ms (the same :us later, rounded up; both milliseconds since 1970), :unit (the smallest change that the
 /// expiry's column keeps, likewise), :upper (end of a range of names), :version and :seen (the version to write, and the one that was
-/// read; see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. "Live" is a row whose expiry is later than
-/// the database's clock in that very statement.
+/// read; see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. {data}, {data_token}, {request} and
+/// {request_token} stand for the columns of what is said during a term, and {data and request} for two values: the data of the row's
+/// term, and the reason of the last request to it; NULL where there is none. "Live" is a row whose expiry is later than the database's
+/// clock in that very statement.
 struct spec {
     std::string_view name;  ///< of the dialect
     char quote = '"';  ///< around the names of table and columns
@@ -288,11 +264,8 @@ struct spec {
     std::string prologue{};
     int prologue_results = 0;  ///< how many results of `prologue` come before the statement's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
-    /// The table with the columns of handover_sql, for create_schema() to run before `schema`, where it isn't safe that several nodes
-    /// of a cluster add them at once; empty: they are added.
-    std::string new_table{};
 
-    std::string probe;    ///< no rows; fails unless the table and its columns are there; one column: {expires_at}
+    std::string probe;    ///< no rows; fails unless the table and all its columns are there; the first one: {expires_at}
     std::string grant;    ///< granted (1, 0), token, remaining us, fresh (1: a new term)
     std::string read;     ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
     std::string observe;  ///< token, version, the holder's ttl in us (0 when released), owner, name
@@ -304,8 +277,8 @@ struct spec {
     std::string release;  ///< the same. :us > 0: no owner, and live for :us. Else the expiry is long ago, so that a clock set back
                           ///< revives nothing: a thousandth of the time since 1970 where there is `purge`, which reads it, so
                           ///< that `released` is before 1971
-    std::string inspect;  ///< token, remaining us, owner of a live row
-    std::string list;     ///< token, remaining us, owner, name of live rows
+    std::string inspect;  ///< token, remaining us, owner, data and request of a live row
+    std::string list;     ///< token, remaining us, owner, name, data and request of live rows
     std::string force_release;  ///< as release, no matter who holds, and leaves no owner, so that a repeated release knows it from one
     /// 1: a statement that came back with a warning may not be where it has to be; empty: a warning is harmless.
     std::string unconfirmed{};
@@ -315,7 +288,7 @@ struct spec {
     many_attempts_sql many_attempts;  ///< likewise
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
     fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
-    handover_sql handover;   ///< for data and requests of a term; empty: there are none
+    handover_sql handover;   ///< for data and requests of a term
     name_key_sql name_key;   ///< for a table that has no key
     purge_sql purge;         ///< for removing names nobody uses; without it there is no such thing
 };

@@ -65,10 +65,12 @@ struct sqlite {
         d.numeric_expiry = true;
         d.schema = {"pragma journal_mode = wal",
                     "create table if not exists {table} ({name} text not null primary key, {owner} text not null,"
-                    " {token} integer not null, {expiry columns}) without rowid",
+                    " {token} integer not null, {expiry columns}, {data} text, {data_token} integer, {request} text,"
+                    " {request_token} integer) without rowid",
                     "insert or ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
-        d.probe = "select {expires_at}, {name}, {owner}, {token} from {table} where 1 = 0";
+        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token} from {table}"
+                  " where 1 = 0";
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
@@ -81,8 +83,8 @@ struct sqlite {
         d.renew = "update {table} set {expires_at} = max({expires_at}, :later_ms) where {this live term}";
         d.release = "update {table} set {owner} = case :us when 0 then {owner} else '' end,"
                     " {expires_at} = case :us when 0 then {released now} else :later_ms end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner} from {table} where {name} = :name and {live}";
-        d.list = "select {token}, {remaining}, {owner}, {name} from {table}"
+        d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {live}";
+        d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table}"
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
                           " where {name} = :name and {token} = :token and {live}";
@@ -91,7 +93,7 @@ struct sqlite {
         // The write lock of the whole database.
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         d.fence.by_itself = d.fence.lock;
-        d.handover = handover_with(columns_one_by_one("text", "integer"), d.inspect, d.list);
+        d.handover = plain_handover();
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;

@@ -86,14 +86,13 @@ void check_none(const inspected& i, fault wanted = fault::none)
 
 BOOST_AUTO_TEST_CASE(record_of_a_held_name_is_one_statement)
 {
-    operators_database plain{term};
-    check_record(inspect(plain), 5s);
-    BOOST_TEST((plain.asked == statements{statement::inspect}));
+    operators_database silent{term};
+    check_record(inspect(silent), 5s);
+    BOOST_TEST((silent.asked == statements{statement::inspect}));
 
     operators_database said{term_with_words};
-    said.has_columns = true;
     check_record(inspect(said), 5s, "here", "please");
-    BOOST_TEST((said.asked == statements{statement::inspect_all}));
+    BOOST_TEST((said.asked == statements{statement::inspect}));
 }
 
 BOOST_AUTO_TEST_CASE(name_without_a_row_has_no_record_whatever_was_read_before)
@@ -102,78 +101,45 @@ BOOST_AUTO_TEST_CASE(name_without_a_row_has_no_record_whatever_was_read_before)
     check_none(inspect(db));
 }
 
-BOOST_AUTO_TEST_CASE(record_in_a_table_of_version_1_is_read_without_words)
-{
-    operators_database db{failed_with(fault::schema_missing, term_with_words), term};
-    db.has_columns = true;
-    check_record(inspect(db), 5s);
-    BOOST_TEST((db.asked == statements{statement::inspect_all, statement::inspect}));
-}
-
 BOOST_AUTO_TEST_CASE(inspection_that_fails_has_no_record)
 {
     operators_database db{failed_with(fault::connection_lost, term), term};
-    db.has_columns = true;
     check_none(inspect(db), fault::connection_lost);
-    BOOST_TEST((db.asked == statements{statement::inspect_all}));
+    BOOST_TEST((db.asked == statements{statement::inspect}));
 }
 
 BOOST_AUTO_TEST_CASE(observed_term_that_is_over_has_no_record_and_is_not_asked_about)
 {
     for (const leasehold::duration left : {leasehold::duration{0}, leasehold::duration{-1}}) {
         operators_database db{term, words};
-        db.has_columns = true;
         check_none(observed(db, left));
         BOOST_TEST(db.asked.empty());
     }
 }
 
-BOOST_AUTO_TEST_CASE(observed_term_has_the_time_that_was_observed)
+BOOST_AUTO_TEST_CASE(observed_term_has_the_time_that_was_observed_and_its_words_come_with_a_second_look)
 {
     for (const leasehold::duration left : {leasehold::duration{1}, leasehold::duration{3s}}) {
         operators_database db{term, words};
-        check_record(observed(db, left), left);
-        BOOST_TEST(db.asked.empty(), "the dialect has no columns for what is said");
+        check_record(observed(db, left), left, "here", "please");
+        BOOST_TEST((db.asked == statements{statement::said}));
     }
-}
-
-BOOST_AUTO_TEST_CASE(words_of_an_observed_term_come_with_a_second_look)
-{
-    operators_database db{term, words};
-    db.has_columns = true;
-    check_record(observed(db, 3s), 3s, "here", "please");
-    BOOST_TEST((db.asked == statements{statement::said}));
 }
 
 BOOST_AUTO_TEST_CASE(words_of_another_term_are_not_those_of_the_observed_one)
 {
     for (const std::int64_t token : {6, 8}) {
         operators_database db{term, row(token, words.texts)};
-        db.has_columns = true;
         check_record(observed(db, 3s), 3s);
     }
     operators_database gone{term, no_row_after(words)};
-    gone.has_columns = true;
     check_record(observed(gone, 3s), 3s);
-}
-
-BOOST_AUTO_TEST_CASE(observed_term_in_a_table_of_version_1_has_no_words)
-{
-    operators_database db{term, failed_with(fault::schema_missing, words)};
-    db.has_columns = true;
-    check_record(observed(db, 3s), 3s);
-
-    operators_database unknown{term, failed_with(fault::failure, words)};  // in a driver's words that nobody knows
-    unknown.has_columns = true;
-    unknown.believes = false;
-    check_record(observed(unknown, 3s), 3s);
 }
 
 BOOST_AUTO_TEST_CASE(observed_term_whose_words_can_not_be_read_is_a_failure)
 {
-    for (const fault why : {fault::connection_lost, fault::failure}) {
+    for (const fault why : {fault::connection_lost, fault::failure, fault::schema_missing}) {
         operators_database db{term, failed_with(why, words)};
-        db.has_columns = true;
         check_none(observed(db, 3s), why);
         BOOST_TEST((db.asked == statements{statement::said}));
     }

@@ -102,15 +102,14 @@ BOOST_AUTO_TEST_CASE(listed_terms_have_some_time_left)
     BOOST_TEST(l.records[3].remaining == 2us);
 }
 
-BOOST_AUTO_TEST_CASE(list_shows_data_and_requests_where_there_are_columns)
+BOOST_AUTO_TEST_CASE(list_shows_data_and_requests)
 {
     reply said = row("a");
     said.texts.emplace_back(column::data, "here");
     said.texts.emplace_back(column::request, "please");
     operators_database db{rows({said, row("b")})};
-    db.has_columns = true;
     const listed l = list(db, "");
-    BOOST_TEST((db.asked == statements{statement::list_all}));
+    BOOST_TEST((db.asked == statements{statement::list}));
     BOOST_REQUIRE(l.records.size() == 2U);
     BOOST_TEST(l.records[0].data == "here");
     BOOST_TEST((l.records[0].handover_request == "please"));
@@ -118,38 +117,29 @@ BOOST_AUTO_TEST_CASE(list_shows_data_and_requests_where_there_are_columns)
     BOOST_TEST(!l.records[1].handover_request.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(list_of_a_table_of_version_1_is_read_without_them)
+BOOST_AUTO_TEST_CASE(list_that_fails_is_not_tried_in_another_way)
 {
-    operators_database old{rows({row("of the first try")}, fault::schema_missing), rows({row("a")})};
-    old.has_columns = true;
-    const listed l = list(old, "");
-    BOOST_TEST(l.failed == fault::none);
-    BOOST_TEST(l.names() == "a ");
-    BOOST_TEST((old.asked == statements{statement::list_all, statement::list}));
-
-    operators_database lost{rows({}, fault::connection_lost), rows({row("a")})};
-    lost.has_columns = true;
-    BOOST_TEST(list(lost, "").failed == fault::connection_lost);
-    BOOST_TEST((lost.asked == statements{statement::list_all}));
+    for (const fault why : {fault::connection_lost, fault::schema_missing}) {
+        operators_database db{rows({}, why), rows({row("a")})};
+        BOOST_TEST(list(db, "").failed == why);
+        BOOST_TEST((db.asked == statements{statement::list}));
+    }
 }
 
-BOOST_AUTO_TEST_CASE(table_that_is_there_is_checked_and_upgraded_and_not_made)
+BOOST_AUTO_TEST_CASE(table_that_is_there_is_checked_and_not_made)
 {
     operators_database db{reply{}, reply{}};
-    db.has_columns = true;
     BOOST_TEST(make(db) == fault::none);
-    BOOST_TEST((db.asked == statements{statement::probe, statement::probe_said}));
+    BOOST_TEST((db.asked == statements{statement::probe}));
     BOOST_TEST(db.columns_checked == 1);
     BOOST_TEST(db.ran.empty());
 
     operators_database unfit{reply{}, reply{}};
-    unfit.has_columns = true;
     unfit.column_is = fault::failure;
     BOOST_TEST(make(unfit) == fault::failure);
     BOOST_TEST((unfit.asked == statements{statement::probe}));
 
     operators_database without_key{reply{}, reply{}};
-    without_key.has_columns = true;
     without_key.key_is = fault::failure;
     BOOST_TEST(make(without_key) == fault::failure);
     BOOST_TEST((without_key.asked == statements{statement::probe}));
@@ -167,10 +157,9 @@ BOOST_AUTO_TEST_CASE(table_that_can_not_be_looked_at_is_not_made)
 BOOST_AUTO_TEST_CASE(missing_table_is_made_and_looked_at)
 {
     operators_database db{fails(fault::schema_missing), reply{}};
-    db.has_columns = true;
     BOOST_TEST(make(db) == fault::none);
     BOOST_TEST((db.ran == texts{"table", "index", "version"}));
-    BOOST_TEST((db.asked == statements{statement::probe, statement::probe, statement::probe_said}));
+    BOOST_TEST((db.asked == statements{statement::probe, statement::probe}));
 
     const reply missing = fails(fault::schema_missing, "elsewhere");
     operators_database still{missing, reply{}, reply{}, reply{}, missing};
@@ -178,19 +167,18 @@ BOOST_AUTO_TEST_CASE(missing_table_is_made_and_looked_at)
     BOOST_TEST(still.told() == "elsewhere");
 }
 
-BOOST_AUTO_TEST_CASE(table_is_made_with_all_columns_where_adding_them_is_not_safe)
+// Whoever made it has to say what is to become of it.
+BOOST_AUTO_TEST_CASE(table_that_lacks_a_column_is_left_as_it_is)
 {
-    operators_database db{fails(fault::schema_missing), reply{}};
-    db.has_columns = true;
-    db.make_with_columns("whole table");
-    BOOST_TEST(make(db) == fault::none);
-    BOOST_TEST((db.ran == texts{"whole table", "table", "index", "version"}));
-
-    operators_database refused{fails(fault::schema_missing), fails(fault::failure, "of the whole table"), fails(fault::schema_missing)};
-    refused.make_with_columns("whole table");
-    BOOST_TEST(make(refused) == fault::failure);
-    BOOST_TEST(refused.told() == "of the whole table");
-    BOOST_TEST((refused.ran == texts{"whole table"}));
+    reply lacking = fails(fault::schema_missing, "no column");
+    lacking.advice = od::advice::column;
+    operators_database db{lacking, reply{}};
+    BOOST_TEST(make(db) == fault::schema_missing);
+    BOOST_TEST(db.told() == "no column");
+    BOOST_TEST(db.advised() == od::advice::column);
+    BOOST_TEST(db.ran.empty());
+    BOOST_TEST((db.asked == statements{statement::probe}));
+    BOOST_TEST(db.columns_checked == 0);
 }
 
 BOOST_AUTO_TEST_CASE(table_that_somebody_else_made_at_the_same_time_is_as_good)

@@ -37,11 +37,8 @@ public:
 
     /// What the catalogue of statements has.
     struct texts_to_run {
-        std::vector<std::string> tables, columns;
-        std::string whole_table{};
+        std::vector<std::string> tables;
         [[nodiscard]] const std::vector<std::string>& schema() const { return tables; }
-        [[nodiscard]] const std::vector<std::string>& added_columns() const { return columns; }
-        [[nodiscard]] const std::string& new_table() const { return whole_table; }
     };
 
     std::vector<std::string> ran;  ///< texts
@@ -81,7 +78,6 @@ public:
         return std::ranges::find(now().texts, which, &std::pair<od::column, std::string>::first) != now().texts.end();
     }
     [[nodiscard]] const texts_to_run* sql() const { return &texts_; }
-    void make_with_columns(std::string by) { texts_.whole_table = std::move(by); }
     [[nodiscard]] const od::report& last_report() const { return report_; }
     void set_last_report(od::report last) { report_ = std::move(last); }
 
@@ -92,11 +88,12 @@ public:
 private:
     od::fault reported(od::fault failed)
     {
-        report_ = {failed, {{}, 0, failed == od::fault::none ? "" : "of the driver", now().words}};
+        const std::string advice = now().advice.empty() && failed != od::fault::none ? "of the driver" : now().advice;
+        report_ = {failed, {{}, 0, advice, now().words}};
         return failed;
     }
 
-    texts_to_run texts_{{"table", "index", "version"}, {"data", "data_token", "request"}};
+    texts_to_run texts_{{"table", "index", "version"}};
     od::report report_;
 };
 

@@ -107,7 +107,6 @@ public:
 
     bool one_statement = false;
     bool has_floor = false;
-    bool has_columns = false;  ///< the dialect knows those for data and requests
     bool has_clock = false;
     od::fault key_is = od::fault::none;  ///< what check_name_key() finds
     bool believes = true;  ///< counts of rows are to be believed
@@ -135,7 +134,6 @@ public:
     void set_time_to_live(leasehold::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool purges() const { return has_floor; }
-    [[nodiscard]] bool hands_over() const { return has_columns; }
     od::fault check_name_key() const { return key_is; }
     [[nodiscard]] bool tells_time() const { return has_clock; }
     [[nodiscard]] bool reads_back() const { return !believes; }

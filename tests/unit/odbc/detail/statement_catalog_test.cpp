@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(statement_catalog_test)
@@ -65,6 +66,16 @@ BOOST_AUTO_TEST_CASE(pieces_are_put_in_and_may_name_those_after_them)
     BOOST_TEST((compiled[statement::read].parameters == std::vector{parameter::owner}));
 }
 
+BOOST_AUTO_TEST_CASE(data_and_request_are_shown_only_of_the_term_that_has_an_owner)
+{
+    auto d = plain();
+    d.inspect = "select {data and request} from {table}";
+    const statement_catalog compiled{d, {}};
+    BOOST_TEST(compiled[statement::inspect].sql ==
+               "select case when `holder_data_token` = `token` and `owner` <> '' then `holder_data` end,"
+               " case when `handover_token` = `token` and `owner` <> '' then `handover_request` end from `leasehold`");
+}
+
 BOOST_AUTO_TEST_CASE(prologue_is_in_front_of_each_statement_but_for_those_of_a_fence)
 {
     auto d = plain();
@@ -73,7 +84,6 @@ BOOST_AUTO_TEST_CASE(prologue_is_in_front_of_each_statement_but_for_those_of_a_f
     d.batches = {.renew = "update {table} where {each (:each_name)}", .release = "update {table}", .most = 2};
     d.fence.lock = "select for update";
     d.schema = {"create table {table}"};
-    d.new_table = "create {table} with {data}";
     const statement_catalog compiled{d, {}};
     BOOST_TEST(compiled[statement::renew].sql == "set x; update `leasehold`");
     BOOST_TEST(compiled[statement::grant].sql == "");
@@ -81,7 +91,6 @@ BOOST_AUTO_TEST_CASE(prologue_is_in_front_of_each_statement_but_for_those_of_a_f
     BOOST_TEST(compiled.fence().lock.sql == "select for update");
     // As users read it; put in front when it is run.
     BOOST_TEST(compiled.schema().front() == "create table `leasehold`");
-    BOOST_TEST(compiled.new_table() == "create `leasehold` with `holder_data`");
 }
 
 BOOST_AUTO_TEST_CASE(behind_a_pooler_postgresql_keeps_nothing_on_a_session)
@@ -234,6 +243,33 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
     }
 }
 
+// So that whoever lacks one hears of it at the first use, and nobody needs one that the table has not.
+BOOST_AUTO_TEST_CASE(probe_asks_for_each_column_of_the_table_and_no_statement_for_another)
+{
+    for (const char* dbms : {"PostgreSQL", "MariaDB", "MySQL", "SQLite", "Some Other"}) {
+        for (const bool observes : {false, true}) {
+            lh::dialect::spec d = lh::dialect::detected::describe(connected_to(dbms));
+            if (observes) d = lh::expiry_by_observation::applied_to(std::move(d));
+            const statement_catalog compiled{d, {}};
+            const std::vector<std::string> by_clock{"expires_at"}, by_observation{"version", "ttl_us"};
+            std::vector<std::string> columns = d.observes ? by_observation : by_clock;
+            for (const char* name : {"name", "owner", "token", "holder_data", "holder_data_token", "handover_request", "handover_token"})
+                columns.emplace_back(name);
+            std::string schema;
+            for (const std::string& text : compiled.schema()) schema += text;
+            for (const std::string& column : columns) {
+                const std::string quoted = quoted_identifier(column, d.quote);
+                BOOST_TEST(compiled[statement::probe].sql.find(quoted) != std::string::npos, dbms << " asks for " << quoted);
+                BOOST_TEST(schema.find(quoted) != std::string::npos, dbms << " makes " << quoted);
+            }
+            std::string all = schema + compiled.fence().lock.sql + compiled.fence().write.sql + compiled.fence().write_back.sql;
+            for (std::size_t i = 0; i < statement_count; ++i) all += compiled[static_cast<statement>(i)].sql;
+            for (const std::string& column : d.observes ? by_clock : by_observation)
+                BOOST_TEST(all.find(quoted_identifier(column, d.quote)) == std::string::npos, dbms << " knows nothing of " << column);
+        }
+    }
+}
+
 // The column of a table taken over may be one that MariaDB sets to the present time in every UPDATE that does not set it. The fence's are
 // for clusters.
 BOOST_AUTO_TEST_CASE(every_update_of_a_term_sets_the_expiry_on_mariadb)
@@ -245,7 +281,8 @@ BOOST_AUTO_TEST_CASE(every_update_of_a_term_sets_the_expiry_on_mariadb)
         BOOST_TEST_CONTEXT(text)
         {
             BOOST_REQUIRE((text.find("update {table") != std::string::npos && text.find(" where ") != std::string::npos));
-            BOOST_TEST(text.substr(0, text.find(" where ")).find("{expires_at} = ") != std::string::npos);
+            const std::string sql = statement_catalog::compile(text, d, {}).sql;
+            BOOST_TEST(sql.substr(0, sql.find(" where ")).find("`expires_at` = ") != std::string::npos);
         }
     }
 }

@@ -44,7 +44,6 @@ public:
     [[nodiscard]] bool reads_back() const noexcept { return catalog_->spec().reads_back; }
     [[nodiscard]] bool purges() const noexcept { return catalog_->spec().purge.available(); }
     [[nodiscard]] bool tells_time() const noexcept { return !catalog_->spec().clock.empty(); }
-    [[nodiscard]] bool hands_over() const noexcept { return catalog_->spec().handover.available(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
     {

@@ -35,10 +35,8 @@ namespace advice {
 inline constexpr const char* table =
     "the table is not there: call create_schema() once, or check odbc_options::table and the connection's default schema";
 inline constexpr const char* column =
-    "a column is not there: check odbc_options::columns, and add the token column (a 64-bit integer) to a table taken over";
-inline constexpr const char* version_1 =
-    "the table is of version 1: it has no columns for data and requests of a term, and they could not be added; have create_schema()"
-    " called by a user who may alter the table, or run the ALTER TABLE that schema_sql() shows";
+    "a column is not there: check odbc_options::columns; a table taken over needs columns for the token, the data and the requests of a"
+    " term, which the statements in docs/migrating.md add";
 inline constexpr const char* log_in = "the database refuses the log-in: check user and password in the connection string";
 inline constexpr const char* database =
     "the database of that name is not there, or not for this user: check Database in the connection string";

@@ -96,20 +96,17 @@ public:
                 {statement::backend, l.backend, columns::token}, {statement::unlock, l.unlock},
                 {statement::floor, p.floor, columns::token}, {statement::look, p.look, columns::look},
                 {statement::add_floor, p.add_floor}, {statement::raise_floor, p.raise_floor}, {statement::remove, p.remove},
-                {statement::probe_said, h.probe}, {statement::publish, h.publish}, {statement::request, h.request},
+                {statement::publish, h.publish}, {statement::request, h.request},
                 {statement::request_of_candidate, h.request_of_candidate.empty() ? h.request : h.request_of_candidate},
                 {statement::published, h.published, columns::published}, {statement::requested, h.requested, columns::requested},
-                {statement::said, h.said, columns::said}, {statement::inspect_all, h.inspect, columns::inspect_all},
-                {statement::list_all, h.list, columns::list_all}};
+                {statement::said, h.said, columns::said}};
         static_assert(std::size(all) == statement_count);
         for (const auto& [which, text, shows] : all) {
             compiled_statement& compiled = statements_[static_cast<std::size_t>(which)];
             compiled = compile(with_prologue(text), options);
             compiled.columns = shows;
         }
-        for (const std::string& text : h.add_columns) added_columns_.push_back(compile(text, options).sql);
         for (const std::string& text : d.schema) schema_.push_back(compile(text, options).sql);
-        if (!d.new_table.empty()) new_table_ = compile(d.new_table, options).sql;
         for (std::string* text : {&spec_.name_key.present, &spec_.name_key.add})
             *text = compile(with_bare_names(*text, options), options).sql;
         const dialect::fence_sql& f = d.fence;
@@ -125,6 +122,7 @@ public:
     {
         for (const auto& [marker, fragment] : of.fragments) replace_all(text, marker, fragment);
         replace_all(text, "{table by name}", "{table}" + of.by_name);
+        replace_all(text, "{data and request}", data_and_request);
         replace_all(text, "{table}", quoted_identifier(options.table, of.quote));
         for (const auto& [marker, column] : column_markers) replace_all(text, marker, quoted_identifier(options.columns.*column, of.quote));
         return with_question_marks(text);
@@ -136,13 +134,12 @@ public:
         return statements_[static_cast<std::size_t>(which)];
     }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
-    // Run before it; may be empty.
-    [[nodiscard]] const std::string& new_table() const noexcept { return new_table_; }
-    [[nodiscard]] const std::vector<std::string>& added_columns() const noexcept { return added_columns_; }
     [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
     [[nodiscard]] const compiled_batches& batches() const noexcept { return batches_; }
 
 private:
+    static constexpr std::string_view data_and_request = "case when {data_token} = {token} and {owner} <> '' then {data} end,"
+                                                         " case when {request_token} = {token} and {owner} <> '' then {request} end";
     static constexpr std::array<std::pair<std::string_view, std::string odbc_columns::*>, 10> column_markers{{
         {"{name}", &odbc_columns::name}, {"{owner}", &odbc_columns::owner}, {"{token}", &odbc_columns::token},
         {"{version}", &odbc_columns::version}, {"{ttl}", &odbc_columns::ttl}, {"{expires_at}", &odbc_columns::expires_at},
@@ -265,8 +262,6 @@ private:
     dialect::spec spec_;
     std::array<compiled_statement, statement_count> statements_;
     std::vector<std::string> schema_;
-    std::vector<std::string> added_columns_;
-    std::string new_table_;
     compiled_fence fence_;
     compiled_batches batches_;
 };

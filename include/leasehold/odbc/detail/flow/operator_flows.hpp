@@ -9,7 +9,6 @@
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
-#include <leasehold/odbc/detail/flow/handover_flow.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 
@@ -52,9 +51,7 @@ lease_record record_shown(const flow_database auto& db, std::string_view name)
 
 outcome<std::optional<lease_record>> inspect_flow(flow_database auto& db, std::string_view name)
 {
-    const fault failed =
-        with_or_without_columns(db, statement::inspect_all, statement::inspect, [&db](statement which) { return db.run(which); });
-    return unless(failed, [&] { return db.found() ? std::optional{record_shown(db, name)} : std::nullopt; });
+    return unless(db.run(statement::inspect), [&] { return db.found() ? std::optional{record_shown(db, name)} : std::nullopt; });
 }
 
 // The record of a row that was observed, whose term lasts for `left`. Its data and request are read afterwards, and left out if another
@@ -64,10 +61,7 @@ outcome<std::optional<lease_record>> observed_record_flow(flow_database auto& db
     if (left <= duration::zero()) return std::optional<lease_record>{};
     std::optional<lease_record> record = record_shown(db, name);
     record->remaining = left;
-    if (!db.hands_over()) return record;
-    const fault failed = db.run(statement::said);
-    if (may_lack_columns(db, failed)) return record;
-    return unless(failed, [&] {
+    return unless(db.run(statement::said), [&] {
         if (db.found() && db.number(column::token) == record->token.value()) add_said(db, *record);
         return std::move(record);
     });
@@ -78,40 +72,46 @@ template <flow_database Database>
 fault list_flow(Database& db, std::string_view prefix, std::vector<lease_record>& records)
 {
     db.set_upper(last_with_prefix(prefix));
-    const auto run = [&](statement which) {
-        records.clear();
-        return db.run_each(which, [&](const Database& row) {
-            if (row.text(column::name).starts_with(prefix)) records.push_back(record_shown(row, row.text(column::name)));
-        });
-    };
-    const fault failed = with_or_without_columns(db, statement::list_all, statement::list, run);
+    records.clear();
+    const fault failed = db.run_each(statement::list, [&](const Database& row) {
+        if (row.text(column::name).starts_with(prefix)) records.push_back(record_shown(row, row.text(column::name)));
+    });
     std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     return failed;
 }
 
+// Whether the table is there with all its columns, and a name can have one row only.
+fault check_table(flow_database auto& db)
+{
+    const fault missing = db.run(statement::probe);
+    return missing == fault::none ? db.check_name_key() : missing;
+}
+
 // One try at having the table. Looks first, so that a user without the right to create can call it; and looks again after
-// a failure, since of many that create at once some fail (PostgreSQL's "if not exists" too), and that is fine.
+// a failure, since of many that create at once some fail (PostgreSQL's "if not exists" too), and that is fine. A table that lacks a
+// column is somebody else's, and is left as it is.
 fault schema_flow(flow_database auto& db)
 {
     const fault missing = db.run(statement::probe);
-    if (missing != fault::schema_missing && missing != fault::none) return missing;
-    if (missing == fault::none) {
-        fault unfit = db.check_expiry_column();
-        if (unfit == fault::none) unfit = db.check_name_key();
-        return unfit == fault::none ? upgrade_flow(db) : unfit;
+    const bool to_create = missing == fault::schema_missing && db.last_report().details.advice != advice::column;
+    if (missing != fault::none && !to_create) return missing;
+    if (!to_create) {
+        const fault unfit = db.check_expiry_column();
+        return unfit == fault::none ? db.check_name_key() : unfit;
     }
-    const std::string& new_table = db.sql()->new_table();
-    fault failed = new_table.empty() ? fault::none : db.run_text(new_table);
+    fault failed = fault::none;
     for (const std::string& text : db.sql()->schema())
         if (failed == fault::none) failed = db.run_text(text);
     if (failed == fault::connection_lost) return failed;
     const report why = db.last_report();
     const fault still_missing = db.run(statement::probe);
-    if (still_missing == fault::none) return upgrade_flow(db);
-    if (failed == fault::none) return still_missing;
+    if (still_missing == fault::none || failed == fault::none) return still_missing;
     db.set_last_report(why);
     return failed == fault::duplicate_key ? fault::conflict : failed;
 }
+
+// Of the table, which the owner of the row with the empty name stands for.
+inline constexpr int current_schema_version = 1;
 
 // What there is of the store, as far as the database says.
 struct health_answer {
@@ -123,16 +123,8 @@ struct health_answer {
 fault health_flow(flow_database auto& db, auto wall_now, health_answer& found)
 {
     found = {};
-    if (const fault missing = db.run(statement::probe); missing != fault::none) return missing;
-    if (const fault unfit = db.check_name_key(); unfit != fault::none) return unfit;
-    found.schema_version = 1;
-    if (db.hands_over()) {
-        const fault missing = db.run(statement::probe_said);
-        if (missing == fault::none)
-            found.schema_version = 2;
-        else if (!may_lack_columns(db, missing))
-            return missing;
-    }
+    if (const fault unfit = check_table(db); unfit != fault::none) return unfit;
+    found.schema_version = current_schema_version;
     if (!db.tells_time()) return fault::none;
     const duration asked = wall_now();
     const fault failed = db.run(statement::clock);

@@ -32,17 +32,14 @@ enum class statement : std::uint8_t {
     raise_floor,
     look,
     remove,
-    probe_said,  // this one and those below: see dialect::handover_sql
-    publish,
+    publish,  // this one and those below: see dialect::handover_sql
     published,
     request,
     request_of_candidate,
     requested,
-    said,
-    inspect_all,
-    list_all
+    said
 };
-inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::list_all) + 1;
+inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::said) + 1;
 
 enum class parameter : std::uint8_t {
     name,
@@ -107,15 +104,13 @@ inline constexpr std::array token{column::token};
 inline constexpr std::array look{column::count, column::token, column::name};
 inline constexpr std::array read{column::token, column::whose, column::live, column::remaining, column::released};
 inline constexpr std::array observe{column::token, column::version, column::remaining, column::owner, column::name};
-inline constexpr std::array inspect{column::token, column::remaining, column::owner};
+inline constexpr std::array inspect{column::token, column::remaining, column::owner, column::data, column::request};
 inline constexpr std::array grants{column::count, column::granted, column::token, column::remaining, column::fresh};
 inline constexpr std::array reads{column::token, column::live, column::remaining, column::owner, column::name};
-inline constexpr std::array list{column::token, column::remaining, column::owner, column::name};
+inline constexpr std::array list{column::token, column::remaining, column::owner, column::name, column::data, column::request};
 inline constexpr std::array published{column::data};
 inline constexpr std::array requested{column::request};
 inline constexpr std::array said{column::token, column::data, column::request};
-inline constexpr std::array inspect_all{column::token, column::remaining, column::owner, column::data, column::request};
-inline constexpr std::array list_all{column::token, column::remaining, column::owner, column::name, column::data, column::request};
 
 }  // namespace columns
 

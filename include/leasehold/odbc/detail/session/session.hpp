@@ -31,9 +31,6 @@ namespace leasehold::inline v0::odbc::detail {
 inline constexpr const char* no_purge =
     "names can't be purged here: the generic dialect and stores that expire by observation keep no time of last use";
 
-inline constexpr const char* no_handover =
-    "this dialect has no statements for the data and the requests of a term (dialect::spec::handover)";
-
 // PostgreSQL has no room for more locks of any kind: nobody can connect, or lock a table, before some are given back.
 inline constexpr const char* out_of_shared_memory = "53200";
 // New connections made in one call after the first was lost.
@@ -136,7 +133,7 @@ private:
         for (int reconnects = 0;;) {
             const time_point tried = std::chrono::steady_clock::now();
             fault failed = db_.connected() ? fault::none : connect();
-            if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = db_.check_name_key();
+            if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = check_table(db_);
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
@@ -373,7 +370,6 @@ private:
     // Where terms expire by observation, whether one is over is not in the row alone.
     fault hand_over()
     {
-        if (!db_.hands_over()) return db_.fail(fault::failure, no_handover);
         if (what_ == operation::request_handover) {
             if (db_.observes())
                 if (const outcome<duration> observed = left(); *observed <= duration::zero()) return observed.failed();

@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 #include "targets.hpp"
 
-#include <leasehold/odbc/detail/driver/identifier.hpp>
+#include <leasehold/odbc/detail/flow/identifier.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>

@@ -13,7 +13,7 @@ ROWS = (
                " detail/stable_hash.hpp detail/thread_locks.hpp detail/thread_without_signals.hpp detail/utf8.hpp"},
     {"clock": "clock/"},
     {"owner_id": "owner_id/", "renew_policy": "renew_policy/"},
-    {"store": "store/"},
+    {"store": "store/ waiting/local_queue.hpp waiting/waiter_list.hpp"},
     {"waiting": "waiting/", "dialect": "odbc/dialect/ odbc/expiry/"},
     {"renewal": "renewal/",
      "odbc protocol": "odbc/detail/ odbc/detail/flow/ odbc/odbc_options.hpp odbc/store_health.hpp"},

@@ -6,7 +6,7 @@
 #endif
 
 #include <leasehold/duration.hpp>
-#include <leasehold/odbc/detail/driver/identifier.hpp>
+#include <leasehold/odbc/detail/flow/identifier.hpp>
 
 #include <chrono>
 #include <cstddef>

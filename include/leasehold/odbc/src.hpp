@@ -11,12 +11,12 @@
 #include <leasehold/detail/config.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
-#include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/store_operations.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>

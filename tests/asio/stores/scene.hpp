@@ -7,7 +7,7 @@
 #include <faults/waiting_scene.hpp>
 
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
-#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
+#include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/environment.hpp>
 #include <support/mariadb_server.hpp>

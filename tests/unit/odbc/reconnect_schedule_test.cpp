@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/session/connect_gate.hpp>
+#include <leasehold/odbc/detail/driver/connect_gate.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,13 +4,13 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/queue/lock_keeper.hpp>
 #include <leasehold/odbc/detail/queue/lock_sessions.hpp>
 #include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
-#include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>

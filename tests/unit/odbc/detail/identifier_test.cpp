@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/driver/identifier.hpp>
+#include <leasehold/odbc/detail/flow/identifier.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
+#include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,8 +4,8 @@
 
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
+#include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
-#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,11 +4,11 @@
 
 #include <leasehold/odbc/detail/driver/batch_statements.hpp>
 #include <leasehold/odbc/detail/driver/bindings.hpp>
+#include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
 #include <leasehold/odbc/detail/flow/attempts.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
-#include <leasehold/odbc/detail/session/configuration.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_STATEMENT_CATALOG_HPP
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_STATEMENT_CATALOG_HPP
 
-#include <leasehold/odbc/detail/driver/identifier.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/identifier.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>

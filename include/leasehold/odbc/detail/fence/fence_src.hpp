@@ -6,9 +6,9 @@
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
+#include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/fence/fence_connection.hpp>
 #include <leasehold/odbc/detail/fence/fence_flow.hpp>
-#include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/store_base.hpp>
 #include <leasehold/store_diagnostics.hpp>
 

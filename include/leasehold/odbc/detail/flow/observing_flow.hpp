@@ -2,7 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_FLOW_OBSERVING_FLOW_HPP
 #define LEASEHOLD_ODBC_DETAIL_FLOW_OBSERVING_FLOW_HPP
 
-#include <leasehold/odbc/detail/driver/errors.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/observations.hpp>

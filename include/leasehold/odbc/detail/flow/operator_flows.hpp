@@ -6,7 +6,7 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/limits.hpp>
-#include <leasehold/odbc/detail/driver/errors.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>

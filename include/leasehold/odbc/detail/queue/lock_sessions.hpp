@@ -2,9 +2,9 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_SESSIONS_HPP
 #define LEASEHOLD_ODBC_DETAIL_QUEUE_LOCK_SESSIONS_HPP
 
-#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
+#include <leasehold/odbc/detail/driver/configuration.hpp>
+#include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
-#include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
 
 #include <array>

@@ -5,9 +5,9 @@
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/queue/lock_sessions.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
-#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 
 #include <chrono>
 #include <condition_variable>

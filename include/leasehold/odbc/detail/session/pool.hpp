@@ -3,8 +3,8 @@
 #define LEASEHOLD_ODBC_DETAIL_SESSION_POOL_HPP
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
-#include <leasehold/odbc/detail/session/configuration.hpp>
 #include <leasehold/odbc/detail/session/remembered_terms.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_SESSION_SESSION_HPP
 
 #include <leasehold/odbc/detail/driver/batches.hpp>
+#include <leasehold/odbc/detail/driver/connect_gate.hpp>
 #include <leasehold/odbc/detail/driver/connecting.hpp>
 #include <leasehold/odbc/detail/driver/connection.hpp>
 #include <leasehold/odbc/detail/flow/attempts_flow.hpp>
@@ -11,10 +12,9 @@
 #include <leasehold/odbc/detail/flow/observing_flow.hpp>
 #include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/odbc/detail/pauses.hpp>
-#include <leasehold/odbc/detail/queue/session_lock.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
-#include <leasehold/odbc/detail/session/connect_gate.hpp>
 #include <leasehold/odbc/detail/session/driver_thread.hpp>
+#include <leasehold/odbc/detail/session/session_lock.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
-#define LEASEHOLD_ODBC_DETAIL_SESSION_CONFIGURATION_HPP
+#ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_CONFIGURATION_HPP
+#define LEASEHOLD_ODBC_DETAIL_DRIVER_CONFIGURATION_HPP
 
+#include <leasehold/odbc/detail/driver/connect_gate.hpp>
 #include <leasehold/odbc/detail/driver/driver_manager.hpp>
 #include <leasehold/odbc/detail/driver/keywords.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
 #include <leasehold/odbc/detail/flow/observations.hpp>
-#include <leasehold/odbc/detail/session/connect_gate.hpp>
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 

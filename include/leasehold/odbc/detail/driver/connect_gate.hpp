@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_ODBC_DETAIL_SESSION_CONNECT_GATE_HPP
-#define LEASEHOLD_ODBC_DETAIL_SESSION_CONNECT_GATE_HPP
+#ifndef LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECT_GATE_HPP
+#define LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECT_GATE_HPP
 
 #include <leasehold/duration.hpp>
 #include <leasehold/odbc/detail/driver/errors.hpp>

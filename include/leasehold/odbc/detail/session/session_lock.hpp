@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_ODBC_DETAIL_QUEUE_SESSION_LOCK_HPP
-#define LEASEHOLD_ODBC_DETAIL_QUEUE_SESSION_LOCK_HPP
+#ifndef LEASEHOLD_ODBC_DETAIL_SESSION_SESSION_LOCK_HPP
+#define LEASEHOLD_ODBC_DETAIL_SESSION_SESSION_LOCK_HPP
 
 #include <leasehold/odbc/detail/driver/connection.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
-#include <leasehold/odbc/detail/queue/session_lock_key.hpp>
 
 #include <atomic>
 #include <cstdint>

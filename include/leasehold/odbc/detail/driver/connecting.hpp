@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTING_HPP
 
 #include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,6 +6,7 @@
 #include <leasehold/odbc/detail/driver/connect_gate.hpp>
 #include <leasehold/odbc/detail/driver/connecting.hpp>
 #include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/attempts_flow.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/handover_flow.hpp>

@@ -80,10 +80,11 @@ public:
         return net::bind_cancellation_slot(signals_.emplace_back().slot(), std::move(handler));
     }
 
-    /// On the thread that runs the handlers.
+    /// On the thread that runs the handlers. The last first: if the first waiter left first, each would get the session that waits at the
+    /// server just before its own end, and the sessions that are given up take threads.
     void emit(net::cancellation_type type = net::cancellation_type::terminal)
     {
-        for (auto& each : signals_) each.emit(type);
+        for (auto each = signals_.rbegin(); each != signals_.rend(); ++each) each->emit(type);
     }
     /// Does that on the handlers' executor, which another thread runs, and waits for it.
     template <class Executor>

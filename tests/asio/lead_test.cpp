@@ -291,6 +291,11 @@ BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_ends_leaders_and_candidates,
 
 BOOST_FIXTURE_TEST_CASE(candidates_on_a_pool_of_threads_never_lead_at_once, fixture)
 {
+    // Also of a leader that is cancelled, after whom others lead.
+    struct ends_turn {
+        std::atomic<int>& leading;
+        ~ends_turn() { --leading; }
+    };
     std::atomic<int> leading = 0;
     std::atomic<int> most = 0;
     std::atomic<int> turns = 0;
@@ -302,10 +307,11 @@ BOOST_FIXTURE_TEST_CASE(candidates_on_a_pool_of_threads_never_lead_at_once, fixt
     for (std::size_t i = 0; i < done.size(); ++i) {
         all.push_back(std::make_unique<candidate>(store, lh::leader_election_options{.cooldown = 1ms}));
         auto work = [&](term_type& term) -> net::awaitable<void> {
-            if (term.held()) most = std::max(most.load(), ++leading);
+            if (!term.held()) co_return;
+            most = std::max(most.load(), ++leading);
+            const ends_turn at_end{leading};
             net::steady_timer pause{co_await net::this_coro::executor, 1ms};
             co_await pause.async_wait(net::use_awaitable);
-            --leading;
             ++turns;
         };
         // Several threads run the context, so that the slot needs a strand.

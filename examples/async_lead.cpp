@@ -11,7 +11,6 @@
 #include <chrono>
 #include <exception>
 #include <iostream>
-#include <stop_token>
 
 namespace lh = leasehold;
 namespace net = boost::asio;
@@ -22,19 +21,20 @@ int main()
     lh::memory_store store;
     lh::basic_lease lease{store, "scheduler"};
     lh::leader_election election{lease};
-    std::stop_source stop;  // SIGTERM in a service
+    net::cancellation_signal stop;  // emitted after SIGTERM in a service
     net::io_context io;
     const auto lead = [&](auto& term) -> net::awaitable<void> {
         for (int round = 1; term.held(); ++round) {
             std::cout << "round " << round << " under token " << term.token() << '\n';
-            if (round == 3) stop.request_stop();
+            if (round == 3) stop.emit(net::cancellation_type::terminal);
             net::steady_timer pause{io, 10ms};
             co_await pause.async_wait(net::use_awaitable);  // the end of the term ends it
         }
     };
-    lh::async_lead(election, stop.get_token(), lead, net::bind_executor(io, [](const std::exception_ptr& failed) {
-                       if (failed) std::rethrow_exception(failed);
-                   }));
+    const auto ended = [](const std::exception_ptr& failed) {
+        if (failed) std::rethrow_exception(failed);
+    };
+    lh::async_lead(election, lead, net::bind_cancellation_slot(stop.slot(), net::bind_executor(io, ended)));
     io.run();
     return lease.inspect() ? 1 : 0;  // released
 }

@@ -24,7 +24,6 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -150,7 +149,7 @@ int main(int argc, char** argv)
     store.create_schema();
     lh::basic_lease lease{store, "asio-service", lh::lease_terms{.ttl = 3s}};
     lh::leader_election election{lease};
-    std::stop_source stop;
+    net::cancellation_signal stop;
 
     net::io_context io{1};
     service serves{io, {address, static_cast<unsigned short>(std::stoi(argv[1]))}};
@@ -162,11 +161,11 @@ int main(int argc, char** argv)
         net::signal_set signals{io, SIGTERM, SIGINT};
         co_await signals.async_wait(net::use_awaitable);
         co_await serves.drain(drain_limit);
-        stop.request_stop();  // released when lead() has ended, so that another replica leads at once
+        stop.emit(net::cancellation_type::terminal);  // released when lead() has ended, so that another replica leads at once
     };
     net::co_spawn(io, serves.accept(), ended);
     const auto leads_until_told = [&]() -> net::awaitable<void> {
-        co_await lh::async_lead(election, stop.get_token(), leads, net::use_awaitable);
+        co_await lh::async_lead(election, leads, net::bind_cancellation_slot(stop.slot(), net::use_awaitable));
         io.stop();  // a client that never sends its request keeps nobody
     };
     net::co_spawn(io, leads_until_told(), ended);

@@ -17,21 +17,23 @@ struct counted_policy : lh::renew_at_fraction {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_stop_ends_a_wait_with_operation_aborted_and_frees_its_place, Kind, kinds)
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancellation_of_any_type_ends_a_wait_with_operation_aborted_and_frees_its_place, Kind, kinds)
 {
     two_rights<Kind> f;
     const auto held = Kind::hold(f.one);
-    std::stop_source stop;
-    recorder<typename two_rights<Kind>::guard> waiter;
-    Kind::async_acquire(f.other, stop.get_token(), waiter.on(f.io.context));
-    BOOST_TEST(f.one_waits());
-    BOOST_TEST(!waiter.called(5ms));
-    stop.request_stop();
-    BOOST_TEST(f.waiting() == 0u, "at once");
-    const auto end = waiter.get();
-    BOOST_TEST(end.ec == aborted);
-    BOOST_TEST(end.result.empty());
-    BOOST_TEST(f.taken() == Kind::held_rows);
+    for (const auto type : {net::cancellation_type::terminal, net::cancellation_type::partial, net::cancellation_type::total}) {
+        cancellation slots;
+        recorder<typename two_rights<Kind>::guard> waiter;
+        Kind::async_acquire(f.other, slots.on(waiter.on(f.io.context)));
+        BOOST_TEST(f.one_waits());
+        BOOST_TEST(!waiter.called(5ms));
+        slots.cancel(f.io.context, type);
+        BOOST_TEST(f.waiting() == 0u, "at once");
+        const auto end = waiter.get();
+        BOOST_TEST(end.ec == aborted);
+        BOOST_TEST(end.result.empty());
+        BOOST_TEST(f.taken() == Kind::held_rows);
+    }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_waiter_leaves_its_turn_to_the_next, Kind, kinds)
@@ -39,30 +41,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_waiter_leaves_its_turn_to_the_next, Ki
     two_rights<Kind> f;
     auto held = Kind::hold(f.one);
     auto third = Kind::on(f.store, "a");
-    std::stop_source stop;
+    cancellation slots;
     recorder<typename two_rights<Kind>::guard> first, second;
-    Kind::async_acquire(f.other, stop.get_token(), first.on(f.io.context));
+    Kind::async_acquire(f.other, slots.on(first.on(f.io.context)));
     Kind::async_acquire(third, second.on(f.io.context));
     held.release();
-    stop.request_stop();
+    slots.cancel(f.io.context);
     // Whichever came first: the first has it, and gives it back, or never had it.
     { const auto end = first.get(); }
     BOOST_TEST(is_held(second.get().result));
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancellation_slot_ends_a_wait, Kind, kinds)
-{
-    two_rights<Kind> f;
-    const auto held = Kind::hold(f.one);
-    for (const auto type : {net::cancellation_type::terminal, net::cancellation_type::partial, net::cancellation_type::total}) {
-        net::cancellation_signal signal;
-        recorder<typename two_rights<Kind>::guard> waiter;
-        Kind::async_acquire(f.other, net::bind_cancellation_slot(signal.slot(), waiter.on(f.io.context)));
-        net::post(f.io.context, [&] { signal.emit(type); });
-        BOOST_TEST(waiter.get().ec == aborted);
-        BOOST_TEST(f.waiting() == 0u);
-        BOOST_TEST(f.taken() == Kind::held_rows);
-    }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_grant_that_comes_after_the_cancellation_is_released, Kind, kinds)
@@ -79,14 +66,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_grant_that_comes_after_the_cancellation_is_relea
             });
             const int released = store.sent(operation::release);
             running_context io;
-            std::stop_source stop;
+            cancellation slots;
             recorder<guard_of<Kind, decltype(right)>> waiter;
             if (waits)
-                Kind::async_acquire(right, stop.get_token(), waiter.on(io.context));
+                Kind::async_acquire(right, slots.on(waiter.on(io.context)));
             else
-                Kind::async_try_acquire_until(right, clock.now() + 1s, stop.get_token(), waiter.on(io.context));
+                Kind::async_try_acquire_until(right, clock.now() + 1s, slots.on(waiter.on(io.context)));
             BOOST_TEST(calls.reached_by(1));
-            stop.request_stop();
+            slots.cancel(io.context);
             BOOST_TEST(!waiter.called(5ms));
             calls.open();
             const auto end = waiter.get();
@@ -102,11 +89,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nothing_is_lost_between_a_cancellation_and_a_grant
     two_rights<Kind> f;
     for (int i = 0; i < 100; ++i) {
         auto held = Kind::hold(f.one);
-        std::stop_source stop;
+        cancellation slots;
         recorder<typename two_rights<Kind>::guard> waiter;
-        Kind::async_acquire(f.other, stop.get_token(), waiter.on(f.io.context));
+        Kind::async_acquire(f.other, slots.on(waiter.on(f.io.context)));
         if (i % 2 == 0) BOOST_TEST_REQUIRE(f.one_waits());
-        std::thread cancels{[&] { stop.request_stop(); }};
+        std::thread cancels{[&] { slots.cancel(f.io.context); }};
         held.release();
         cancels.join();
         auto end = waiter.get();
@@ -126,16 +113,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_store_that_hangs_blocks_neither_the_executor_nor
     scripted_lease second{with.store, "hangs too", with.clock};
     recorder<guard_type> hangs, waits;
     recorder<scripted_lease::guard_type> hangs_too;
-    std::stop_source stop;
+    cancellation slots;
     Kind::async_try_acquire(with.right, hangs.on(io.context));
     lh::async_try_acquire(second, hangs_too.on(io.context));
     BOOST_TEST(with.calls.reached_by(2));
     // All callers hang: the third can't even ask, but be cancelled, and an executor's thread is free.
-    Kind::async_acquire(third, stop.get_token(), waits.on(io.context));
+    Kind::async_acquire(third, slots.on(waits.on(io.context)));
     std::promise<void> ran;
     net::post(io.context, [&] { ran.set_value(); });
     BOOST_TEST((ran.get_future().wait_for(20s) == std::future_status::ready));
-    stop.request_stop();
+    slots.cancel(io.context);
     BOOST_TEST(waits.get().ec == aborted);
     // Rights of other stores don't notice.
     lh::memory_store healthy;
@@ -171,21 +158,21 @@ BOOST_AUTO_TEST_CASE(a_wait_that_is_over_while_all_callers_hang_keeps_nobody_fro
     static_cast<void>(waits.get());
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_stop_also_ends_an_attempt_for_no_time, Kind, kinds)
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancellation_also_ends_an_attempt_for_no_time, Kind, kinds)
 {
     hanging_right<Kind> with;
     using guard_type = typename hanging_right<Kind>::guard;
     running_context io;
     auto third = Kind::on(with.store, "not asked for yet", with.clock);
     scripted_lease second{with.store, "hangs too", with.clock};
-    std::stop_source stop;
+    cancellation slots;
     recorder<guard_type> hangs, waits;
     recorder<scripted_lease::guard_type> hangs_too;
-    Kind::async_try_acquire_for(with.right, 0s, stop.get_token(), hangs.on(io.context));
+    Kind::async_try_acquire_for(with.right, 0s, slots.on(hangs.on(io.context)));
     lh::async_try_acquire(second, hangs_too.on(io.context));
     BOOST_TEST(with.calls.reached_by(2));
-    Kind::async_try_acquire_until(third, with.clock.now(), stop.get_token(), waits.on(io.context));
-    stop.request_stop();
+    Kind::async_try_acquire_until(third, with.clock.now(), slots.on(waits.on(io.context)));
+    slots.cancel(io.context);
     const bool ended = waits.called(), begun_ended = hangs.called(5ms);
     with.calls.open();
     BOOST_TEST(ended, "it waited for a thread");

@@ -243,13 +243,13 @@ BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_after_work_leaves_through_the_
         BOOST_TEST(is_held(other.try_acquire()));
     }
     lh::leader_election election{lease};
-    std::stop_source stop;
+    cancellation slots;
     net::io_context io;
     const auto lead = [&](lh::leader_term<memory_lease>&) -> net::awaitable<void> {
-        stop.request_stop();
+        slots.emit();
         co_return;
     };
-    lh::async_lead(election, stop.get_token(), lead, net::bind_executor(io, throws));
+    lh::async_lead(election, lead, slots.on(net::bind_executor(io, throws)));
     BOOST_CHECK_EXCEPTION(io.run(), std::runtime_error, is_the_handlers);
     BOOST_TEST(is_held(other.try_acquire()));
 }

@@ -20,15 +20,15 @@ namespace leasehold_test {
 struct plain_operations {
     static auto acquire(auto& right) { return right.acquire(); }
     static auto try_acquire(auto& right) { return right.try_acquire(); }
-    static auto async_acquire(auto& right, auto&&... rest) { return lh::async_acquire(right, std::forward<decltype(rest)>(rest)...); }
+    static auto async_acquire(auto& right, auto&& token) { return lh::async_acquire(right, std::forward<decltype(token)>(token)); }
     static auto async_try_acquire(auto& right, auto&& token) { return lh::async_try_acquire(right, std::forward<decltype(token)>(token)); }
-    static auto async_try_acquire_for(auto& right, auto at_most, auto&&... rest)
+    static auto async_try_acquire_for(auto& right, auto at_most, auto&& token)
     {
-        return lh::async_try_acquire_for(right, at_most, std::forward<decltype(rest)>(rest)...);
+        return lh::async_try_acquire_for(right, at_most, std::forward<decltype(token)>(token));
     }
-    static auto async_try_acquire_until(auto& right, auto until, auto&&... rest)
+    static auto async_try_acquire_until(auto& right, auto until, auto&& token)
     {
-        return lh::async_try_acquire_until(right, until, std::forward<decltype(rest)>(rest)...);
+        return lh::async_try_acquire_until(right, until, std::forward<decltype(token)>(token));
     }
     // What everybody else has to wait for.
     static auto hold(auto& right) { return right.acquire(); }
@@ -38,21 +38,18 @@ struct plain_operations {
 struct reader_operations {
     static auto acquire(auto& right) { return right.acquire_shared(); }
     static auto try_acquire(auto& right) { return right.try_acquire_shared(); }
-    static auto async_acquire(auto& right, auto&&... rest)
-    {
-        return lh::async_acquire_shared(right, std::forward<decltype(rest)>(rest)...);
-    }
+    static auto async_acquire(auto& right, auto&& token) { return lh::async_acquire_shared(right, std::forward<decltype(token)>(token)); }
     static auto async_try_acquire(auto& right, auto&& token)
     {
         return lh::async_try_acquire_shared(right, std::forward<decltype(token)>(token));
     }
-    static auto async_try_acquire_for(auto& right, auto at_most, auto&&... rest)
+    static auto async_try_acquire_for(auto& right, auto at_most, auto&& token)
     {
-        return lh::async_try_acquire_shared_for(right, at_most, std::forward<decltype(rest)>(rest)...);
+        return lh::async_try_acquire_shared_for(right, at_most, std::forward<decltype(token)>(token));
     }
-    static auto async_try_acquire_until(auto& right, auto until, auto&&... rest)
+    static auto async_try_acquire_until(auto& right, auto until, auto&& token)
     {
-        return lh::async_try_acquire_shared_until(right, until, std::forward<decltype(rest)>(rest)...);
+        return lh::async_try_acquire_shared_until(right, until, std::forward<decltype(token)>(token));
     }
     static auto hold(auto& right) { return right.acquire(); }
 };

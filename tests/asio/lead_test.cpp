@@ -2,12 +2,13 @@
 #include <asio/support.hpp>
 #include <support/explaining_store.hpp>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <optional>
 #include <stdexcept>
-#include <stop_token>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 BOOST_AUTO_TEST_SUITE(asio_lead_test)
@@ -30,7 +31,7 @@ struct candidate {
     }
     candidate(const candidate&) = delete;
     candidate& operator=(const candidate&) = delete;
-    ~candidate() { stop.request_stop(); }
+    ~candidate() { stop(); }
 
     // Leads until the end of the term.
     net::awaitable<void> lead(term_type& term)
@@ -45,16 +46,17 @@ struct candidate {
 
     void begin()
     {
-        lh::async_lead(*election, stop.get_token(), [this](term_type& term) { return lead(term); },
-                       net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); }));
+        lh::async_lead(*election, [this](term_type& term) { return lead(term); },
+                       slots.on(net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); })));
     }
+    void stop() { slots.cancel(io.context); }
     [[nodiscard]] bool comes_to_lead()
     {
         return eventually([this] { return election->is_leader(); });
     }
 
     memory_lease lease;
-    std::stop_source stop;
+    cancellation slots;
     std::optional<lh::leader_election<memory_lease>> election;
     std::atomic<int> terms = 0;
     std::atomic<int> errors = 0;
@@ -75,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(a_stop_ends_the_leadership_and_the_operation, fixture)
     candidate one{store};
     one.begin();
     BOOST_TEST(one.comes_to_lead());
-    one.stop.request_stop();
+    one.stop();
     BOOST_TEST((one.done.get_future().get() == nullptr));
     BOOST_TEST((one.last == lh::step_down_reason::stopped));
     BOOST_TEST(!one.election->is_leader());
@@ -86,14 +88,14 @@ BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_functi
 {
     memory_lease lease{store, "a"};
     lh::leader_election election{lease};
-    std::stop_source stopped;
-    stopped.request_stop();
+    cancellation slots;
     net::io_context here;
     bool initiating = false, called = false, called_within = false;
     net::post(here, [&] {
         initiating = true;
-        lh::async_lead(election, stopped.get_token(), [](term_type&) -> net::awaitable<void> { co_return; },
-                       net::bind_executor(here, [&](std::exception_ptr) { (initiating ? called_within : called) = true; }));
+        const auto note = [&](std::exception_ptr) { (initiating ? called_within : called) = true; };
+        lh::async_lead(election, [](term_type&) -> net::awaitable<void> { co_return; }, slots.on(net::bind_executor(here, note)));
+        slots.emit();
         initiating = false;
     });
     here.run();
@@ -104,12 +106,14 @@ BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_functi
 BOOST_FIXTURE_TEST_CASE(an_election_can_be_awaited, fixture)
 {
     candidate one{store};
+    bool led = false;
     auto work = [&](auto& term) -> net::awaitable<void> {
-        if (term.held()) one.stop.request_stop();
+        led = term.held();
+        one.slots.emit();
         co_return;
     };
-    net::co_spawn(one.io.context, lh::async_lead(*one.election, one.stop.get_token(), work, net::use_awaitable), net::use_future).get();
-    BOOST_TEST(one.stop.stop_requested());
+    net::co_spawn(one.io.context, lh::async_lead(*one.election, work, one.slots.on(net::use_awaitable)), net::use_future).get();
+    BOOST_TEST(led);
     BOOST_TEST(!store.inspect("a", ignored));
 }
 
@@ -121,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(a_lost_leader_ends_its_coroutine_and_leads_again, fixtur
     store.force_release("a");
     BOOST_TEST(eventually([&] { return one.terms == 2; }));
     BOOST_TEST((one.last == lh::step_down_reason::lost));
-    one.stop.request_stop();
+    one.stop();
     BOOST_TEST((one.done.get_future().get() == nullptr));
 }
 
@@ -135,7 +139,7 @@ BOOST_FIXTURE_TEST_CASE(a_leader_that_resigns_leaves_the_turn_to_another, fixtur
     BOOST_TEST(other.comes_to_lead());
     BOOST_TEST(eventually([&] { return one.last == lh::step_down_reason::resigned; }));
     // It sleeps for an hour, and ends at once nevertheless.
-    one.stop.request_stop();
+    one.stop();
     BOOST_TEST((one.done.get_future().get() == nullptr));
     BOOST_TEST(one.terms == 1);
 }
@@ -152,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_of_a_higher_priority_is_handed_the_leadershi
     BOOST_TEST(throughout([&] { return high.election->is_leader(); }, 500ms));
     BOOST_TEST(high.terms == 1);
     for (auto* each : {&low, &high}) {
-        each->stop.request_stop();
+        each->stop();
         BOOST_TEST((each->done.get_future().get() == nullptr));
     }
 }
@@ -179,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_learns_who_leads_without_leading, fixture)
     candidate one{store, {.on_leader_observed = [&](const lh::lease_record& leader) { seen.set_value(leader.owner); }}};
     one.begin();
     BOOST_TEST(seen.get_future().get() == "somebody");
-    one.stop.request_stop();
+    one.stop();
     BOOST_TEST((one.done.get_future().get() == nullptr));
     BOOST_TEST(one.terms == 0);
 }
@@ -190,16 +194,16 @@ BOOST_AUTO_TEST_CASE(an_outage_is_told_with_all_that_the_exception_would_say)
     leasehold_test::explaining_store explains;
     explains.outage = true;
     lh::basic_lease lease{explains, "leader"};
-    std::stop_source stop;
+    cancellation slots;
     std::string what;
     lh::leader_election election{lease, {.on_error = [&](const lh::store_error& e) {
                                      what = e.what();
-                                     stop.request_stop();
+                                     slots.emit();
                                  }}};
     std::promise<std::exception_ptr> done;
     running_context io;
     const auto leads = [](auto&) -> net::awaitable<void> { co_return; };
-    lh::async_lead(election, stop.get_token(), leads, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    lh::async_lead(election, leads, slots.on(net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); })));
     BOOST_TEST((done.get_future().get() == nullptr));
     BOOST_TEST(what == "leasehold: campaign 'leader': the store can't be reached: start the server "
                        "[SQLSTATE 08S01, native 7: connection refused]");
@@ -215,15 +219,15 @@ BOOST_AUTO_TEST_CASE(an_outage_is_told_and_tried_again)
     // By the lease's clock a pause is never over; Asio's wakes the candidate, which finds that out.
     lh::leader_election election{lease, {.on_error = [&](std::error_code) { ++errors; }, .retry_min = 1ms, .retry_max = 1ms}};
     std::promise<std::exception_ptr> done;
-    std::stop_source stop;
+    cancellation slots;
     running_context io;
     store.next(operation::try_acquire, fate::fails);
     auto work = [&](lh::leader_term<scripted_lease>&) -> net::awaitable<void> {
         led = true;
-        stop.request_stop();
+        slots.emit();
         co_return;
     };
-    lh::async_lead(election, stop.get_token(), work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    lh::async_lead(election, work, slots.on(net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); })));
     BOOST_TEST(eventually([&] {
         clock.advance(1ms);
         return led.load();
@@ -238,11 +242,11 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_release)
     lh::manual_clock clock;
     scripted_store store{clock};
     scripted_lease lease{store, "a", clock, lh::lease_terms{.ttl = 30s}};
-    std::stop_source stop;
+    cancellation slots;
     int releases_before = -1;
     const auto stepped_down = [&](lh::step_down_reason) {
         releases_before = store.sent(operation::release);
-        stop.request_stop();
+        slots.emit();
     };
     lh::leader_election election{lease, {.on_stepped_down = stepped_down}};
     running_context io;
@@ -252,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_release)
         while (term.held()) clock.advance(1s);
         co_return;
     };
-    lh::async_lead(election, stop.get_token(), work, net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); }));
+    lh::async_lead(election, work, slots.on(net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); })));
     BOOST_TEST((done.get_future().get() == nullptr));
     BOOST_TEST(releases_before == 0);
     BOOST_TEST(store.sent(operation::release) == 1);
@@ -287,27 +291,36 @@ BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_ends_leaders_and_candidates,
 
 BOOST_FIXTURE_TEST_CASE(candidates_on_a_pool_of_threads_never_lead_at_once, fixture)
 {
+    // Also of a leader that is cancelled, after whom others lead.
+    struct ends_turn {
+        std::atomic<int>& leading;
+        ~ends_turn() { --leading; }
+    };
     std::atomic<int> leading = 0;
     std::atomic<int> most = 0;
     std::atomic<int> turns = 0;
-    std::stop_source stop;
+    std::array<cancellation, 4> slots;
     std::vector<std::unique_ptr<candidate>> all;
     running_context io{3};
-    std::vector<std::promise<std::exception_ptr>> done(4);
+    std::vector<net::strand<net::io_context::executor_type>> strands;
+    std::array<std::promise<std::exception_ptr>, 4> done;
     for (std::size_t i = 0; i < done.size(); ++i) {
         all.push_back(std::make_unique<candidate>(store, lh::leader_election_options{.cooldown = 1ms}));
         auto work = [&](term_type& term) -> net::awaitable<void> {
-            if (term.held()) most = std::max(most.load(), ++leading);
+            if (!term.held()) co_return;
+            most = std::max(most.load(), ++leading);
+            const ends_turn at_end{leading};
             net::steady_timer pause{co_await net::this_coro::executor, 1ms};
             co_await pause.async_wait(net::use_awaitable);
-            --leading;
             ++turns;
         };
-        lh::async_lead(*all[i]->election, stop.get_token(), work,
-                       net::bind_executor(io.context, [&done, i](std::exception_ptr e) { done[i].set_value(e); }));
+        // Several threads run the context, so that the slot needs a strand.
+        const auto& strand = strands.emplace_back(net::make_strand(io.context));
+        lh::async_lead(*all[i]->election, work,
+                       slots[i].on(net::bind_executor(strand, [&done, i](std::exception_ptr e) { done[i].set_value(e); })));
     }
     BOOST_TEST(eventually([&] { return turns >= 20; }));
-    stop.request_stop();
+    for (std::size_t i = 0; i < done.size(); ++i) slots[i].cancel(strands[i]);
     for (auto& each : done) each.get_future().get();
     BOOST_TEST(most == 1);
 }
@@ -315,16 +328,14 @@ BOOST_FIXTURE_TEST_CASE(candidates_on_a_pool_of_threads_never_lead_at_once, fixt
 BOOST_FIXTURE_TEST_CASE(a_coroutine_that_leads_is_cancelled_by_the_handlers_slot, fixture)
 {
     candidate one{store};
-    net::cancellation_signal cancel;
     auto work = [&](term_type&) -> net::awaitable<void> {
         net::steady_timer never{co_await net::this_coro::executor, 1h};
         co_await never.async_wait(net::use_awaitable);
     };
     lh::async_lead(*one.election, work,
-                   net::bind_cancellation_slot(cancel.slot(),
-                                               net::bind_executor(one.io.context, [&](std::exception_ptr e) { one.done.set_value(e); })));
+                   one.slots.on(net::bind_executor(one.io.context, [&](std::exception_ptr e) { one.done.set_value(e); })));
     BOOST_TEST(one.comes_to_lead());
-    net::post(one.io.context, [&] { cancel.emit(net::cancellation_type::terminal); });
+    one.stop();
     BOOST_TEST((one.done.get_future().get() == nullptr));
     BOOST_TEST(!store.inspect("a", ignored));
 }

@@ -19,14 +19,14 @@ struct waiters {
     {
         for (int i = 0; i < many; ++i) {
             leases.push_back(std::make_unique<memory_lease>(in, name_of(i)));
-            lh::async_acquire(*leases.back(), stop.get_token(), net::bind_executor(io, [this](error_code ec, memory_guard guard) {
+            lh::async_acquire(*leases.back(), slots.on(net::bind_executor(io, [this](error_code ec, memory_guard guard) {
                 ++(ec == aborted ? cancelled : guard.held() ? granted : failed);
                 if (!guard.empty()) guard.release();
-            }));
+            })));
         }
     }
 
-    std::stop_source stop;
+    cancellation slots;
     std::atomic<int> granted = 0;
     std::atomic<int> cancelled = 0;
     std::atomic<int> failed = 0;
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_names_take_few_threads_and_can_all_be_cancelle
     waiters all{store, io, [](int i) { return std::to_string(i); }};
     BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == many; }));
     BOOST_TEST(thread_count() - before <= 8);
-    all.stop.request_stop();
+    all.slots.emit();
     BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 0; }));
     io.run();
     BOOST_TEST(all.cancelled == many);

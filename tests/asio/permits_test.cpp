@@ -107,15 +107,15 @@ BOOST_FIXTURE_TEST_CASE(attempts_get_permits_until_all_are_taken, fixture)
 BOOST_FIXTURE_TEST_CASE(those_behind_others_end_with_their_time_or_when_they_are_cancelled, fixture)
 {
     auto held = one.acquire();
-    std::stop_source stop;
+    cancellation slots;
     recorder<permit> waits, in_time, cancelled, in_time_elsewhere, cancelled_elsewhere;
     lh::async_acquire(one, waits.on(io.context));
     BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 1; }));
     lh::async_try_acquire_for(one, 10ms, in_time.on(io.context));
-    lh::async_acquire(one, stop.get_token(), cancelled.on(io.context));
+    lh::async_acquire(one, slots.on(cancelled.on(io.context)));
     lh::async_try_acquire_for(same_one, 10ms, in_time_elsewhere.on(io.context));
-    lh::async_acquire(same_one, stop.get_token(), cancelled_elsewhere.on(io.context));
-    stop.request_stop();
+    lh::async_acquire(same_one, slots.on(cancelled_elsewhere.on(io.context)));
+    slots.cancel(io.context);
     for (auto* each : {&cancelled, &cancelled_elsewhere}) BOOST_TEST(each->get().ec == aborted);
     for (auto* each : {&in_time, &in_time_elsewhere}) {
         const auto end = each->get();
@@ -150,16 +150,16 @@ BOOST_FIXTURE_TEST_CASE(processes_that_disagree_on_the_count_get_an_error, fixtu
     BOOST_TEST(wait.get().ec == lh::errc::invalid_terms);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_stop_ends_a_wait_at_once_and_the_next_has_its_turn, fixture)
+BOOST_FIXTURE_TEST_CASE(a_cancellation_ends_a_wait_at_once_and_the_next_has_its_turn, fixture)
 {
     auto held = one.acquire();
-    std::stop_source stop;
+    cancellation slots;
     recorder<permit> waiter, behind_it;
-    lh::async_acquire(same_one, stop.get_token(), waiter.on(io.context));
+    lh::async_acquire(same_one, slots.on(waiter.on(io.context)));
     lh::async_acquire(same_one, behind_it.on(io.context));
     BOOST_TEST(!waiter.called(5ms));
     BOOST_TEST(store.local_waiters().waiting() == 1u, "the second waits behind the first, in the object");
-    stop.request_stop();
+    slots.cancel(io.context);
     const auto end = waiter.get();
     BOOST_TEST(end.ec == aborted);
     BOOST_TEST(end.result.empty());
@@ -215,15 +215,15 @@ BOOST_AUTO_TEST_CASE(one_waiter_of_a_store_has_a_ticket_that_takes_a_thread)
     using guard_type = decltype(a)::guard_type;
     const auto held = holds_a.acquire(), held_too = holds_b.acquire();
     running_context io;
-    std::stop_source stop, stop_too;
+    cancellation slots, slots_too;
     recorder<guard_type> first, second;
-    lh::async_acquire(a, stop.get_token(), first.on(io.context));
+    lh::async_acquire(a, slots.on(first.on(io.context)));
     BOOST_TEST(eventually([&] { return store.tickets == 1; }));
-    lh::async_acquire(b, stop_too.get_token(), second.on(io.context));
+    lh::async_acquire(b, slots_too.on(second.on(io.context)));
     BOOST_TEST(!second.called(50ms));
     BOOST_TEST(store.tickets == 1, "the other asks");
     BOOST_TEST(lh::waiting::process_queue().waiting() == 2u);
-    stop.request_stop();
+    slots.cancel(io.context);
     // Not at once: an attempt may be under way. The ticket can't end before may_end is open.
     BOOST_TEST(eventually([&] { return lh::waiting::process_queue().waiting() == 1u; }), "it does not wait for the end of its ticket");
     BOOST_TEST(!first.called(5ms));
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(one_waiter_of_a_store_has_a_ticket_that_takes_a_thread)
     BOOST_TEST((store.end.on.load() != std::this_thread::get_id()));
     BOOST_TEST(eventually([&] { return store.tickets == 1; }), "the other has it now");
     BOOST_TEST(throughout([&] { return store.tickets <= 1; }, 20ms));
-    stop_too.request_stop();
+    slots_too.cancel(io.context);
     BOOST_TEST(second.get().ec == aborted);
     BOOST_TEST(store.tickets == 0, "given back before the handler is called");
 }

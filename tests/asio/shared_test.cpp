@@ -109,12 +109,12 @@ BOOST_FIXTURE_TEST_CASE(a_waiting_writer_goes_before_new_readers_and_after_those
 BOOST_FIXTURE_TEST_CASE(a_cancelled_writer_has_left_the_gate_when_it_is_told, still)
 {
     const auto reader = other.acquire_shared();
-    std::stop_source stop;
+    cancellation slots;
     recorder<scripted_writer> writes;
-    lh::async_acquire(one, stop.get_token(), writes.on(io.context));
+    lh::async_acquire(one, slots.on(writes.on(io.context)));
     BOOST_TEST(writer_waits_for_a_reader());
     BOOST_TEST(is_empty(other.try_acquire_shared()));
-    stop.request_stop();
+    slots.cancel(io.context);
     const auto end = writes.get();
     BOOST_TEST(end.ec == aborted);
     BOOST_TEST(end.result.empty());
@@ -125,14 +125,14 @@ BOOST_FIXTURE_TEST_CASE(a_cancelled_writer_has_left_the_gate_when_it_is_told, st
 BOOST_FIXTURE_TEST_CASE(a_cancelled_writer_and_reader_leave_their_turns_to_the_next, fixture)
 {
     auto reader = one.acquire_shared();
-    std::stop_source stop;
+    cancellation slots;
     recorder<writer_guard> cancelled_writer, writes;
     recorder<reader_guard> cancelled_reader;
-    lh::async_acquire(one, stop.get_token(), cancelled_writer.on(io.context));
+    lh::async_acquire(one, slots.on(cancelled_writer.on(io.context)));
     BOOST_TEST(eventually([&] { return held() == 5u; }));
-    lh::async_acquire_shared(other, stop.get_token(), cancelled_reader.on(io.context));
+    lh::async_acquire_shared(other, slots.on(cancelled_reader.on(io.context)));
     lh::async_acquire(other, writes.on(io.context));
-    stop.request_stop();
+    slots.cancel(io.context);
     BOOST_TEST(cancelled_writer.get().ec == aborted);
     BOOST_TEST(cancelled_reader.get().ec == aborted);
     reader.release();
@@ -144,9 +144,9 @@ BOOST_FIXTURE_TEST_CASE(the_gate_is_left_before_attempts_that_wait_for_a_thread,
 {
     gate first{clock}, second{clock};
     const auto reader = other.acquire_shared();
-    std::stop_source stop;
+    cancellation slots;
     recorder<scripted_writer> writes;
-    lh::async_acquire(one, stop.get_token(), writes.on(io.context));
+    lh::async_acquire(one, slots.on(writes.on(io.context)));
     BOOST_TEST(writer_waits_for_a_reader());
     std::atomic<bool> left_first = false, asked_later = false;
     store.before(operation::try_acquire, [&](std::string_view name) {
@@ -165,7 +165,7 @@ BOOST_FIXTURE_TEST_CASE(the_gate_is_left_before_attempts_that_wait_for_a_thread,
     BOOST_TEST(second.reached_by(1));
     lh::async_try_acquire(later, c.on(io.context));
     BOOST_TEST(lh::waiting::process_queue().waiting() == 1u);
-    stop.request_stop();
+    slots.cancel(io.context);
     BOOST_TEST(lh::waiting::process_queue().waiting() == 0u, "it left the queue at once");
     BOOST_TEST(!writes.called(5ms), "both threads hang");
     first.open();

@@ -18,12 +18,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace leasehold_test {
@@ -66,6 +68,42 @@ public:
 private:
     net::executor_work_guard<net::io_context::executor_type> work_{context.get_executor()};
     std::vector<std::thread> threads_;
+};
+
+/// Cancels operations by the cancellation slots of their handlers. Outlives the operations.
+class cancellation {
+public:
+    /// The handler, or the token, with a slot of its own.
+    template <class Handler>
+    auto on(Handler handler)
+    {
+        return net::bind_cancellation_slot(signals_.emplace_back().slot(), std::move(handler));
+    }
+
+    /// On the thread that runs the handlers. The last first: if the first waiter left first, each would get the session that waits at the
+    /// server just before its own end, and the sessions that are given up take threads.
+    void emit(net::cancellation_type type = net::cancellation_type::terminal)
+    {
+        for (auto each = signals_.rbegin(); each != signals_.rend(); ++each) each->emit(type);
+    }
+    /// Does that on the handlers' executor, which another thread runs, and waits for it.
+    template <class Executor>
+    void cancel(const Executor& executor, net::cancellation_type type = net::cancellation_type::terminal)
+    {
+        std::promise<void> emitted;
+        net::dispatch(executor, [&] {
+            emit(type);
+            emitted.set_value();
+        });
+        emitted.get_future().get();
+    }
+    void cancel(net::io_context& context, net::cancellation_type type = net::cancellation_type::terminal)
+    {
+        cancel(context.get_executor(), type);
+    }
+
+private:
+    std::deque<net::cancellation_signal> signals_;
 };
 
 /// What a handler was called with.

@@ -162,13 +162,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_handler_is_never_called_within_the_initiating_
     bool initiating = false;
     int called = 0, called_within = 0;
     const auto note = [&](error_code, const auto&) { ++(initiating ? called_within : called); };
-    // What is known at once: a stop that was asked for before, and that an empty guard holds nothing.
-    std::stop_source stopped;
-    stopped.request_stop();
+    // What is known at once: a cancellation, and that an empty guard holds nothing.
+    cancellation slots;
     // On the thread that runs the handlers, where an executor that dispatches would call them there and then.
     net::post(io, [&] {
         initiating = true;
-        Kind::async_acquire(f.one, stopped.get_token(), net::bind_executor(io, note));
+        Kind::async_acquire(f.one, slots.on(net::bind_executor(io, note)));
+        slots.emit();
         lh::async_renew(guard_type{}, net::bind_executor(io, note));
         lh::async_release(guard_type{}, net::bind_executor(io, note));
         initiating = false;

@@ -15,9 +15,7 @@
 #include <leasehold/waiting/deadline.hpp>
 
 #include <chrono>
-#include <concepts>
 #include <memory>
-#include <stop_token>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -29,10 +27,10 @@
 // the Asio that is used, boost::system::error_code or std::error_code; the former converts to the latter. The guard is the one that the
 // blocking form returns, and is empty where that returns an empty one: busy, or out of time.
 //
-// Cancellation, by the handler's cancellation slot or the std::stop_token: the error is operation_aborted, and nothing is held. All
-// types of cancellation are supported. A grant that the cancellation has overtaken is released, on a thread of the library, and so is
-// what a writer has taken while it waits: it has left the gate when the handler is called. A call of the store that is under way is
-// waited for, up to the store's own bound.
+// Cancellation, by the handler's cancellation slot: the error is operation_aborted, and nothing is held. All types of cancellation are
+// supported. A grant that the cancellation has overtaken is released, on a thread of the library, and so is what a writer has taken
+// while it waits: it has left the gate when the handler is called. A call of the store that is under way is waited for, up to the
+// store's own bound.
 // Handlers: run on their associated executor, else on the system executor; never within the initiating function.
 // Threads: waits take none. The calls of a store are made by two threads of its leases, for all its operations.
 // Lifetime: the store must outlive the operation; the lease, semaphore or shared lease need not. An execution context that is
@@ -45,7 +43,7 @@ template <acquirable Right>
 struct start_acquire {
     // `deadline_of`: what gives the deadline from the right's clock, when the operation starts; a clock's now is one attempt.
     template <class Handler, class DeadlineOf>
-    void operator()(Handler&& handler, const Right& right, DeadlineOf deadline_of, const std::stop_token& stop) const
+    void operator()(Handler&& handler, const Right& right, DeadlineOf deadline_of) const
     {
         using guard_type = typename Right::guard_type;
         auto* const told = handler_completion<std::decay_t<Handler>, guard_type>::make(std::forward<Handler>(handler));
@@ -55,20 +53,17 @@ struct start_acquire {
         catch_into(ec, [&] {
             const auto engine = right.engine();
             const time_point deadline = deadline_of(right.clock());
-            if (stop.stop_requested()) {
-                ec = aborted();
-            }
-            else if (deadline <= right.clock().now()) {
+            if (deadline <= right.clock().now()) {
                 started = true;
                 start_call<guard_type>(
-                    engine, renewal::call_order::second, [right](std::error_code& failed) { return right.attempt(failed); }, *told, stop);
+                    engine, renewal::call_order::second, [right](std::error_code& failed) { return right.attempt(failed); }, *told);
             }
             else {
                 auto operation = std::make_shared<wait_operation<Right>>(right, engine, deadline);
                 operation->join();
                 told->starts(operation);
                 started = true;
-                operation->start(*told, stop);
+                operation->start(*told);
             }
         });
         if (!started) told->complete(ec, guard_type{});
@@ -76,11 +71,11 @@ struct start_acquire {
 };
 
 template <acquirable Right, class DeadlineOf, class Token>
-auto initiate_acquire(Right right, DeadlineOf deadline_of, std::stop_token stop, Token&& token)
+auto initiate_acquire(Right right, DeadlineOf deadline_of, Token&& token)
 {
     using guard_type = typename Right::guard_type;
     return net::async_initiate<Token, void(net_error_code, guard_type)>(start_acquire<Right>{}, token, std::move(right),
-                                                                        std::move(deadline_of), std::move(stop));
+                                                                        std::move(deadline_of));
 }
 
 inline constexpr auto no_deadline = [](const auto&) { return time_point::max(); };
@@ -97,107 +92,62 @@ auto deadline_until(std::chrono::time_point<Clk, Dur> until)
     return [until](const auto& clock) { return waiting::deadline_at(clock, until); };
 }
 
-template <class T>
-concept completion_token = !std::same_as<std::remove_cvref_t<T>, std::stop_token>;
-
 }  // namespace detail
 
 /// Makes one attempt, like the right's own try_acquire().
-template <detail::waitable_right Right, detail::completion_token Token>
+template <detail::waitable_right Right, class Token>
 auto async_try_acquire(Right& right, Token&& token)
 {
-    return detail::initiate_acquire(detail::acquirable_of(right), detail::one_attempt, {}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_of(right), detail::one_attempt, std::forward<Token>(token));
 }
 
 /// Waits for the right, at most this long from the start of the operation, like the right's own try_acquire_for().
-template <detail::waitable_right Right, class Rep, class Period, detail::completion_token Token>
-auto async_try_acquire_for(Right& right, std::chrono::duration<Rep, Period> at_most, std::stop_token stop, Token&& token)
-{
-    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_in(at_most), std::move(stop),
-                                    std::forward<Token>(token));
-}
-/// The same.
-template <detail::waitable_right Right, class Rep, class Period, detail::completion_token Token>
+template <detail::waitable_right Right, class Rep, class Period, class Token>
 auto async_try_acquire_for(Right& right, std::chrono::duration<Rep, Period> at_most, Token&& token)
 {
-    return async_try_acquire_for(right, at_most, std::stop_token{}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_in(at_most), std::forward<Token>(token));
 }
 
 /// Waits until an instant of the right's own clock, or of any std clock, like the right's own try_acquire_until().
-template <detail::waitable_right Right, class Clk, class Dur, detail::completion_token Token>
-auto async_try_acquire_until(Right& right, std::chrono::time_point<Clk, Dur> until, std::stop_token stop, Token&& token)
-{
-    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_until(until), std::move(stop),
-                                    std::forward<Token>(token));
-}
-/// The same.
-template <detail::waitable_right Right, class Clk, class Dur, detail::completion_token Token>
+template <detail::waitable_right Right, class Clk, class Dur, class Token>
 auto async_try_acquire_until(Right& right, std::chrono::time_point<Clk, Dur> until, Token&& token)
 {
-    return async_try_acquire_until(right, until, std::stop_token{}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_of(right), detail::deadline_until(until), std::forward<Token>(token));
 }
 
 /// Waits without a limit, like the right's own acquire().
-template <detail::waitable_right Right, detail::completion_token Token>
-auto async_acquire(Right& right, std::stop_token stop, Token&& token)
-{
-    return detail::initiate_acquire(detail::acquirable_of(right), detail::no_deadline, std::move(stop), std::forward<Token>(token));
-}
-/// The same.
-template <detail::waitable_right Right, detail::completion_token Token>
+template <detail::waitable_right Right, class Token>
 auto async_acquire(Right& right, Token&& token)
 {
-    return async_acquire(right, std::stop_token{}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_of(right), detail::no_deadline, std::forward<Token>(token));
 }
 
 /// Makes one attempt, like shared_lease::try_acquire_shared().
-template <class S, class C, class O, class R, detail::completion_token Token>
+template <class S, class C, class O, class R, class Token>
 auto async_try_acquire_shared(shared_lease<S, C, O, R>& right, Token&& token)
 {
-    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::one_attempt, {}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::one_attempt, std::forward<Token>(token));
 }
 
 /// Waits for a share, at most this long from the start of the operation, like shared_lease::try_acquire_shared_for().
-template <class S, class C, class O, class R, class Rep, class Period, detail::completion_token Token>
-auto async_try_acquire_shared_for(shared_lease<S, C, O, R>& right, std::chrono::duration<Rep, Period> at_most, std::stop_token stop,
-                                  Token&& token)
-{
-    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_in(at_most), std::move(stop),
-                                    std::forward<Token>(token));
-}
-/// The same.
-template <class S, class C, class O, class R, class Rep, class Period, detail::completion_token Token>
+template <class S, class C, class O, class R, class Rep, class Period, class Token>
 auto async_try_acquire_shared_for(shared_lease<S, C, O, R>& right, std::chrono::duration<Rep, Period> at_most, Token&& token)
 {
-    return async_try_acquire_shared_for(right, at_most, std::stop_token{}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_in(at_most), std::forward<Token>(token));
 }
 
 /// Waits until an instant of the right's own clock, or of any std clock, like shared_lease::try_acquire_shared_until().
-template <class S, class C, class O, class R, class Clk, class Dur, detail::completion_token Token>
-auto async_try_acquire_shared_until(shared_lease<S, C, O, R>& right, std::chrono::time_point<Clk, Dur> until, std::stop_token stop,
-                                    Token&& token)
-{
-    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_until(until), std::move(stop),
-                                    std::forward<Token>(token));
-}
-/// The same.
-template <class S, class C, class O, class R, class Clk, class Dur, detail::completion_token Token>
+template <class S, class C, class O, class R, class Clk, class Dur, class Token>
 auto async_try_acquire_shared_until(shared_lease<S, C, O, R>& right, std::chrono::time_point<Clk, Dur> until, Token&& token)
 {
-    return async_try_acquire_shared_until(right, until, std::stop_token{}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::deadline_until(until), std::forward<Token>(token));
 }
 
 /// Waits without a limit, like shared_lease::acquire_shared().
-template <class S, class C, class O, class R, detail::completion_token Token>
-auto async_acquire_shared(shared_lease<S, C, O, R>& right, std::stop_token stop, Token&& token)
-{
-    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::no_deadline, std::move(stop), std::forward<Token>(token));
-}
-/// The same.
-template <class S, class C, class O, class R, detail::completion_token Token>
+template <class S, class C, class O, class R, class Token>
 auto async_acquire_shared(shared_lease<S, C, O, R>& right, Token&& token)
 {
-    return async_acquire_shared(right, std::stop_token{}, std::forward<Token>(token));
+    return detail::initiate_acquire(detail::acquirable_shared_of(right), detail::no_deadline, std::forward<Token>(token));
 }
 
 }  // namespace leasehold::inline v0

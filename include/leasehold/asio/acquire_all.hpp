@@ -139,7 +139,7 @@ concept leases_and_token = []<std::size_t... I>(std::index_sequence<I...>) {
     using last = std::tuple_element_t<sizeof...(I), all>;
     return ((std::is_lvalue_reference_v<std::tuple_element_t<I, all>> &&
              is_basic_lease<std::remove_reference_t<std::tuple_element_t<I, all>>>) && ...) &&
-           !is_basic_lease<std::remove_cvref_t<last>> && completion_token<last>;
+           !is_basic_lease<std::remove_cvref_t<last>>;
 }(std::make_index_sequence<sizeof...(Arguments) - 1>{});
 
 }  // namespace detail
@@ -165,7 +165,7 @@ auto async_try_acquire_all(First& first, Rest&&... leases_and_token)
 }
 
 /// The same for a range of leases of one type.
-template <detail::range_of_leases Range, detail::completion_token Token>
+template <detail::range_of_leases Range, class Token>
 auto async_try_acquire_all(Range&& leases, Token&& token)
 {
     using lease_type = std::ranges::range_value_t<Range>;
@@ -174,7 +174,7 @@ auto async_try_acquire_all(Range&& leases, Token&& token)
 
 /// Acquires those of the leases that are free, like try_acquire_each(). Completes with void(error_code, std::vector of guards);
 /// otherwise like async_try_acquire_all(), but an empty range is no error.
-template <detail::range_of_leases Range, detail::completion_token Token>
+template <detail::range_of_leases Range, class Token>
 auto async_try_acquire_each(Range&& leases, Token&& token)
 {
     using lease_type = std::ranges::range_value_t<Range>;

@@ -95,10 +95,7 @@ auto reply_of_store(Lease& lease, renewal::call_order order, Call call)
 template <class Executor>
 class election_stop final : public cancellable {
 public:
-    election_stop(const Executor& executor, const std::stop_token& user) : work_{std::make_shared<cancellable_work<Executor>>(executor)}
-    {
-        if (user.stop_possible()) on_user_.emplace(user, request{stop_});
-    }
+    explicit election_stop(const Executor& executor) : work_{std::make_shared<cancellable_work<Executor>>(executor)} {}
 
     void cancel() noexcept override { stop_.request_stop(); }
 
@@ -106,14 +103,33 @@ public:
     [[nodiscard]] const std::shared_ptr<cancellable_work<Executor>>& work() const noexcept { return work_; }
 
 private:
-    struct request {
-        std::stop_source source;
-        void operator()() noexcept { source.request_stop(); }
-    };
-
     std::stop_source stop_ = new_stop_source();
     std::shared_ptr<cancellable_work<Executor>> work_;
-    std::optional<std::stop_callback<request>> on_user_;
+};
+
+/// Cancels one wait of an election's loop, on the strand, when the election is to end.
+template <class Executor>
+class end_of_wait {
+public:
+    explicit end_of_wait(const election_stop<Executor>& end) : on_end_{end.token(), emission{end.work(), signal_}} {}
+
+    [[nodiscard]] auto slot() const noexcept { return signal_->slot(); }
+
+private:
+    struct emission {
+        std::shared_ptr<cancellable_work<Executor>> work;
+        std::weak_ptr<net::cancellation_signal> signal;
+
+        void operator()() const noexcept
+        {
+            work->on_strand([of = signal](auto&) {
+                if (const auto waiting = of.lock()) waiting->emit(net::cancellation_type::terminal);
+            });
+        }
+    };
+
+    const std::shared_ptr<net::cancellation_signal> signal_ = std::make_shared<net::cancellation_signal>();
+    const std::stop_callback<emission> on_end_;
 };
 
 /// leader_election::run() as a coroutine.
@@ -140,16 +156,10 @@ private:
     static net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
     {
         const auto at_most = std::min<duration>(how_long, std::chrono::hours{1});  // the machine says so again
-        const auto timer =
-            std::make_shared<net::steady_timer>(end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most));
-        const std::stop_callback cancel{end.token(), [&end, of = std::weak_ptr<net::steady_timer>{timer}] {
-                                            end.work()->on_strand([of](auto&) {
-                                                if (const auto sleeping = of.lock()) sleeping->cancel();
-                                            });
-                                        }};
-        if (end.token().stop_requested()) co_return;
+        net::steady_timer timer{end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most)};
+        const end_of_wait<Executor> cancels{end};
         net_error_code ignored;
-        co_await timer->async_wait(net::redirect_error(net::use_awaitable, ignored));
+        co_await timer.async_wait(net::bind_cancellation_slot(cancels.slot(), net::redirect_error(net::use_awaitable, ignored)));
     }
 
     template <class Lease, class Executor, class Work>
@@ -158,8 +168,10 @@ private:
     {
         using guard_type = typename Lease::guard_type;
         const auto why = std::make_shared<std::optional<store_error>>();
+        const end_of_wait<Executor> cancels{end};
         const auto begins = [&](auto handler) {
-            initiate_acquire(acquirable_lease<Lease>{election.lease_, why}, deadline_until(until), end.token(), std::move(handler));
+            initiate_acquire(acquirable_lease<Lease>{election.lease_, why}, deadline_until(until),
+                             net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         };
         auto got = co_await reply_to<guard_type>(begins);
         if (!got.value.empty()) {
@@ -239,10 +251,10 @@ private:
 
 struct start_lead {
     template <class Handler, class Lease, class Work>
-    void operator()(Handler&& handler, leader_election<Lease>* election, const std::stop_token& stop, Work work) const
+    void operator()(Handler&& handler, leader_election<Lease>* election, Work work) const
     {
         using executor_type = executor_of_t<std::decay_t<Handler>>;
-        const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler), stop);
+        const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler));
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
                 if (const auto running = of.lock()) running->cancel();
@@ -261,31 +273,24 @@ struct start_lead {
 
 }  // namespace detail
 
-/// Campaigns, leads with a coroutine, steps down and campaigns again until `stop` is asked to stop, like leader_election::run(), but
+/// Campaigns, leads with a coroutine, steps down and campaigns again until the operation is cancelled, like leader_election::run(), but
 /// without a thread.
 ///
 /// `work` is a function of a leader_term&, which returns a net::awaitable<void>. It is called for each term; the lease is released
 /// when the coroutine has ended. When the leadership ends, the coroutine is cancelled with cancellation_type::terminal, and
 /// term.stop_token() is asked to stop. An exception because of that is no error.
 /// The hooks of the election and the coroutine run on a strand of the handler's associated executor. Completes with
-/// void(std::exception_ptr): none after a stop, or else what the coroutine or a hook threw. A cancellation of the operation is a
-/// stop. Pauses after failures and between campaigns follow Asio's steady clock, not the lease's.
+/// void(std::exception_ptr): none after a cancellation, which is a stop, or else what the coroutine or a hook threw. Pauses after
+/// failures and between campaigns follow Asio's steady clock, not the lease's.
 /// Lifetime: the election must outlive the operation. While it runs, nobody may call run().
-template <class Lease, class Work, class Token>
-    requires std::invocable<Work&, leader_term<Lease>&>
-auto async_lead(leader_election<Lease>& election, std::stop_token stop, Work work, Token&& token)
-{
-    static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
-                  "async_lead needs a function of a leader_term& that returns an awaitable<void>");
-    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election),
-                                                                        std::move(stop), std::move(work));
-}
-/// The same.
 template <class Lease, class Work, class Token>
     requires std::invocable<Work&, leader_term<Lease>&>
 auto async_lead(leader_election<Lease>& election, Work work, Token&& token)
 {
-    return async_lead(election, std::stop_token{}, std::move(work), std::forward<Token>(token));
+    static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
+                  "async_lead needs a function of a leader_term& that returns an awaitable<void>");
+    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election),
+                                                                        std::move(work));
 }
 
 }  // namespace leasehold::inline v0

@@ -36,15 +36,17 @@ net::awaitable<void> wait_for_end(std::stop_token over)
 // A candidate of one of the two processes.
 class candidate {
 public:
-    candidate(lh::odbc_store& process, const std::string& name, net::io_context& io, int priority) : lease_{process, name, quick_terms}
+    candidate(lh::odbc_store& process, const std::string& name, net::io_context& io, int priority)
+        : io_{io}, lease_{process, name, quick_terms}
     {
         election_.emplace(lease_, lh::leader_election_options{.on_stepped_down = [this](lh::step_down_reason why) { last_ = why; },
                                                               .priority = priority});
-        lh::async_lead(*election_, stop_.get_token(), [this](term_type& term) {
+        const auto work = [this](term_type& term) {
             ++terms_;
             token_ = term.token().value();
             return wait_for_end(term.stop_token());
-        }, net::bind_executor(io, [this](std::exception_ptr e) { done_.set_value(e); }));
+        };
+        lh::async_lead(*election_, work, slots_.on(net::bind_executor(io, [this](std::exception_ptr e) { done_.set_value(e); })));
     }
     candidate(const candidate&) = delete;
     candidate& operator=(const candidate&) = delete;
@@ -56,7 +58,7 @@ public:
     }
     [[nodiscard]] bool ends()
     {
-        stop_.request_stop();
+        slots_.cancel(io_);
         return done_.get_future().get() == nullptr;
     }
     [[nodiscard]] int terms() const { return terms_; }
@@ -64,8 +66,9 @@ public:
     [[nodiscard]] lh::step_down_reason last() const { return last_; }
 
 private:
+    net::io_context& io_;
     lease_type lease_;
-    std::stop_source stop_;
+    cancellation slots_;
     std::atomic<int> terms_ = 0;
     std::atomic<std::int64_t> token_ = 0;
     std::atomic<lh::step_down_reason> last_ = lh::step_down_reason::returned;

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,20 +46,20 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ten_thousand_waiters_take_few_threads_and_can_all_
     held_names<Database> s;
     BOOST_TEST_REQUIRE(s.guards.size() == names);
     const auto before = thread_count();
-    std::stop_source stop;
+    cancellation slots;
     std::atomic<std::size_t> cancelled = 0, other = 0;
     std::vector<std::unique_ptr<typename held_names<Database>::waiting_lease>> leases;
     for (std::size_t i = 0; i < names * waiters_of_each; ++i) {
         auto& lease = *leases.emplace_back(std::make_unique<lh::basic_lease<lh::odbc_store>>(s.mine, s.name_of(i % names), long_terms));
-        lh::async_acquire(lease, stop.get_token(), net::bind_executor(s.io.context, [&](error_code ec, const auto&) {
+        lh::async_acquire(lease, slots.on(net::bind_executor(s.io.context, [&](error_code ec, const auto&) {
             ++(ec == aborted ? cancelled : other);
-        }));
+        })));
     }
     BOOST_TEST(s.waiting() == names * waiters_of_each);
     if constexpr (Database::has_queue) BOOST_TEST(eventually([&] { return s.database.in_queue() <= 1; }));
     BOOST_TEST(throughout([&] { return thread_count() - before <= 8; }, 500ms));
     BOOST_TEST(s.waiting() == names * waiters_of_each);
-    stop.request_stop();
+    slots.cancel(s.io.context);
     BOOST_TEST(eventually([&] { return cancelled + other == names * waiters_of_each; }, 60s));
     BOOST_TEST(cancelled == names * waiters_of_each);
     BOOST_TEST(thread_count() - before <= 8);

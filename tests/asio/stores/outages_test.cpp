@@ -5,7 +5,6 @@
 
 #include <future>
 #include <memory>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -162,14 +161,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_at_a_frozen_server_ends_a
     outage<On> s;
     using kind = typename On::kind;
     const auto held = s.hold();
-    std::stop_source stop;
+    cancellation slots;
     recorder<typename outage<On>::guard> waiter;
-    kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
+    kind::async_acquire(s.right, slots.on(waiter.on(s.io.context)));
     BOOST_TEST_REQUIRE(s.one_waits());
     if (On::only_queues) BOOST_TEST_REQUIRE(s.has_looked());
     const std::size_t sessions = s.mine.sessions();
     s.freeze();
-    net::post(s.io.context, [stop]() mutable { stop.request_stop(); });
+    net::post(s.io.context, [&] { slots.emit(); });
     BOOST_TEST(s.executor_is_free(), "a cancellation waits for no call");
     if (On::only_queues) BOOST_TEST(s.waiting() == 0u, "at once");
     BOOST_TEST(s.lease_is_granted_by(s.elsewhere));
@@ -197,12 +196,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_ends_although_the_server_
     constexpr bool gives_rows_back = kind::rows_while_waiting != kind::held_rows;
     auto right = kind::on(s.mine, s.name, gives_rows_back ? short_terms : terms);
     const auto held = s.hold();
-    std::stop_source stop;
+    cancellation slots;
     recorder<typename outage<On>::guard> waiter;
-    kind::async_acquire(right, stop.get_token(), waiter.on(s.io.context));
+    kind::async_acquire(right, slots.on(waiter.on(s.io.context)));
     BOOST_TEST_REQUIRE(s.one_waits());
     s.freeze();
-    stop.request_stop();
+    slots.cancel(s.io.context);
     BOOST_TEST_REQUIRE(waiter.called(short_timeout + soon));
     const auto end = waiter.get();
     BOOST_TEST(end.ec == aborted);

@@ -3,7 +3,6 @@
 #include <asio/stores/scene.hpp>
 #include <contract/asked_once.hpp>
 
-#include <stop_token>
 
 using namespace leasehold_test;
 
@@ -57,14 +56,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_writer_lets_the_readers_in_that_waited
 {
     readers_and_writers<Database> s;
     const auto reader = s.others.acquire_shared();
-    std::stop_source stop;
+    cancellation slots;
     recorder<writer_guard> writes;
     recorder<reader_guard> reads;
-    lh::async_acquire(s.ours, stop.get_token(), writes.on(s.io.context));
+    lh::async_acquire(s.ours, slots.on(writes.on(s.io.context)));
     BOOST_TEST_REQUIRE(s.writer_waits());
     lh::async_acquire_shared(s.others, reads.on(s.io.context));
     BOOST_TEST(!reads.called(50ms));
-    stop.request_stop();
+    slots.cancel(s.io.context);
     const auto end = writes.get();
     BOOST_TEST(end.ec == aborted);
     BOOST_TEST(end.result.empty());

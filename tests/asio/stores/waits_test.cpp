@@ -4,7 +4,6 @@
 #include <contract/asked_once.hpp>
 
 #include <future>
-#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -48,12 +47,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_wait_leaves_its_queues_and_what_it_had
     two_contenders<On> s;
     using kind = typename On::kind;
     auto held = s.hold();
-    std::stop_source stop;
+    cancellation slots;
     recorder<typename two_contenders<On>::guard> waiter;
-    kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
+    kind::async_acquire(s.right, slots.on(waiter.on(s.io.context)));
     BOOST_TEST_REQUIRE(s.one_waits());
     if (On::only_queues) BOOST_TEST_REQUIRE(s.has_looked());
-    stop.request_stop();
+    slots.cancel(s.io.context);
     if (On::only_queues) BOOST_TEST(s.waiting() == 0u, "at once");
     const auto end = waiter.get();
     BOOST_TEST(end.ec == aborted);
@@ -75,17 +74,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_handler_of_a_cancelled_wait_finds_the_servers_
     odbc_connection onlooker{s.database.connection_string()};
     const auto in_queue = [&] { return std::stoi(onlooker.execute(s.database.view.waiting)); };
     for (int i = 0; i < rounds; ++i) {
-        std::stop_source stop;
+        cancellation slots;
         std::promise<int> looked;
-        kind::async_acquire(s.right, stop.get_token(),
-                            net::bind_executor(s.io.context, [&](error_code ec, const typename two_contenders<On>::guard&) {
-                                int looks = 1;
-                                while (in_queue() != 0 && looks <= most_looks) ++looks;
-                                looked.set_value(ec == aborted ? looks : -1);
-                            }));
+        const auto looks_until_empty = [&](error_code ec, const typename two_contenders<On>::guard&) {
+            int looks = 1;
+            while (in_queue() != 0 && looks <= most_looks) ++looks;
+            looked.set_value(ec == aborted ? looks : -1);
+        };
+        kind::async_acquire(s.right, slots.on(net::bind_executor(s.io.context, looks_until_empty)));
         BOOST_TEST_REQUIRE(s.one_waits());
         BOOST_TEST_REQUIRE(in_queue() == 1);
-        stop.request_stop();
+        slots.cancel(s.io.context);
         auto looks = looked.get_future();
         BOOST_TEST_REQUIRE((looks.wait_for(20s) == std::future_status::ready));
         const int seen = looks.get();
@@ -101,11 +100,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(no_right_is_lost_between_a_cancellation_and_a_gran
     using kind = typename On::kind;
     for (int i = 0; i < 12; ++i) {
         auto held = kind::hold(s.holder);
-        std::stop_source stop;
+        cancellation slots;
         recorder<typename two_contenders<On>::guard> waiter;
-        kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
+        kind::async_acquire(s.right, slots.on(waiter.on(s.io.context)));
         if (i % 4 == 0) BOOST_TEST_REQUIRE(s.one_waits(false));
-        std::thread cancels{[&] { stop.request_stop(); }};
+        std::thread cancels{[&] { slots.cancel(s.io.context); }};
         if (i % 2 == 0) cancels.join();
         held.release();
         if (cancels.joinable()) cancels.join();
@@ -129,11 +128,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_grant_that_comes_after_the_cancellation_is_relea
         application.begin();
         application.execute("select token from leasehold where name = '" + row + "' for update");
         BOOST_TEST_REQUIRE(s.no_statement_blocks());
-        std::stop_source stop;
+        cancellation slots;
         recorder<typename two_contenders<On>::guard> waiter;
-        kind::async_acquire(s.right, stop.get_token(), waiter.on(s.io.context));
+        kind::async_acquire(s.right, slots.on(waiter.on(s.io.context)));
         BOOST_TEST_REQUIRE(s.statement_blocks());
-        stop.request_stop();
+        slots.cancel(s.io.context);
         BOOST_TEST(!waiter.called(20ms), "a call that has begun is waited for");
         application.roll_back();
         const auto end = waiter.get();

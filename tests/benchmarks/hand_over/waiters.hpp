@@ -17,7 +17,6 @@
 #include <boost/asio.hpp>
 
 #include <future>
-#include <stop_token>
 #include <system_error>
 #endif
 
@@ -87,13 +86,13 @@ public:
     template <class Lease>
     std::int64_t cancel(Lease& lease, std::chrono::nanoseconds after)
     {
-        std::stop_source stop;
+        boost::asio::cancellation_signal signal;
         std::promise<std::int64_t> ended;
         const auto handler = [&ended](std::error_code, const typename Lease::guard_type&) { ended.set_value(now()); };
-        leasehold::async_acquire(lease, stop.get_token(), boost::asio::bind_executor(loop_, handler));
+        leasehold::async_acquire(lease, boost::asio::bind_cancellation_slot(signal.slot(), boost::asio::bind_executor(loop_, handler)));
         std::this_thread::sleep_for(after);
         const auto asked = now();
-        stop.request_stop();
+        boost::asio::post(loop_, [&signal] { signal.emit(boost::asio::cancellation_type::terminal); });
         return ended.get_future().get() - asked;
     }
 

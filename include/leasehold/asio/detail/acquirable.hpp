@@ -19,7 +19,6 @@
 #include <concepts>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <system_error>
 #include <utility>
 

@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <system_error>
 #include <utility>
 
@@ -22,9 +21,7 @@ namespace leasehold::inline v0::detail {
 ///
 /// Calls that go second can be cancelled: before they begin they don't, and afterwards their result is dropped, on this thread.
 template <class Call, class Result>
-class call_operation final : public renewal::call_job,
-                             public cancellable,
-                             public std::enable_shared_from_this<call_operation<Call, Result>> {
+class call_operation final : public renewal::call_job, public cancellable {
 public:
     call_operation(renewal::call_order order, Call call)
         : call_job{order}, can_be_cancelled_{order == renewal::call_order::second}, call_{std::move(call)}
@@ -32,9 +29,8 @@ public:
     }
 
     /// From now on the handler is called; after it, the operation may be queued.
-    void start(completion<Result>& handler, const std::stop_token& stop) noexcept
+    void start(completion<Result>& handler) noexcept
     {
-        if (stop.stop_possible()) stopped_.emplace(stop, cancel_it{*this});
         std::unique_lock lock{mutex_};
         handler_ = &handler;
         if (cancelled_) finish(std::move(lock), {}, {});
@@ -62,21 +58,11 @@ public:
     }
 
 private:
-    // Keeps the operation meanwhile: a caller may take it out of the queue, where it is over.
-    struct cancel_it {
-        call_operation& of;
-        void operator()() const noexcept
-        {
-            if (const auto kept = of.weak_from_this().lock()) kept->cancel();
-        }
-    };
-
     void finish(std::unique_lock<std::mutex> lock, std::error_code ec, Result result) noexcept
     {
         const bool cancelled = cancelled_;
         completion<Result>* const told = std::exchange(handler_, nullptr);
         lock.unlock();
-        stopped_.reset();  // not under the lock, for which its callback may wait
         call_.reset();  // it may keep a lease, whose store the handler may own
         if (cancelled) drop(result);
         told->complete(cancelled ? aborted() : ec, std::move(result));
@@ -85,16 +71,14 @@ private:
     const bool can_be_cancelled_;
     std::optional<Call> call_;
     std::mutex mutex_;
-    std::optional<std::stop_callback<cancel_it>> stopped_;
     completion<Result>* handler_ = nullptr;  // null before the start and after the end
     bool running_ = false;
     bool cancelled_ = false;
 };
 
-/// Starts it; `stop` cancels it. On a failure to start, the handler gets the error.
+/// Starts it. On a failure to start, the handler gets the error.
 template <class Result, class Engine, class Call>
-void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler,
-                const std::stop_token& stop = {})
+void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler)
 {
     std::error_code ec;
     std::shared_ptr<call_operation<Call, Result>> operation;
@@ -104,7 +88,7 @@ void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order
         handler.starts(operation);
     });
     if (ec) return handler.complete(ec, Result{});
-    operation->start(handler, stop);
+    operation->start(handler);
     engine->call(std::move(operation));
 }
 

@@ -18,7 +18,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <system_error>
 #include <utility>
 
@@ -49,9 +48,8 @@ public:
     void join() { waits_.emplace(*right_, deadline_, to_wake_, &engine_->tickets()); }
 
     /// After join(): from now on the handler is called.
-    void start(completion<guard_type>& handler, const std::stop_token& stop)
+    void start(completion<guard_type>& handler)
     {
-        if (stop.stop_possible()) stopped_.emplace(stop, cancel_it{*this});
         std::unique_lock lock{mutex_};
         handler_ = &handler;
         self_ = this->shared_from_this();
@@ -76,11 +74,6 @@ public:
     void run() noexcept override { go_on(std::unique_lock{mutex_}, true); }
 
 private:
-    struct cancel_it {
-        wait_operation& of;
-        void operator()() const noexcept { of.cancel(); }
-    };
-
     // The end of a wait that has to call the store: others wait for what it gives back, so it goes before attempts.
     struct ending final : renewal::call_job {
         explicit ending(wait_operation& operation) noexcept : call_job{renewal::call_order::first}, of{operation} {}
@@ -152,7 +145,6 @@ private:
         const auto kept = std::move(self_);
         engine_->unschedule(*this);
         lock.unlock();
-        stopped_.reset();  // not under the lock, for which its callback may wait
         waits_.reset();
         if (cancelled || ec) guard = {};
         right_.reset();  // after this, nothing refers to the store, which the handler may own
@@ -167,7 +159,6 @@ private:
     std::optional<Right> right_;
     waker to_wake_;
     std::optional<wait_type> waits_;
-    std::optional<std::stop_callback<cancel_it>> stopped_;
     completion<guard_type>* handler_ = nullptr;  // null before the start and after the end
     std::shared_ptr<wait_operation> self_;       // in between, since it may wait for nothing but a wake
     ending ending_{*this};

@@ -130,7 +130,7 @@ outcome<grant_answer> observing_grant_flow(observing_database auto& db, const au
     db.set_version(by.version);
     const duration asked = asked_ttl(db);
     bool refused = false;
-    report why_refused;
+    failure why_refused;
     for (int look = 0; look < max_looks; ++look) {
         db.set_time_to_live(asked);  // the look before may have kept the longer one of a term that is not there any more
         if (const fault failed = observe(db); failed != fault::none) return failed;

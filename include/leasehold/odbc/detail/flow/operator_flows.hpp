@@ -103,7 +103,7 @@ fault schema_flow(flow_database auto& db)
     for (const std::string& text : db.sql()->schema())
         if (failed == fault::none) failed = db.run_text(text);
     if (failed == fault::connection_lost) return failed;
-    const report why = db.last_report();
+    const auto why = db.last_report();
     const fault still_missing = db.run(statement::probe);
     if (still_missing == fault::none || failed == fault::none) return still_missing;
     db.set_last_report(why);

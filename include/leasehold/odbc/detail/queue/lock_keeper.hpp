@@ -51,7 +51,7 @@ public:
                 return;
             }
             if (stopping_ || kept_.size() >= config_->options().max_session_locks) return;
-            if (!thread_.joinable()) thread_.start([self = shared_from_this()](std::atomic<bool>& busy) { self->serve(busy); });
+            if (!thread_.joinable()) thread_.start([self = shared_from_this()](driver_threads::entry& own) { self->serve(own); });
             const time_point due = std::chrono::steady_clock::now() + first_lock_pause;
             kept_.emplace(name, kept{.token = token, .due = due});
             count_ = kept_.size();
@@ -128,7 +128,7 @@ private:
         }
     }
 
-    void serve(std::atomic<bool>& busy)
+    void serve(driver_threads::entry& own)
     {
         std::unique_lock lock{mutex_};
         while (!stopping_) {
@@ -138,9 +138,9 @@ private:
             if (next == kept_.end() || (next->second.wanted && next->second.due > now)) {
                 wakes_at_ = next == kept_.end() ? time_point::max() : next->second.due;
                 // An hour at a time: some libraries overflow on the greatest time.
-                busy = false;
+                own.busy = false;
                 changed_.wait_until(lock, std::min(wakes_at_, now + std::chrono::hours{1}));
-                busy = true;
+                own.busy = true;
                 wakes_at_ = time_point::min();
             } else if (next->second.wanted) {
                 take(lock, next);

@@ -196,17 +196,17 @@ private:
         if (thread_.joinable())
             thread_.set_busy();
         else
-            thread_.start([self = shared_from_this()](std::atomic<bool>& busy) { self->serve(busy); });
+            thread_.start([self = shared_from_this()](driver_threads::entry& own) { self->serve(own); });
         state_ = state::queued;
     }
 
     [[nodiscard]] bool has_nothing_to_do() const noexcept { return state_ == state::done || state_ == state::idle; }
 
-    void serve(std::atomic<bool>& busy)
+    void serve(driver_threads::entry& own)
     {
         std::unique_lock lock{mutex_};
         for (;;) {
-            if (has_nothing_to_do()) busy = false;
+            if (has_nothing_to_do()) own.busy = false;
             to_thread_.wait(
                 lock, [this] { return state_ == state::queued || state_ == state::given_up || state_ == state::stopping; });
             if (state_ != state::queued) break;

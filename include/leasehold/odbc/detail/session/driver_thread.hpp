@@ -47,11 +47,11 @@ public:
     }
 
     // Throws std::system_error if there is no thread to be had.
-    position start(std::function<void(std::atomic<bool>& busy)> function)
+    position start(std::function<void(entry& own)> function)
     {
         std::list<entry> made(1);
         made.front().thread = leasehold::detail::thread_without_signals([own = &made.front(), f = std::move(function)]() mutable {
-            std::exchange(f, nullptr)(own->busy);
+            std::exchange(f, nullptr)(*own);
             own->ended = true;
         });
         const std::lock_guard lock{mutex_};
@@ -124,8 +124,11 @@ public:
     driver_thread& operator=(const driver_thread&) = delete;
     ~driver_thread() { assert(!thread_); }
 
-    // The function clears `busy` before it sleeps. Throws std::system_error if there is no thread to be had.
-    void start(std::function<void(std::atomic<bool>& busy)> function) { thread_ = driver_threads::of_process().start(std::move(function)); }
+    // The function clears own.busy before it sleeps. Throws std::system_error if there is no thread to be had.
+    void start(std::function<void(driver_threads::entry& own)> function)
+    {
+        thread_ = driver_threads::of_process().start(std::move(function));
+    }
 
     // Before the thread is woken.
     void set_busy() noexcept { (*thread_)->busy = true; }

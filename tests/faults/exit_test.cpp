@@ -14,6 +14,7 @@
 
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace lh = leasehold;
 using namespace leasehold_test;
@@ -43,6 +44,18 @@ public:
 private:
     child_process process_;
 };
+
+void check_leaver(const std::vector<std::string>& options)
+{
+    const temporary_directory folder;
+    const std::string database = (folder.path() / "leases.db").string();
+    std::vector<std::string> command{LEAVER, std::string{"Driver="} + LYING_DRIVER + ";Lies=unheard_of;Database=" + database};
+    command.insert(command.end(), options.begin(), options.end());
+    child_process leaver{command,
+                         {.environment = {{"LYING_DRIVER_REAL", find_odbc_driver_file({"SQLite3", "SQLITE3"})}}, .capture = true}};
+    BOOST_TEST(leaver.read_all() == make_error_code(lh::errc::store_timeout).message() + "\n");
+    BOOST_TEST(leaver.wait() == exit_status{});
+}
 
 }  // namespace
 
@@ -82,12 +95,12 @@ BOOST_AUTO_TEST_CASE(static_guard_on_sqlite_is_released_at_the_exit)
 // OpenSSL frees its tables at the exit: who was in them crashed the process.
 BOOST_AUTO_TEST_CASE(no_thread_is_in_the_driver_when_its_libraries_clean_up)
 {
-    const temporary_directory folder;
-    const std::string database = (folder.path() / "leases.db").string();
-    child_process leaver{{LEAVER, std::string{"Driver="} + LYING_DRIVER + ";Lies=unheard_of;Database=" + database},
-                         {.environment = {{"LYING_DRIVER_REAL", find_odbc_driver_file({"SQLite3", "SQLITE3"})}}, .capture = true}};
-    BOOST_TEST(leaver.read_all() == make_error_code(lh::errc::store_timeout).message() + "\n");
-    BOOST_TEST(leaver.wait() == exit_status{});
+    check_leaver({});
+}
+
+BOOST_AUTO_TEST_CASE(child_of_fork_waits_for_its_own_threads)
+{
+    check_leaver({"fork"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

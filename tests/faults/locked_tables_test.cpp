@@ -89,7 +89,7 @@ void check_locked_row(const std::string& connection_string, lh::duration call_ti
 }
 
 // Nobody holds these names, and nobody can write: that is an outage, not somebody else's term.
-void check_unwritable(const std::string& connection_string, const std::string& lock, const std::string& unlock)
+void check_unwritable(const std::string& connection_string, const std::string& lock, const std::string& unlock, const char* cause)
 {
     BOOST_TEST_CONTEXT(lock)
     {
@@ -105,6 +105,7 @@ void check_unwritable(const std::string& connection_string, const std::string& l
         for (const char* const name : {"released", "new"}) {
             BOOST_TEST(!store.try_acquire(name, "another", 10min, ec).granted());
             BOOST_TEST((ec == lh::errc::store_conflict), name << ": " << ec.message() << ' ' << store.diagnostics().advice);
+            BOOST_TEST(store.diagnostics().advice.find(cause) != std::string::npos, name << ": " << store.diagnostics().advice);
         }
         BOOST_TEST((store.try_acquire("held", "another", 10min, ec).token == held.token));
         BOOST_TEST(!ec, ec.message());
@@ -176,16 +177,16 @@ BOOST_AUTO_TEST_CASE(a_free_name_is_not_busy_while_nobody_can_write_on_mariadb)
     mariadb_server server;
     server.execute_sql(std::string{"grant reload on *.* to "} + server.user);
     for (const char* const lock : {"flush tables with read lock", "lock tables leasehold read"})
-        check_unwritable(server.connection_string(), lock, "unlock tables");
+        check_unwritable(server.connection_string(), lock, "unlock tables", "locked");
 }
 
 BOOST_AUTO_TEST_CASE(a_free_name_is_not_busy_while_nobody_can_write_on_postgresql)
 {
     postgresql_server server;
-    check_unwritable(server.connection_string(), "begin; lock table leasehold in share mode", "commit");
+    check_unwritable(server.connection_string(), "begin; lock table leasehold in share mode", "commit", "locked");
     server.execute_sql("create function undone() returns trigger language plpgsql as 'begin return null; end'");
     check_unwritable(server.connection_string(), "create trigger undoes before insert or update on leasehold for each row"
-                     " execute function undone()", "drop trigger undoes on leasehold");
+                     " execute function undone()", "drop trigger undoes on leasehold", "trigger");
 }
 
 BOOST_AUTO_TEST_CASE(a_table_may_be_named_like_a_word_of_a_statement)

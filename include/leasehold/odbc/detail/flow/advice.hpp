@@ -56,6 +56,9 @@ inline constexpr const char* permission =
     "the user may not do this: grant SELECT, INSERT and UPDATE on the table, DELETE for purge(), and the right to create it for"
     " create_schema()";
 inline constexpr const char* conflict = "concurrent transactions kept getting in the way";
+inline constexpr const char* not_written =
+    "the row never was as it should be after a write: others changed it each time, or a trigger or a rule of the table undoes what is"
+    " written";
 inline constexpr const char* overtaken =
     "the connection was lost before the answer to the release came, and somebody else has been granted the name since, or has opened it:"
     " whether the release ended the term, or it was over before, is unknown";

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -30,8 +31,8 @@ class driver_threads {
 public:
     struct entry {
         std::thread thread;
-        std::atomic<bool> busy = true;  // may be in a driver
-        bool left = false;  // nobody waits for it, but for the exit
+        std::atomic<bool> busy = true;  // it may be in a driver
+        bool left = false;  // only the exit of the process waits for it
         std::atomic<bool> ended = false;
     };
     using position = std::list<entry>::iterator;
@@ -39,11 +40,15 @@ public:
     // How long the exit waits at most. A call that takes longer waits for its server, and not in the libraries' own code.
     static constexpr std::chrono::milliseconds exit_wait_max{500};
 
-    // Never destroyed: static objects may still call drivers while the process ends.
+    // Never destroyed: static objects may still call drivers while the process ends. A child of fork() has none of its parent's threads,
+    // and gets a list of its own.
     static driver_threads& of_process()
     {
-        static auto* const one = new driver_threads;
-        return *one;
+        static std::atomic<driver_threads*> latest{new driver_threads};
+        driver_threads* here = latest;
+        if (here->is_of_this_process()) return *here;
+        auto made = std::unique_ptr<driver_threads>{new driver_threads};
+        return latest.compare_exchange_strong(here, made.get()) ? *made.release() : *here;
     }
 
     // Throws std::system_error if there is no thread to be had.
@@ -70,7 +75,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         thread->left = true;
-        join_ended();
+        if (is_of_this_process()) join_ended();
     }
 
     // To be called once a driver has connected: what is registered for the exit last is called first, and by now the driver's
@@ -87,9 +92,10 @@ public:
 private:
     driver_threads() = default;
 
+    [[nodiscard]] bool is_of_this_process() const noexcept { return leasehold::detail::process_id() == process_; }
+
     void wait() noexcept
     {
-        if (leasehold::detail::process_id() != process_) return;  // a child of fork() has none of these threads
         const auto until = std::chrono::steady_clock::now() + exit_wait_max;
         while (any_busy() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
@@ -127,18 +133,20 @@ public:
     // The function clears own.busy before it sleeps. Throws std::system_error if there is no thread to be had.
     void start(std::function<void(driver_threads::entry& own)> function)
     {
-        thread_ = driver_threads::of_process().start(std::move(function));
+        all_ = &driver_threads::of_process();
+        thread_ = all_->start(std::move(function));
     }
 
     // Before the thread is woken.
     void set_busy() noexcept { (*thread_)->busy = true; }
 
     [[nodiscard]] bool joinable() const noexcept { return thread_.has_value(); }
-    void join() { driver_threads::of_process().join(*std::exchange(thread_, std::nullopt)); }
+    void join() { all_->join(*std::exchange(thread_, std::nullopt)); }
     // Nobody waits for it any longer, but for the exit of the process. The thread itself may call it.
-    void leave() noexcept { driver_threads::of_process().leave(*std::exchange(thread_, std::nullopt)); }
+    void leave() noexcept { all_->leave(*std::exchange(thread_, std::nullopt)); }
 
 private:
+    driver_threads* all_ = nullptr;
     std::optional<driver_threads::position> thread_;
 };
 

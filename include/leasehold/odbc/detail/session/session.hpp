@@ -169,12 +169,16 @@ private:
         return std::chrono::steady_clock::now() < deadline_;
     }
 
-    // What the driver said last. It says nothing where no statement failed: a conflict that a flow found, or a release that was overtaken.
+    // What the driver said last. It says nothing where the last statement did not fail: a flow found out by reading what went wrong.
     [[nodiscard]] store_diagnostics explanation() const
     {
         if (db_.last_report().kind != fault::none) return db_.last_report().details;
         store_diagnostics details = db_.last_refusal();
-        details.advice = answer_.failed == fault::overtaken ? advice::overtaken : advice::conflict;
+        switch (answer_.failed) {
+        case fault::overtaken: details.advice = advice::overtaken; break;
+        case fault::lock_timeout: details.advice = advice::locked; break;
+        default: details.advice = advice::not_written;
+        }
         return details;
     }
 

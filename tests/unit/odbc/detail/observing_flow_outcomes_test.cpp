@@ -98,6 +98,14 @@ BOOST_AUTO_TEST_CASE(locked_row_is_busy_with_its_term)
     BOOST_TEST(!other.fresh);
 }
 
+BOOST_AUTO_TEST_CASE(row_of_a_locked_table_is_not_busy)
+{
+    shared = row{"holder", 3, 5, 0};
+    other.db.failures = {{statement::take, fault::lock_timeout}, {statement::write_nothing, fault::lock_timeout}};
+    static_cast<void>(other.attempt());
+    BOOST_TEST(other.failed == fault::lock_timeout);
+}
+
 BOOST_AUTO_TEST_CASE(granted_attempt_whose_reply_was_lost_is_not_fresh_and_writes_no_more)
 {
     holder.db.before = [this](statement which) { holder.db.reply_lost = which == statement::insert; };

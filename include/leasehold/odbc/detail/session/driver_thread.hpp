@@ -60,6 +60,7 @@ public:
             own->ended = true;
         });
         const std::lock_guard lock{mutex_};
+        join_ended();
         threads_.splice(threads_.begin(), made);
         return threads_.begin();
     }

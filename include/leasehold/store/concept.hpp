@@ -86,6 +86,9 @@ struct term_request {
     std::string_view name;   ///< the name of the lease
     std::string_view owner;  ///< who wants it
     duration ttl{};          ///< see try_acquire()
+    /// Whose waiters the end of the term wakes, if the store can wake any: those that queue for this name. Unset: those that queue for
+    /// `name`. Empty: nobody waits for it, so the store need not prepare to wake anybody.
+    std::optional<std::string_view> wakes{};
 };
 
 /// The result of renew() or release() for one item of a batch, if it is known.
@@ -240,6 +243,35 @@ concept notifying_store =
     lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {
     requires queue_ticket<std::remove_reference_t<decltype(ticket)>>;
     { s.try_acquire(ticket, owner, ttl, ec) } -> std::same_as<acquire_result>;
+};
+
+/// What turn() answers; see ordered_store.
+enum class turn_status : std::uint8_t {
+    first,   ///< it is this waiter's turn, and stays so until its ticket is destroyed
+    behind,  ///< others came earlier
+    overdue  ///< others came earlier, but nothing has been heard of them for so long that this waiter may try once past them
+};
+
+/// The result of turn().
+struct turn_answer {
+    turn_status status = turn_status::first;
+    /// How long the waiter may sleep before it asks again, unless it is woken; 0: nobody will wake it, so it polls.
+    duration retry_after{};
+};
+
+/// A notifying_store in which waiters of all processes queue for a name, apart from any attempt at a lease: who waits for one of several
+/// leases stands in one queue with all others.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.turn(ticket, ec) | turn_answer | whether this waiter is the first of those who wait with a ticket for this name, in whatever process; without a look at any lease. The first call joins the queue. From then on the store wakes the ticket's waker when it becomes the first. Asked again by the first: when to try again |
+/// | ticket.passed() | void | after `overdue`: the waiter was granted what it wanted, so the others may be stuck. Must not throw |
+///
+/// A ticket is used for turn() or for try_acquire(), not for both. Everything else is as for notifying_store.
+template <class S>
+concept ordered_store = notifying_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::error_code& ec) {
+    { s.turn(ticket, ec) } -> std::same_as<turn_answer>;
+    { ticket.passed() } noexcept;
 };
 
 /// A store for which many renewals or releases in one call cost much less than as many calls.

@@ -39,14 +39,6 @@ inline bool is_keyword_of_a_secret(std::string_view word)
     return text.ends_with("pass");
 }
 
-// Where a secret's value stands in a text, with its braces or quotes.
-struct secret_place {
-    std::size_t begin, end;
-};
-
-// What ends a value that has neither braces nor quotes, in a connection string or in a message.
-inline constexpr std::string_view ends_of_value = ";}\"'`\n";
-
 constexpr bool is_quote(char c) noexcept { return c == '\'' || c == '"'; }
 
 // The end of a value in braces ("}}" is one that belongs to it; never closed: to the end of the text) or in quotes (a backslash
@@ -70,34 +62,7 @@ constexpr std::size_t end_of_enclosed(std::string_view text, std::size_t begin) 
     return begin;
 }
 
-constexpr bool ends_value(std::string_view rest) noexcept
-{
-    return rest.empty() || rest.front() == ' ' || ends_of_value.find(rest.front()) != std::string_view::npos;
-}
-
-// The end of a value that begins there. A brace or quote with more of a word behind it is no end: to ODBC 'it's' is a password.
-constexpr std::size_t end_of_value(std::string_view text, std::size_t begin) noexcept
-{
-    const std::size_t enclosed = end_of_enclosed(text, begin);
-    if (enclosed > begin && ends_value(text.substr(enclosed))) return enclosed;
-    const bool quote = begin < text.size() && is_quote(text[begin]);
-    return std::min(text.find_first_of(ends_of_value, std::max(enclosed, begin + quote)), text.size());
-}
-
-// The next value of a secret's keyword, wherever in the text: in a value in braces, and behind a value whose end was forgotten.
-inline bool find_secret(std::string_view text, std::size_t from, secret_place& found)
-{
-    for (std::size_t equals = text.find('=', from); equals != std::string_view::npos; equals = text.find('=', equals + 1)) {
-        const std::string_view before = without_spaces_around(text.substr(0, equals));
-        std::size_t word = before.size();
-        while (word > 0 && is_word_character(before[word - 1])) --word;
-        if (!is_keyword_of_a_secret(before.substr(word))) continue;
-        found.begin = std::min(text.find_first_not_of(' ', equals + 1), text.size());
-        found.end = end_of_value(text, found.begin);
-        return true;
-    }
-    return false;
-}
+constexpr bool is_closing(char c) noexcept { return c == '}' || is_quote(c); }
 
 // Without the first character of each `what`.
 inline std::string without_each(std::string_view what, std::string text)
@@ -106,15 +71,16 @@ inline std::string without_each(std::string_view what, std::string text)
     return text;
 }
 
-// Whether a place in a connection string is inside another value: one in braces.
-inline bool is_in_braces(std::string_view before) noexcept
+constexpr std::string_view last_word(std::string_view text) noexcept
 {
-    const std::size_t open = before.rfind('{'), closed = before.rfind('}');
-    return open != std::string_view::npos && (closed == std::string_view::npos || closed < open);
+    text = without_spaces_around(text);
+    std::size_t begin = text.size();
+    while (begin > 0 && is_word_character(text[begin - 1])) --begin;
+    return text.substr(begin);
 }
 
-// Every form in which the passwords of a connection string may come up in a message: as written, without braces or quotes,
-// and only up to where somebody may have seen its end. Better one too many.
+// Every form in which the passwords of a connection string may come up in a message: as written, and without braces or quotes. A value
+// that has neither ends at a semicolon, or earlier where it stands inside another value.
 inline std::vector<std::string> passwords_in(std::string_view connection_string)
 {
     std::vector<std::string> found;
@@ -122,34 +88,22 @@ inline std::vector<std::string> passwords_in(std::string_view connection_string)
         secret = without_spaces_around(secret);
         if (!secret.empty() && std::find(found.begin(), found.end(), secret) == found.end()) found.emplace_back(secret);
     };
-    secret_place place{};
-    for (std::size_t at = 0; find_secret(connection_string, at, place); at = place.begin) {
-        const std::string_view value = connection_string.substr(place.begin, place.end - place.begin);
-        const bool quotes = !value.empty() && is_quote(value.front());
-        add(value);
-        if (quotes || value.starts_with('{')) {
-            std::string inside{value.substr(1)};
-            if (inside.ends_with(quotes ? value.front() : '}')) inside.pop_back();
+    for (std::size_t equals = 0; (equals = connection_string.find('=', equals)) != connection_string.npos; ++equals) {
+        if (!is_keyword_of_a_secret(last_word(connection_string.substr(0, equals)))) continue;
+        const std::string_view value = without_spaces_around(connection_string.substr(equals + 1));
+        add(value.substr(0, value.find(';')));
+        std::size_t end = end_of_enclosed(value, 0);
+        if (end != 0) {
+            const std::string inside{value.substr(1, end - 1 - (end > 1 && is_closing(value[end - 1])))};
             for (const std::string& form : {inside, without_each("}}", inside)}) {
                 add(form);
-                if (quotes) add(without_each("\\", form));  // as libpq reads it
+                if (is_quote(value.front())) add(without_each("\\", form));  // as libpq reads it
             }
-            // Quotes are a part of a value to ODBC, but not to libpq, whose keywords stand inside another value.
-            const bool ends_there = end_of_enclosed(connection_string, place.begin) == place.end;
-            if (ends_there && (!quotes || is_in_braces(connection_string.substr(0, place.begin)))) continue;
+        } else {
+            end = std::min(value.find_first_of(" ;}\"'"), value.size());
         }
-        add(value.substr(0, value.find(' ')));
-        // A ; in a password that has no braces: what follows is no pair.
-        std::size_t end = std::min(connection_string.find(';', place.begin), connection_string.size());
-        add(connection_string.substr(place.begin, end - place.begin));
-        while (end < connection_string.size()) {
-            const std::size_t next = std::min(connection_string.find(';', end + 1), connection_string.size());
-            const std::string_view piece = connection_string.substr(end + 1, next - end - 1);
-            if (without_spaces_around(piece).empty() || piece.find('=') != std::string_view::npos) break;
-            add(piece);
-            end = next;
-            add(connection_string.substr(place.begin, end - place.begin));
-        }
+        add(value.substr(0, end));
+        equals = static_cast<std::size_t>(value.data() - connection_string.data()) + end - 1;  // what stands in it is no keyword
     }
     // Longer ones first, so that none is hidden in part because it contains another.
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
@@ -169,26 +123,16 @@ inline bool is_telling(std::string_view secret) noexcept
 
 inline constexpr std::string_view instead_of_a_secret = "***";
 
-inline void hide_values(std::string& text, const std::vector<std::string>& secrets)
-{
-    secret_place place{};
-    for (std::size_t at = 0; find_secret(text, at, place); at = place.begin + instead_of_a_secret.size()) {
-        const std::string_view value = std::string_view{text}.substr(place.begin);
-        if (value.starts_with(instead_of_a_secret) && ends_value(value.substr(instead_of_a_secret.size())))
-            place.end = place.begin + instead_of_a_secret.size();  // hidden before
-        for (const std::string& secret : secrets)
-            if (value.starts_with(secret)) place.end = std::max(place.end, place.begin + secret.size());
-        text.replace(place.begin, place.end - place.begin, instead_of_a_secret);
-    }
-}
-
+// Where it stands by itself, not as a part of a longer word, and is telling or the value of a keyword.
 inline void hide_secret(std::string& text, const std::string& secret)
 {
+    if (instead_of_a_secret.find(secret) != std::string_view::npos) return;
     for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
         const std::size_t end = at + secret.size();
-        const bool goes_on = (at > 0 && is_word_character(text[at - 1]) && is_word_character(secret.front())) ||
-                             (end < text.size() && is_word_character(text[end]) && is_word_character(secret.back()));
-        if (goes_on) {
+        const bool begins_inside = at > 0 && is_word_character(text[at - 1]) && is_word_character(secret.front());
+        const bool ends_inside = end < text.size() && is_word_character(text[end]) && is_word_character(secret.back());
+        const std::string_view before = without_spaces_around(std::string_view{text}.substr(0, at));
+        if (begins_inside || ends_inside || !(is_telling(secret) || before.ends_with('='))) {
             ++at;
             continue;
         }
@@ -197,16 +141,13 @@ inline void hide_secret(std::string& text, const std::string& secret)
     }
 }
 
-// Hides what stands as the value of a secret's keyword, whatever it is, and elsewhere each of the `secrets` that stands by
-// itself, not as a part of a longer word, and is telling. Hiding again changes nothing.
+// Hides each of the `secrets`. Hiding again changes nothing.
 inline std::string redacted(std::string text, const std::vector<std::string>& secrets)
 {
     // Until nothing is left: the word that replaces a secret can be a part of another one.
     for (std::string before; before != text;) {
         before = text;
-        hide_values(text, secrets);
-        for (const std::string& secret : secrets)
-            if (is_telling(secret)) hide_secret(text, secret);
+        for (const std::string& secret : secrets) hide_secret(text, secret);
     }
     return text;
 }

@@ -17,7 +17,7 @@ class steady_clock;
 class manual_clock;
 
 struct random_owner_id;
-struct hostname_owner_id;
+using hostname_owner_id = random_owner_id;
 struct host_process_thread_owner_id;
 class fixed_owner_id;
 class static_owner_id;

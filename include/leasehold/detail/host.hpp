@@ -59,10 +59,11 @@ inline std::string random_hex()
     return text;
 }
 
-// The readable part of a host's name: ASCII without blanks.
+// The readable part of a host's name, ASCII without blanks; "localhost" if it has none.
 inline std::string host_prefix()
 {
     std::string host = host_name();
+    if (host.empty()) return "localhost";
     for (char& c : host)
         if (c <= ' ' || c > '~') c = '?';
     return host;
@@ -74,7 +75,7 @@ inline std::string unique_owner(std::string_view readable)
 {
     const std::string unique = random_hex();
     const std::size_t room = max_owner_bytes - unique.size() - 1;
-    return readable.empty() ? unique : std::string{readable.substr(0, room)} + "/" + unique;
+    return std::string{readable.substr(0, room)} + "/" + unique;
 }
 
 }  // namespace leasehold::inline v0::detail

@@ -26,9 +26,8 @@ struct host_process_thread_owner_id {
     {
         const std::size_t thread = std::hash<std::thread::id>{}(std::this_thread::get_id());
         const std::string where = ":" + std::to_string(detail::process_id()) + ":" + std::to_string(thread);
-        const std::string host = detail::host_prefix();
         // If the host's name is too long, cut the name, not the part after it.
-        return detail::unique_owner((host.empty() ? "localhost" : host.substr(0, room_for_host)) + where);
+        return detail::unique_owner(detail::host_prefix().substr(0, room_for_host) + where);
     }
 
 private:

@@ -12,8 +12,8 @@
 
 namespace leasehold::inline v0 {
 
-/// 128 random bits, new at each call, and so unique to each basic_lease object. They follow the host's name, if it has one,
-/// which is for people to read: "db1/8f0c...". The default.
+/// 128 random bits, new at each call, and so unique to each basic_lease object. They follow the host's name, or "localhost" if it has
+/// none, which is for people to read: "db1/8f0c...". The default.
 ///
 /// May throw what std::random_device throws if there is no source of random numbers.
 struct random_owner_id {

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_SUITE(unique_owners_test)
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
-using unique_ids = boost::mpl::list<lh::random_owner_id, lh::hostname_owner_id, lh::host_process_thread_owner_id>;
+using unique_ids = boost::mpl::list<lh::random_owner_id, lh::host_process_thread_owner_id>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(two_leases_of_one_thread_exclude_each_other, OwnerId, unique_ids)
 {
@@ -59,7 +59,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(has_what_people_read_in_front_and_128_random_bits_
 
 BOOST_AUTO_TEST_CASE(readable_part_is_cut_where_it_does_not_fit_and_the_unique_part_never)
 {
-    BOOST_TEST(lh::detail::unique_owner("").size() == 32U);
     for (const std::size_t length : {1U, 156U, 157U, 158U, 300U}) {
         const std::string id = lh::detail::unique_owner(std::string(length, 'h'));
         BOOST_CHECK_NO_THROW(lh::validate_owner(id));

@@ -49,7 +49,7 @@
 #define condition_variable explored_condition_variable
 #include <leasehold/detail/series.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
-#include <leasehold/renewal/deadline_heap.hpp>
+#include <leasehold/renewal/term_heap.hpp>
 #include <leasehold/renewal/term_keeper.hpp>
 #include <leasehold/store/spin_mutex.hpp>
 #include <leasehold/waiting/local_queue.hpp>

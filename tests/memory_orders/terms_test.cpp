@@ -127,7 +127,7 @@ void schedule_and_watchdog(fiber_execution& run)
 {
     constexpr lh::time_point soon{lh::duration{10}}, later{lh::duration{50}}, never = lh::time_point::max();
     orders::mutex keepers, engines;
-    lh::renewal::deadline_heap heap;
+    lh::renewal::term_heap heap{lh::renewal::watched_term::heap::instants};
     const auto term = std::make_shared<scheduled_term>();
     plain<bool> holds;
     heap.put(term, soon);  // of a term that was released

@@ -185,9 +185,9 @@ BOOST_AUTO_TEST_CASE(queueing_terms_for_which_there_is_room)
     for (std::size_t many = 1; many <= 5; ++many) {
         std::vector<std::shared_ptr<lh::renewal::watched_term>> terms;
         while (terms.size() < many) terms.push_back(std::make_shared<idle_term>());
-        lh::renewal::deadline_heap heap;
+        lh::renewal::term_heap heap{lh::renewal::watched_term::heap::instants};
         heap.reserve(many);
-        lh::renewal::job_queue jobs;
+        lh::renewal::term_heap jobs{lh::renewal::watched_term::heap::renewals};
         jobs.reserve(many);
         bool thrown = false;
         out_of_memory::allocations_left = 0;
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(queueing_terms_for_which_there_is_room)
             jobs.reserve(many);
             for (const auto& term : terms) {
                 heap.put(term, lh::time_point{1h});
-                jobs.push(term);
+                jobs.put(term, lh::time_point{1h});
             }
         } catch (const std::bad_alloc&) {
             thrown = true;

@@ -6,8 +6,10 @@
 #endif
 
 #include <leasehold/duration.hpp>
+#include <leasehold/time_point.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,13 +44,29 @@ constexpr std::size_t largest_batch(batch_tier with, std::size_t limit) noexcept
 /// How long a call may take if its terms have at least `left` until their deadlines.
 constexpr duration time_in_batch(duration left) noexcept { return left / 2; }
 
-/// How much earlier than planned a renewal may go, to share a call with others. `pause` is the time between the last event
-/// and the renewal. This causes at most an eighth more renewals, and only at first: terms that have shared a call once are
-/// due together from then on.
-constexpr duration lead_of_first(duration pause) noexcept { return pause / 8; }
-/// The same for a renewal that is tried again. The pauses before such renewals differ on purpose, for stores that can't
-/// batch.
-constexpr duration lead_of_retry(duration pause) noexcept { return pause / 2; }
+/// The instants at which renewals to one store are due, so that they share calls. They are counted from an instant of the process, so that
+/// processes are not due together.
+struct renewal_grid {
+    time_point origin;
+
+    /// The last of the instants up to `at`, of which there is one in each `step`.
+    [[nodiscard]] constexpr time_point before(time_point at, duration step) const noexcept
+    {
+        return step <= duration::zero() || at < origin ? at : at - (at - origin) % step;
+    }
+};
+
+/// The step of the grid for a renewal that comes `pause` after the last: it goes early by an eighth of that at most, and by nothing if
+/// the last one was on the grid.
+constexpr duration step_of_first(duration pause) noexcept { return pause / 8; }
+
+/// The same for a renewal that is tried again: early by a half at most. The pauses before these differ on purpose, so the step is a power
+/// of two.
+constexpr duration step_of_retry(duration pause) noexcept
+{
+    if (pause < duration{2}) return duration::zero();
+    return duration{static_cast<duration::rep>(std::bit_floor(static_cast<std::uint64_t>(pause.count() / 2)))};
+}
 
 }  // namespace leasehold::inline v0::renewal
 

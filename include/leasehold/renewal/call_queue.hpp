@@ -5,6 +5,8 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/renewal/fifo.hpp>
+
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -30,55 +32,26 @@ public:
 
     virtual void run() noexcept = 0;
 
+    /// By which it waits in a call_queue, whose owner's mutex guards it.
+    fifo_link<call_job> link;
+
 private:
     friend class call_queue;
 
     const call_order order_;
-    bool queued_ = false;
-    std::shared_ptr<call_job> next_;
 };
 
-/// Jobs in order of arrival, each at most once. It links the jobs themselves, so it never allocates. Not thread-safe.
+/// Jobs in order of arrival, those first that others wait for; each at most once. Not thread-safe.
 class call_queue {
 public:
-    call_queue() = default;
-    call_queue(const call_queue&) = delete;
-    call_queue& operator=(const call_queue&) = delete;
+    [[nodiscard]] bool empty() const noexcept { return lists_[0].empty() && lists_[1].empty(); }
 
-    // Drop the jobs one by one: destroying a whole chain of shared_ptr would recurse once per link.
-    ~call_queue()
-    {
-        while (!empty()) pop();
-    }
+    void push(std::shared_ptr<call_job> job) noexcept { lists_[static_cast<std::size_t>(job->order_)].push(std::move(job)); }
 
-    [[nodiscard]] bool empty() const noexcept { return !lists_[0].first && !lists_[1].first; }
-
-    void push(std::shared_ptr<call_job> job) noexcept
-    {
-        if (std::exchange(job->queued_, true)) return;
-        list& joined = lists_[static_cast<std::size_t>(job->order_)];
-        call_job* const pushed = job.get();
-        (joined.first ? joined.last->next_ : joined.first) = std::move(job);
-        joined.last = pushed;
-    }
-
-    std::shared_ptr<call_job> pop() noexcept
-    {
-        assert(!empty());
-        list& next = lists_[0].first ? lists_[0] : lists_[1];
-        std::shared_ptr<call_job> job = std::move(next.first);
-        next.first = std::move(job->next_);
-        job->queued_ = false;
-        return job;
-    }
+    std::shared_ptr<call_job> pop() noexcept { return lists_[lists_[0].empty() ? 1 : 0].pop(); }
 
 private:
-    struct list {
-        std::shared_ptr<call_job> first;
-        call_job* last = nullptr;
-    };
-
-    std::array<list, 2> lists_;  // by call_order
+    std::array<fifo<call_job, &call_job::link>, 2> lists_;  // by call_order
 };
 
 }  // namespace leasehold::inline v0::renewal

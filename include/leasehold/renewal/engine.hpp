@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/clock/concept.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/renewal/call_queue.hpp>
 #include <leasehold/renewal/engine_threads.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
@@ -66,9 +67,11 @@ public:
         --shared_->enrolled;
     }
 
-    /// Makes the engine call term->step() at `at` or earlier, and term->step_early() if others renew between `early_from`
-    /// and `at`. To be called under the lock that these functions take.
-    void schedule(std::shared_ptr<watched_term> term, time_point at, time_point early_from = time_point::max()) noexcept
+    /// At which instants its terms had better be renewed.
+    [[nodiscard]] renewal_grid grid() const noexcept { return {shared_->begun}; }
+
+    /// Makes the engine call term->step() at `at` or earlier. To be called under the lock that step() takes.
+    void schedule(std::shared_ptr<watched_term> term, time_point at) noexcept
     {
         // A wake that comes too early costs little: step() reads the clock and schedules the next wake. So a lease that is
         // acquired and released in a loop seldom touches the shared queue.
@@ -77,7 +80,7 @@ public:
         {
             const std::lock_guard lock{shared_->mutex};
             first = at < shared_->queue.first_at();
-            shared_->queue.put(std::move(term), at, early_from);
+            shared_->queue.put(std::move(term), at);
         }
         if (first) shared_->watchdog.to_wake.wake();
     }

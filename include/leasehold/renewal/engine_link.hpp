@@ -6,12 +6,14 @@
 #endif
 
 #include <leasehold/clock/concept.hpp>
+#include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/renewal/engine.hpp>
 #include <leasehold/renewal/engine_registry.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace leasehold::inline v0::renewal {
@@ -35,9 +37,14 @@ public:
     /// Null until connected.
     [[nodiscard]] const std::shared_ptr<engine<Clock>>& serving() const noexcept { return engine_; }
 
-    void schedule(std::shared_ptr<watched_term> term, time_point at, time_point early_from) const noexcept
+    [[nodiscard]] std::optional<renewal_grid> grid() const noexcept
     {
-        if (engine_) engine_->schedule(std::move(term), at, early_from);
+        return engine_ ? std::optional{engine_->grid()} : std::nullopt;
+    }
+
+    void schedule(std::shared_ptr<watched_term> term, time_point at) const noexcept
+    {
+        if (engine_) engine_->schedule(std::move(term), at);
     }
 
     void signal(std::shared_ptr<watched_term> term) const noexcept
@@ -78,7 +85,8 @@ public:
 
     [[nodiscard]] bool connected() const noexcept { return true; }
     void connect(const void*, const Clock&) noexcept {}
-    void schedule(const std::shared_ptr<watched_term>&, time_point, time_point) const noexcept {}
+    [[nodiscard]] std::optional<renewal_grid> grid() const noexcept { return std::nullopt; }
+    void schedule(const std::shared_ptr<watched_term>&, time_point) const noexcept {}
     void signal(const std::shared_ptr<watched_term>&) const noexcept {}
     void start_listener() const noexcept {}
     void look(const std::shared_ptr<watched_term>&) const noexcept {}

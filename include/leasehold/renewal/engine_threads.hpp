@@ -11,10 +11,9 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/renewal/batch_tier.hpp>
 #include <leasehold/renewal/call_queue.hpp>
-#include <leasehold/renewal/deadline_heap.hpp>
-#include <leasehold/renewal/job_queue.hpp>
+#include <leasehold/renewal/fifo.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
-#include <leasehold/renewal/signal_queue.hpp>
+#include <leasehold/renewal/term_heap.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
@@ -104,21 +103,16 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
         for (;;) {
             time_point next;
             std::shared_ptr<watched_term> due;
-            duration lead{};
             {
                 const std::lock_guard lock{mutex};
                 if (stopping) return;
                 next = queue.first_at();
-                if (next <= clock.now()) {
-                    lead = queue.first_lead();
-                    due = queue.take_first();
-                }
+                if (next <= clock.now()) due = queue.take_first();
             }
             if (due) {
-                if (due->step()) stage(std::move(due), lead, gathered);
+                if (due->step()) stage(std::move(due), gathered);
             }
             else if (gathered.terms != 0) {
-                gather_early(gathered);
                 publish(gathered);
             }
             else {
@@ -131,42 +125,18 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
     struct coalescing {
         std::size_t terms = 0;
         std::size_t most = 1;
-        duration lead{};
-        std::vector<std::shared_ptr<watched_term>> early;
     };
 
-    void stage(std::shared_ptr<watched_term> term, duration lead, coalescing& gathered)
+    void stage(std::shared_ptr<watched_term> term, coalescing& gathered)
     {
         gathered.most = term->batch_kind() ? term->batch_size() : 1;
-        gathered.lead = std::max(gathered.lead, lead);
-        push(std::move(term), gathered);
-        if (gathered.terms >= gathered.most) publish(gathered);
-    }
-
-    void push(std::shared_ptr<watched_term> term, coalescing& gathered)
-    {
-        const std::lock_guard lock{mutex};
-        batch_limit = gathered.most;
-        jobs.push(std::move(term));
-        ++gathered.terms;
-    }
-
-    // Adds the terms that are due soon.
-    void gather_early(coalescing& gathered)
-    {
-        std::error_code no_memory;
-        const std::size_t most = largest_batch(batch_tier::many, gathered.most);
-        const std::size_t room = most - std::min(most, gathered.terms);
-        detail::catch_into(no_memory, [&] { gathered.early.reserve(room); });
-        if (no_memory || gathered.lead == duration::zero()) return;
         {
             const std::lock_guard lock{mutex};
-            const time_point now = clock.now();
-            queue.each_early(now, now + gathered.lead, room, [&](const auto& term) { gathered.early.push_back(term); });
+            batch_limit = gathered.most;
+            if (!jobs.has(*term)) jobs.put(term, term->renew_before());
+            ++gathered.terms;
         }
-        for (auto& term : gathered.early)
-            if (term->step_early()) push(std::move(term), gathered);
-        gathered.early.clear();
+        if (gathered.terms >= gathered.most) publish(gathered);
     }
 
     void publish(coalescing& gathered)
@@ -175,7 +145,6 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
         published += gathered.terms;
         call_worker();
         gathered.terms = 0;
-        gathered.lead = duration::zero();
     }
 
     void work(sleeper& self)
@@ -201,7 +170,7 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
                 lock.lock();
                 continue;
             }
-            std::shared_ptr<watched_term> first = jobs.pop();
+            std::shared_ptr<watched_term> first = jobs.take_first();
             --published;
             fill_batch(*first, together);
             // This worker may hang in its call. The remaining jobs must not wait for it.
@@ -219,7 +188,7 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
         const std::size_t most = kind ? std::min(largest_batch(first.tier(), batch_limit), others.capacity()) : 1;
         while (others.size() + 1 < most && published != 0 && !jobs.empty() && jobs.first()->batch_kind() == kind &&
                jobs.first()->tier() >= first.tier()) {
-            others.push_back(jobs.pop());
+            others.push_back(jobs.take_first());
             --published;
         }
     }
@@ -236,8 +205,8 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
     }
 
     // Calls act(term) for each term that is queued, until the engine stops.
-    template <class Act>
-    void serve(sleeper& self, signal_queue& waiting, Act act)
+    template <class Queue, class Act>
+    void serve(sleeper& self, Queue& waiting, Act act)
     {
         std::unique_lock lock{mutex};
         for (;;) {
@@ -326,14 +295,15 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
     }
 
     const Clock clock;
+    const time_point begun = clock.now();
     sleeper watchdog;
     sleeper signaller;
     sleeper listener;
     std::mutex mutex;
-    deadline_heap queue;
-    job_queue jobs;
-    signal_queue signals{watched_term::queue::losses};
-    signal_queue looks{watched_term::queue::requests};
+    term_heap queue{watched_term::heap::instants};
+    term_heap jobs{watched_term::heap::renewals};  // by the deadlines of their terms
+    fifo<watched_term, &watched_term::loss_link> signals;
+    fifo<watched_term, &watched_term::request_link> looks;
     std::size_t published = 0;    // how many jobs the workers may take; the others are still being gathered
     std::size_t batch_limit = 1;  // the store's last batch_size()
     std::size_t enrolled = 0;

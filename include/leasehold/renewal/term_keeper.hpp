@@ -124,7 +124,7 @@ public:
         const time_point now = clock_.now();
         term& granted = *spare_;
         granted.token = token;
-        granted.machine.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
+        granted.machine.granted(sent, terms_.ttl, terms_.safety_margin, policy_, grid());
         if (now >= granted.machine.deadline()) {
             granted.reset();
             return nullptr;
@@ -198,17 +198,10 @@ public:
         if (!newest_) return false;
         const time_point now = clock_.now();
         const term_step next = newest_->machine.step(now);
-        engine_.schedule(self_, next.at, early_from());
+        engine_.schedule(self_, next.at);
         if (next.action == term_action::renew) return plan_renewal(now);
         if (next.action == term_action::signal_loss) lose(newest_);
         return false;
-    }
-
-    bool step_early() override
-    {
-        const std::lock_guard lock{mutex_};
-        const time_point now = clock_.now();
-        return newest_ && newest_->machine.step_early(now) && plan_renewal(now);
     }
 
     void renew() override { renewals().renew_due(); }
@@ -327,15 +320,10 @@ private:
         return true;
     }
 
-    [[nodiscard]] time_point early_from() const noexcept
-    {
-        return batching_store<Store> ? newest_->machine.early_from() : time_point::max();
-    }
+    // So that renewals share calls.
+    [[nodiscard]] std::optional<renewal_grid> grid() const noexcept { return batching_store<Store> ? engine_.grid() : std::nullopt; }
 
-    void schedule() noexcept
-    {
-        engine_.schedule(self_, newest_->machine.wakes_at(), early_from());
-    }
+    void schedule() noexcept { engine_.schedule(self_, newest_->machine.wakes_at()); }
 
     void lose(const term_ptr& lost) noexcept
     {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 
 namespace leasehold::inline v0::renewal {
 
@@ -41,13 +42,15 @@ struct term_step {
 /// believing before the store, which began to count later, lets anybody else in.
 class term_machine {
 public:
-    /// Starts a term that was granted to an attempt sent at `sent`. `policy` says when to renew first.
+    /// Starts a term that was granted to an attempt sent at `sent`. `policy` says when to renew first; on a `grid`, a renewal is due a
+    /// little earlier, together with others.
     template <renew_policy Policy>
-    void granted(time_point sent, duration ttl, duration margin, const Policy& policy)
+    void granted(time_point sent, duration ttl, duration margin, const Policy& policy, std::optional<renewal_grid> grid = {})
     {
         assert(phase_ == term_phase::none && ttl > margin && margin >= duration::zero());
         begun_ = sent;
         margin_ = margin;
+        grid_ = grid;
         renewing_ = false;
         phase_ = term_phase::held;
         extend_from(sent, ttl, sent, policy);
@@ -61,22 +64,6 @@ public:
         if (now < wakes_at()) return {term_action::sleep, wakes_at()};
         renewing_ = true;
         return {term_action::renew, deadline_};
-    }
-
-    /// Whether a renewal may be sent now because others are. If true, the effect is as if step() had asked for the renewal.
-    [[nodiscard]] bool step_early(time_point now) noexcept
-    {
-        if (phase_ != term_phase::held || now < early_from() || now >= deadline_) return false;
-        renewing_ = true;
-        return true;
-    }
-
-    /// The instant from which step_early() may be true; max: not before the next change.
-    [[nodiscard]] time_point early_from() const noexcept
-    {
-        if (phase_ != term_phase::held || renewing_ || renew_at_ == time_point::max()) return time_point::max();
-        const duration pause = renew_at_ - planned_;
-        return renew_at_ - (attempt_ == 0 ? lead_of_first(pause) : lead_of_retry(pause));
     }
 
     /// How many other renewals may share the call of a renewal that is sent now.
@@ -109,9 +96,9 @@ public:
         renewing_ = false;
         ++attempt_;
         plan(policy);
+        put_on_grid(step_of_retry(renew_at_ - now));
         // Otherwise a policy that ignores the number of attempts would ask a store that fails at once again without a pause.
         renew_at_ = std::max(renew_at_, now + ttl_ / shortest_pause_divisor);
-        planned_ = now;
     }
 
     /// The store says that the term is over. True if the loss still has to be signalled to the holder.
@@ -157,7 +144,7 @@ private:
         if (end > now) deadline_ = end;
         attempt_ = 0;
         plan(policy);
-        planned_ = sent;
+        put_on_grid(step_of_first(renew_at_ - sent));
         planned_left_ = deadline_ - std::min(renew_at_, deadline_);
     }
 
@@ -171,6 +158,11 @@ private:
         if (after && *after < deadline_ - extended_) renew_at_ = extended_ + std::max(*after, ttl_ / shortest_pause_divisor);
     }
 
+    void put_on_grid(duration step) noexcept
+    {
+        if (grid_ && renew_at_ != time_point::max()) renew_at_ = grid_->before(renew_at_, step);
+    }
+
     term_phase phase_ = term_phase::none;
     bool renewing_ = false;
     unsigned attempt_ = 0;
@@ -180,8 +172,8 @@ private:
     time_point extended_{};
     time_point deadline_{};
     time_point renew_at_ = time_point::max();  // max: no more
-    time_point planned_{};                     // when renew_at_ was planned
     duration planned_left_{};                  // from the first renew_at_ to the deadline
+    std::optional<renewal_grid> grid_;
 };
 
 }  // namespace leasehold::inline v0::renewal

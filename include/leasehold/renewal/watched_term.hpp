@@ -7,6 +7,7 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/renewal/batch_tier.hpp>
+#include <leasehold/renewal/fifo.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
@@ -33,8 +34,6 @@ struct sent_renewal {
 /// The engine's interface to a lease's terms, which hides their store, clock and policy.
 class watched_term {
 public:
-    /// What a term can wait for in a signal_queue.
-    enum class queue : std::uint8_t { losses, requests };
     /// What a term can be in a term_heap for.
     enum class heap : std::uint8_t { instants, renewals };
 
@@ -62,9 +61,6 @@ public:
     [[nodiscard]] virtual const void* batch_kind() const noexcept { return nullptr; }
     /// How many renewals the store takes in one call.
     [[nodiscard]] virtual std::size_t batch_size() const noexcept { return 1; }
-    /// Like step(), for a renewal that could share a call with others although it isn't due yet. Changes nothing if it is
-    /// false.
-    virtual bool step_early() { return false; }
     /// Sends the renewals of all these terms in one call; they are of its own kind and include itself. Does I/O.
     virtual void renew_together(std::span<const std::shared_ptr<watched_term>> terms)
     {
@@ -77,7 +73,13 @@ public:
     virtual void end_renewal(const sent_renewal&, batch_answer, std::error_code) {}
 
     /// When the engine will call step() next, as far as is known without its mutex.
-    [[nodiscard]] time_point wakes_at() const noexcept { return wakes_at_.load(std::memory_order_relaxed); }
+    [[nodiscard]] time_point wakes_at() const noexcept
+    {
+        return in_heaps_[static_cast<std::size_t>(heap::instants)].at.load(std::memory_order_relaxed);
+    }
+
+    /// By which it waits for signal(), and for look(). The engine's mutex guards both.
+    fifo_link<watched_term> loss_link, request_link;
 
     /// How many other renewals may share the call of the renewal that was requested last.
     [[nodiscard]] batch_tier tier() const noexcept { return tier_.load(std::memory_order_relaxed); }
@@ -92,24 +94,22 @@ protected:
     }
 
 private:
-    friend class deadline_heap;
     friend class term_heap;
-    friend class signal_queue;
 
-    static constexpr std::size_t not_queued = static_cast<std::size_t>(-1);
+    // Guarded by the engine's mutex, but for reads of `at`.
+    struct in_heap {
+        static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
-    // The engine's mutex guards all of these but the two relaxed ones of the renewal; only the atomics are read without it. The small
-    // ones come last: a process may hold very many leases.
-    std::array<std::size_t, 2> heap_places_{not_queued, not_queued};  // in each term_heap
-    // Relaxed: engine::schedule() reads it under the keeper's mutex, and the watchdog, which changes it before, locks that mutex next.
-    // So a thread that still reads the old value is done before the watchdog looks at the term.
-    std::atomic<time_point> wakes_at_{time_point::max()};
-    time_point early_from_ = time_point::max();
-    std::array<std::shared_ptr<watched_term>, 2> next_;  // in each signal_queue
+        std::size_t place = nowhere;
+        // Relaxed: engine::schedule() reads it under the keeper's mutex, and the watchdog, which changes it before, locks that mutex
+        // next. So a thread that still reads the old value is done before the watchdog looks at the term.
+        std::atomic<time_point> at{time_point::max()};
+    };
+
+    std::array<in_heap, 2> in_heaps_;  // by kind
     // Relaxed: the watchdog writes them, and then queues the term under the engine's mutex, under which the workers read them.
     std::atomic<time_point> renew_before_{time_point::max()};
     std::atomic<batch_tier> tier_{batch_tier::none};
-    std::array<bool, 2> waits_{};  // in each signal_queue
 };
 
 }  // namespace leasehold::inline v0::renewal

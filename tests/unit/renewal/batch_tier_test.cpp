@@ -49,11 +49,16 @@ BOOST_AUTO_TEST_CASE(calls_are_bounded_by_the_store_and_by_a_limit)
         for (const std::size_t limit : {0U, 1U}) BOOST_TEST(largest_batch(each, limit) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(renewal_goes_early_by_an_eighth_of_its_pause_and_a_retry_by_half)
+BOOST_AUTO_TEST_CASE(instants_of_the_grid_lie_an_eighth_of_the_pause_apart_and_half_of_it_for_a_retry)
 {
-    BOOST_TEST((lead_of_first(10s) == 1250ms));
-    BOOST_TEST((lead_of_retry(500ms) == 250ms));
-    BOOST_TEST((lead_of_first(0s) == 0s));
+    BOOST_TEST((step_of_first(10s) == 1250ms));
+    BOOST_TEST((step_of_first(0s) == 0s));
+    for (const lh::duration pause : {500ms, 511ms, 3000ms}) {
+        BOOST_TEST((step_of_retry(pause) <= pause / 2));
+        BOOST_TEST((step_of_retry(pause) > pause / 4));
+    }
+    BOOST_TEST((step_of_retry(500ms) == step_of_retry(511ms)));
+    for (const lh::duration pause : {-1ns, 0ns, 1ns}) BOOST_TEST((step_of_retry(pause) == 0s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

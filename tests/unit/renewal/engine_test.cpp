@@ -45,6 +45,8 @@ struct probe final : lh::renewal::watched_term {
         ++renewals;
     }
 
+    void due_before(lh::time_point deadline) { set_renewal(lh::renewal::batch_tier::none, deadline); }
+
     std::mutex mutex;
     std::atomic<int> steps = 0;
     std::atomic<int> renewals = 0;
@@ -170,6 +172,37 @@ BOOST_AUTO_TEST_CASE(one_hanging_renewal_does_not_keep_the_others_due_at_the_sam
         r.hang.open();
         r.engine.reset();
     }
+}
+
+BOOST_AUTO_TEST_CASE(renewal_of_the_earliest_deadline_goes_first)
+{
+    running r;
+    for (std::size_t i = 0; i < manual_engine::workers_max; ++i) {
+        const auto stuck = r.enrolled(5s);
+        stuck->on_step = [] { return true; };
+        stuck->on_renew = [&] { r.hang.pass(); };
+    }
+    r.clock.advance(5s);
+    BOOST_TEST(r.hang.reached_by(static_cast<int>(manual_engine::workers_max)));
+    std::mutex mutex;
+    std::vector<int> renewed;
+    std::vector<std::shared_ptr<probe>> waiting;
+    for (const int deadline : {9, 7, 8}) {
+        const auto p = waiting.emplace_back(r.enrolled(1s + std::chrono::milliseconds{waiting.size()}));
+        p->on_step = [&r, p = p.get(), deadline] {
+            p->due_before(r.clock.now() + std::chrono::seconds{deadline});
+            return true;
+        };
+        p->on_renew = [&mutex, &renewed, deadline] {
+            const std::lock_guard lock{mutex};
+            renewed.push_back(deadline);
+        };
+    }
+    r.clock.advance(2s);
+    r.hang.open();
+    for (const auto& p : waiting) BOOST_TEST(eventually([&] { return p->renewals == 1; }));
+    const std::lock_guard lock{mutex};
+    BOOST_TEST(renewed.front() == 7);
 }
 
 BOOST_AUTO_TEST_CASE(watchdog_goes_on_while_every_worker_hangs)

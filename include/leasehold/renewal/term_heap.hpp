@@ -39,8 +39,8 @@ public:
     /// Queues `term` for `at`, or moves it there.
     void put(std::shared_ptr<watched_term> term, time_point at)
     {
-        auto& [place, shown] = term->in_heaps_[kind_];
-        shown.store(at, std::memory_order_relaxed);
+        auto& [place, queued_for] = term->in_heaps_[kind_];
+        queued_for.store(at, std::memory_order_relaxed);
         if (place == watched_term::in_heap::nowhere) {
             heap_.push_back({at, std::move(term)});
             place = heap_.size() - 1;
@@ -71,9 +71,9 @@ private:
         std::shared_ptr<watched_term> term = std::move(heap_.back().term);
         heap_.pop_back();
         if (i != last) sift_down(sift_up(i));
-        auto& [place, shown] = term->in_heaps_[kind_];
+        auto& [place, queued_for] = term->in_heaps_[kind_];
         place = watched_term::in_heap::nowhere;
-        shown.store(time_point::max(), std::memory_order_relaxed);
+        queued_for.store(time_point::max(), std::memory_order_relaxed);
         return term;
     }
 

@@ -75,7 +75,7 @@ public:
     /// When the engine will call step() next, as far as is known without its mutex.
     [[nodiscard]] time_point wakes_at() const noexcept
     {
-        return in_heaps_[static_cast<std::size_t>(heap::instants)].at.load(std::memory_order_relaxed);
+        return in_heaps_[static_cast<std::size_t>(heap::instants)].queued_for.load(std::memory_order_relaxed);
     }
 
     /// By which it waits for signal(), and for look(). The engine's mutex guards both.
@@ -96,14 +96,14 @@ protected:
 private:
     friend class term_heap;
 
-    // Guarded by the engine's mutex, but for reads of `at`.
+    // Guarded by the engine's mutex, but for reads of `queued_for`.
     struct in_heap {
         static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
         std::size_t place = nowhere;
         // Relaxed: engine::schedule() reads it under the keeper's mutex, and the watchdog, which changes it before, locks that mutex
         // next. So a thread that still reads the old value is done before the watchdog looks at the term.
-        std::atomic<time_point> at{time_point::max()};
+        std::atomic<time_point> queued_for{time_point::max()};
     };
 
     std::array<in_heap, 2> in_heaps_;  // by kind

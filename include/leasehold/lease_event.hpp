@@ -8,7 +8,6 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 
-#include <concepts>
 #include <cstdint>
 #include <iosfwd>
 #include <string_view>
@@ -56,16 +55,6 @@ struct lease_event {
     /// released: why the store could not be asked, so that the term runs out there. lost: the error of the last renewal, for
     /// an outage; none if the store said that the term is over, or if it was not renewed.
     std::error_code error{};
-};
-
-/// A store that wants to know what becomes of the terms of its leases. A hooked_store whose hook takes a lease_event is one.
-///
-/// | expression | returns | does |
-/// |---|---|---|
-/// | s.observe(event) | void | `event` is a const lease_event&. Must not throw. A beginning comes on the thread that acquired. An end comes on the thread that released or found the loss, or on the thread that runs stop callbacks, after them; a slow call delays those of other leases, but no renewal. Must not destroy the lease |
-template <class S>
-concept observed_store = requires(S& s, const lease_event& event) {
-    { s.observe(event) } noexcept -> std::same_as<void>;
 };
 
 }  // namespace leasehold::inline v0

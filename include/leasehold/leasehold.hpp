@@ -47,6 +47,7 @@
 #include <leasehold/store/basic_lockable.hpp>
 #include <leasehold/store/basic_static_memory_store.hpp>
 #include <leasehold/store/faulty_store.hpp>
+#include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 #include <leasehold/store/plain_lease_store.hpp>

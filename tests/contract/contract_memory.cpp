@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace {
 
@@ -61,41 +62,34 @@ struct plain_fixture {
     lh::manual_clock clock() const { return time; }
 };
 
-// The store around a store of docs/writing_a_store.md.
-struct tenant_store {
-    lh::basic_memory_store<lh::manual_clock>& leases;
-    std::string prefix;
+using memory = lh::basic_memory_store<lh::manual_clock>;
 
-    std::string full(std::string_view name) const { return prefix + std::string{name}; }
+struct forwarded_fixture {
+    lh::manual_clock time;
+    memory leases{time};
+    lh::forwarding_store<memory> one{leases}, two{leases};
 
-    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
-    {
-        if (prefix.size() + name.size() <= lh::max_name_bytes) return leases.try_acquire(full(name), owner, ttl, ec);
-        ec = lh::errc::invalid_name;  // the prefix leaves less than the usual 190 bytes
-        return {};
-    }
-    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
-    {
-        return leases.renew(full(name), owner, token, ttl, ec);
-    }
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left, std::error_code& ec)
-    {
-        return leases.release(full(name), owner, token, min_hold_left, ec);
-    }
-    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
-    {
-        auto record = leases.inspect(full(name), ec);
-        if (record) record->name = name;  // the name that was asked for
-        return record;
-    }
+    auto& store() { return one; }
+    auto& another_store() { return two; }
+    void let_pass(lh::duration d) { time.advance(d); }
+    lh::duration short_ttl() const { return std::chrono::seconds{10}; }
+    lh::manual_clock clock() const { return time; }
 };
-static_assert(lh::lease_store<tenant_store>);
+static_assert(lh::notifying_store<lh::forwarding_store<memory>> && lh::handover_store<lh::forwarding_store<memory>> &&
+              lh::queueing_store<lh::forwarding_store<memory>>);
+
+// The store around a store of docs/writing_a_store.md.
+struct tenant_store : lh::forwarding_store<memory, tenant_store> {
+    tenant_store(memory& all, std::string tenant) : forwarding_store{all}, prefix{std::move(tenant) + "/"} {}
+    std::string stored_name(std::string_view name) const { return prefix + std::string{name}; }
+    std::string prefix;
+};
+static_assert(lh::notifying_store<tenant_store> && lh::handover_store<tenant_store> && !lh::queueing_store<tenant_store>);
 
 struct tenant_fixture {
     lh::manual_clock time;
-    lh::basic_memory_store<lh::manual_clock> leases{time};
-    tenant_store one{leases, "acme/"};
-    tenant_store two{leases, "acme/"};
+    memory leases{time};
+    tenant_store one{leases, "acme"}, two{leases, "acme"};
 
     auto& store() { return one; }
     auto& another_store() { return two; }
@@ -106,6 +100,7 @@ struct tenant_fixture {
 };
 
 const lh::contract::suite<memory_fixture> contract{"memory"};
+const lh::contract::suite<forwarded_fixture> contract_forwarded{"memory_behind_a_forwarding_store"};
 const lh::contract::suite<tenant_fixture> contract_tenant{"memory_of_a_tenant"};
 const lh::contract::suite<plain_fixture> contract_plain{"memory_that_wakes_nobody", {"waiting", "turns", "several"}};
 

@@ -222,6 +222,12 @@ BOOST_AUTO_TEST_CASE(makes_the_holders_renewals_wait_on_sqlite_without_ending_th
     BOOST_TEST(guard.renew());
 }
 
+template <lh::lease_store Store>
+struct tenant_store : lh::forwarding_store<Store, tenant_store<Store>> {
+    using lh::forwarding_store<Store, tenant_store>::forwarding_store;
+    std::string stored_name(std::string_view name) const { return "tenant/" + std::string{name}; }
+};
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(works_through_decorated_stores_and_other_names_of_table_and_columns, Database, databases)
 {
     using store_type = typename Database::store_type;
@@ -233,7 +239,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(works_through_decorated_stores_and_other_names_of_
     store.create_schema();
     lh::hooked_store hooked{store, [](const lh::store_call&, const lh::store_call_report&) {}};
     lh::faulty_store faulty{hooked, [](const lh::store_call&) { return lh::store_fault::none; }};
-    lh::basic_lease lease{faulty, "decorated", lh::lease_terms{.ttl = 60s}};
+    tenant_store<decltype(faulty)> tenant{faulty};
+    lh::basic_lease lease{tenant, "decorated", lh::lease_terms{.ttl = 60s}};
     const auto guard = lease.try_acquire();
     BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
     s.mine.roll_back();

@@ -7,12 +7,10 @@
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/fencing_token.hpp>
-#include <leasehold/lease_event.hpp>
 #include <leasehold/lease_record.hpp>
-#include <leasehold/renewal/engine_registry.hpp>
 #include <leasehold/store/concept.hpp>
-#include <leasehold/store_diagnostics.hpp>
+#include <leasehold/store/forwarding_store.hpp>
+#include <leasehold/store/store_call.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
@@ -23,7 +21,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -36,106 +33,50 @@ namespace leasehold::inline v0::detail {
 // agree, and no permit outlives the record of the count that it was granted under.
 // Thread safety: like the store's.
 template <lease_store Store, lease_clock Clock>
-class counted_store {
+class counted_store : public forwarding_store<Store, counted_store<Store, Clock>> {
+    using forwarding = forwarding_store<Store, counted_store>;
+
 public:
     counted_store(Store& store, Clock clock, std::string name, std::string count)
-        : store_{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)}
+        : forwarding{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)}
     {
     }
     counted_store(const counted_store&) = delete;
     counted_store& operator=(const counted_store&) = delete;
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] Store& underlying() const noexcept { return store_; }
 
-    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    // See forwarding_store. A release wakes those that wait for any of the permits.
+    template <class Make>
+    auto around(const store_call& call, std::error_code& ec, Make make) -> decltype(make())
     {
-        return agree(ttl, ec) ? store_.try_acquire(name, owner, ttl, ec) : acquire_result{};
-    }
-
-    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
-        requires notifying_store<Store>
-    {
-        return agree(ttl, ec) ? store_.try_acquire(ticket, owner, ttl, ec) : acquire_result{};
+        using enum store_operation;
+        if ((call.operation == try_acquire || call.operation == renew) && !agree(call.time, ec)) return {};
+        auto answer = make();
+        if (call.operation == release) waiting::released(this->underlying(), name_);
+        return answer;
     }
 
     void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
                       std::error_code& ec)
         requires batch_acquiring_store<Store>
     {
-        if (agree(longest(requests), ec)) store_.acquire_many(requests, most, answers, ec);
-    }
-
-    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
-    {
-        return agree(ttl, ec) && store_.renew(name, owner, token, ttl, ec);
+        if (agree(longest(requests), ec)) forwarding::acquire_many(requests, most, answers, ec);
     }
 
     void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
         requires batching_store<Store>
     {
         const time_point begun = clock_.now();
-        if (agree(longest(renewals), ec)) store_.renew_many(renewals, answers, within - (clock_.now() - begun), ec);
-    }
-
-    // Wakes those that wait for any of the permits.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
-    {
-        const bool ended = store_.release(name, owner, token, min_hold_left, ec);
-        waiting::released(store_, name_);
-        return ended;
+        if (agree(longest(renewals), ec)) forwarding::renew_many(renewals, answers, within - (clock_.now() - begun), ec);
     }
 
     void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
         requires batching_store<Store>
     {
-        store_.release_many(releases, answers, ec);
-        waiting::released(store_, name_);
+        forwarding::release_many(releases, answers, ec);
+        waiting::released(this->underlying(), name_);
     }
-
-    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) { return store_.inspect(name, ec); }
-
-    [[nodiscard]] std::size_t batch_size() const noexcept
-        requires batching_store<Store>
-    {
-        return store_.batch_size();
-    }
-
-    [[nodiscard]] poll_pauses pauses() const noexcept
-        requires polled_store<Store>
-    {
-        return store_.pauses();
-    }
-
-    [[nodiscard]] auto enqueue(std::string_view name, waker& to_wake)
-        requires notifying_store<Store>
-    {
-        return store_.enqueue(name, to_wake);
-    }
-
-    [[nodiscard]] waiting::local_queue& local_waiters() noexcept
-        requires waiting::queueing_store<Store>
-    {
-        return store_.local_waiters();
-    }
-
-    void observe(const lease_event& event) noexcept
-        requires observed_store<Store>
-    {
-        store_.observe(event);
-    }
-
-    [[nodiscard]] store_diagnostics diagnostics() const
-        requires diagnosing_store<Store>
-    {
-        return store_.diagnostics();
-    }
-
-    // See renewal::shares_engine.
-    [[nodiscard]] const void* engine_key() const noexcept { return renewal::engine_key(store_); }
-
-    // See waiting::key_of().
-    [[nodiscard]] waiting::queue_key queue_key_of(std::string_view name) const noexcept { return waiting::key_of(store_, name); }
 
     // What the last look at the record found instead of this count, and what to do. Empty: then an errc::invalid_terms is the store's own.
     [[nodiscard]] std::string disagreement() const
@@ -176,7 +117,7 @@ private:
         }
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
             const time_point sent = clock_.now();
-            const acquire_result said = store_.try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
+            const acquire_result said = this->underlying().try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
             if (ec) {
                 const std::lock_guard lock{mutex_};
                 if (ec == errc::invalid_terms) disagreement_.clear();
@@ -187,7 +128,7 @@ private:
                 machine_.written(sent, ttl);
                 return true;
             }
-            const std::optional<lease_record> other = store_.inspect(name_, ec);
+            const std::optional<lease_record> other = this->underlying().inspect(name_, ec);
             if (ec) return false;
             if (other && other->owner != count_) {
                 std::string found = disagreement_with(*other);
@@ -204,7 +145,6 @@ private:
 
     static constexpr int most_attempts = 3;
 
-    Store& store_;
     const Clock clock_;
     const std::string name_;
     const std::string count_;

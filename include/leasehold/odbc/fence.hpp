@@ -17,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -27,19 +26,17 @@ inline constexpr bool is_odbc_store = false;
 template <class... Policies>
 inline constexpr bool is_odbc_store<basic_odbc_store<Policies...>> = true;
 
-// The store itself, or what a decorator decorates.
-template <class Store>
-auto& innermost(Store& store) noexcept
+// use(store, name) with the store itself, or with what a decorator decorates and what that one calls the name.
+template <class Store, class Use>
+decltype(auto) in_innermost(Store& store, std::string_view name, Use use)
 {
-    if constexpr (requires { store.underlying(); })
-        return innermost(store.underlying());
+    if constexpr (requires { store.stored_name(name); })
+        return in_innermost(store.underlying(), store.stored_name(name), use);
+    else if constexpr (requires { store.underlying(); })
+        return in_innermost(store.underlying(), name, use);
     else
-        return store;
+        return use(store, name);
 }
-
-template <class Guard>
-using innermost_store_of =
-    std::remove_reference_t<decltype(innermost(std::declval<typename Guard::lease_type::store_type&>()))>;
 
 }  // namespace leasehold::inline v0::odbc::detail
 
@@ -58,14 +55,14 @@ inline constexpr const char* fence_needs_a_transaction =
 template <class Guard>
 bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_diagnostics& details)
 {
-    constexpr bool possible = is_odbc_store<innermost_store_of<Guard>>;
-    static_assert(possible, "a fence needs a lease in a database: its store must be a basic_odbc_store");
     ec.clear();
-    if constexpr (possible) {
-        if (guard.held())
-            return fence_term(innermost(*guard.store()), connection, guard.name(), guard.owner(), guard.token(), ec, details);
-    }
-    return false;
+    if (!guard.held()) return false;
+    return in_innermost(*guard.store(), guard.name(), [&]<class Store>(Store& store, std::string_view name) {
+        constexpr bool possible = is_odbc_store<Store>;
+        static_assert(possible, "a fence needs a lease in a database: its store must be a basic_odbc_store");
+        if constexpr (possible) return fence_term(store, connection, name, guard.owner(), guard.token(), ec, details);
+        return false;
+    });
 }
 
 }  // namespace detail

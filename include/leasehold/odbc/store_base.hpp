@@ -97,7 +97,7 @@ public:
     [[nodiscard]] LEASEHOLD_DECL acquire_result try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl,
                                                             std::error_code& ec);
 
-    /// See waiting::queueing_store.
+    /// See queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return *waiters_; }
 
     /// polled_store: SQLite is asked in a few microseconds, and can't wake anybody.

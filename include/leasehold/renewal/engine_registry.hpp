@@ -8,28 +8,11 @@
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/renewal/engine.hpp>
 
-#include <concepts>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 namespace leasehold::inline v0::renewal {
-
-/// A decorator whose leases are served by the engine of the store that it wraps.
-template <class Store>
-concept shares_engine = requires(const Store& s) {
-    { s.engine_key() } noexcept -> std::same_as<const void*>;
-};
-
-/// What stands for a store in the registry of engines.
-template <class Store>
-const void* engine_key(const Store& store) noexcept
-{
-    if constexpr (shares_engine<Store>)
-        return store.engine_key();
-    else
-        return std::addressof(store);
-}
 
 /// The engine that serves this store's leases on this clock: the running one, or a new one.
 ///

@@ -84,7 +84,7 @@ public:
         const std::lock_guard lock{mutex_};
         if (engine_.connected()) return;
         assert(self_ && "a keeper that an engine serves is made by its first handle");
-        engine_.connect(engine_key(store_), clock_);
+        engine_.connect(detail::engine_key(store_), clock_);
     }
 
     /// The threads that watch its terms; attach_engine() comes first.
@@ -221,7 +221,7 @@ public:
         static constexpr char this_type = 0;
         if constexpr (!batching_store<Store>)
             return nullptr;
-        else if constexpr (shares_engine<Store>)
+        else if constexpr (engine_sharing_store<Store>)
             return std::addressof(store_);  // other stores of this type share the engine
         else
             return &this_type;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,23 @@
 namespace leasehold::inline v0 {
 
 class waker;
+struct lease_event;
+
+namespace waiting {
+
+class local_queue;
+
+/// The name in a queue that somebody waits for. Stores that share the process-wide queue are told apart by address and type,
+/// since a wrapper may lie at the address of the store that it wraps.
+struct queue_key {
+    const void* store = nullptr;
+    const void* type = nullptr;
+    std::string_view name;
+
+    friend bool operator==(const queue_key&, const queue_key&) = default;
+};
+
+}  // namespace waiting
 
 /// The answers to an attempt.
 enum class acquire_status : std::uint8_t {
@@ -254,7 +272,7 @@ enum class turn_status : std::uint8_t {
 
 /// The result of turn().
 struct turn_answer {
-    turn_status status = turn_status::first;
+    turn_status status = turn_status::first;  ///< whether it is this waiter's turn
     /// How long the waiter may sleep before it asks again, unless it is woken; 0: nobody will wake it, so it polls.
     duration retry_after{};
 };
@@ -338,6 +356,61 @@ template <class S>
 concept diagnosing_store = lease_store<S> && requires(const S& s) {
     { s.diagnostics() } -> std::convertible_to<store_diagnostics>;
 };
+
+/// A store that wants to know what becomes of the terms of its leases. A hooked_store whose hook takes a lease_event is one.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.observe(event) | void | `event` is a const lease_event&. Must not throw. A beginning comes on the thread that acquired. An end comes on the thread that released or found the loss, or on the thread that runs stop callbacks, after them; a slow call delays those of other leases, but no renewal. Must not destroy the lease |
+template <class S>
+concept observed_store = requires(S& s, const lease_event& event) {
+    { s.observe(event) } noexcept -> std::same_as<void>;
+};
+
+/// A store that has a queue for its waiters, so that all waiters of a process use the same queue, whichever library they
+/// were compiled into. A store around a store returns the queue of the store that it wraps.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.local_waiters() | waiting::local_queue& | a member of the store. Must not throw |
+template <class S>
+concept queueing_store = lease_store<S> && requires(S& s) {
+    { s.local_waiters() } noexcept -> std::same_as<waiting::local_queue&>;
+};
+
+/// A store around a store whose waiters stand in the queue of the store that it wraps.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.queue_key_of(name) | waiting::queue_key | what waiting::key_of() says of the store that it wraps. Must not throw |
+template <class S>
+concept queue_sharing_store = lease_store<S> && requires(const S& s, std::string_view name) {
+    { s.queue_key_of(name) } noexcept -> std::same_as<waiting::queue_key>;
+};
+
+/// A store around a store whose leases are renewed and watched by the threads that serve the store that it wraps.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.engine_key() | const void* | the address of that store, or its engine_key(). Must not throw |
+template <class S>
+concept engine_sharing_store = requires(const S& s) {
+    { s.engine_key() } noexcept -> std::same_as<const void*>;
+};
+
+namespace detail {
+
+/// What stands for a store in the registry of engines.
+template <class Store>
+const void* engine_key(const Store& store) noexcept
+{
+    if constexpr (engine_sharing_store<Store>)
+        return store.engine_key();
+    else
+        return std::addressof(store);
+}
+
+}  // namespace detail
 
 }  // namespace leasehold::inline v0
 

@@ -6,16 +6,12 @@
 #endif
 
 #include <leasehold/error.hpp>
-#include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/store_call.hpp>
 #include <leasehold/store_diagnostics.hpp>
-#include <leasehold/waiting/local_queue.hpp>
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -41,96 +37,22 @@ enum class store_fault : std::uint8_t {
 /// Lifetime: the store must outlive it.
 template <lease_store Store, class Plan>
     requires std::is_invocable_r_v<store_fault, Plan&, const store_call&>
-class faulty_store {
+class faulty_store : public forwarding_store<Store, faulty_store<Store, Plan>> {
+    using forwarding = forwarding_store<Store, faulty_store>;
+    friend forwarding;
+
 public:
     /// Calls `plan` before each call of `store`.
-    faulty_store(Store& store, Plan plan) : store_{store}, plan_{std::move(plan)} {}
+    faulty_store(Store& store, Plan plan) : forwarding{store}, plan_{std::move(plan)} {}
 
-    /// See lease_store.
-    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
-    {
-        return planned({store_operation::try_acquire, name, owner, {}, ttl}, ec, [&] { return store_.try_acquire(name, owner, ttl, ec); });
-    }
+    // Each call can fail by itself.
+    void batch_size() const = delete;
+    void renew_many() = delete;
+    void release_many() = delete;
+    void acquire_many() = delete;
 
-    /// See notifying_store.
-    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
-        requires notifying_store<Store>
-    {
-        return planned({store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec,
-                       [&] { return store_.try_acquire(ticket, owner, ttl, ec); });
-    }
-
-    /// See lease_store.
-    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
-    {
-        return planned({store_operation::renew, name, owner, token, ttl}, ec, [&] { return store_.renew(name, owner, token, ttl, ec); });
-    }
-
-    /// See lease_store.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
-    {
-        return planned({store_operation::release, name, owner, token, min_hold_left}, ec,
-                       [&] { return store_.release(name, owner, token, min_hold_left, ec); });
-    }
-
-    /// See handover_store.
-    bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
-        requires handover_store<Store>
-    {
-        return planned({store_operation::publish, name, owner, token}, ec, [&] { return store_.publish(name, owner, token, data, ec); });
-    }
-
-    /// See handover_store.
-    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
-        requires handover_store<Store>
-    {
-        return planned({store_operation::request_handover, name}, ec, [&] { return store_.request_handover(name, reason, ec); });
-    }
-
-    /// See handover_store.
-    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec)
-        requires handover_store<Store>
-    {
-        return planned({store_operation::handover_requested, name, owner, token}, ec,
-                        [&] { return store_.handover_requested(name, owner, token, ec); });
-    }
-
-    /// See lease_store.
-    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
-    {
-        return planned({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); });
-    }
-
-    /// The store that it decorates.
-    [[nodiscard]] Store& underlying() const noexcept { return store_; }
-
-    /// See polled_store.
-    [[nodiscard]] poll_pauses pauses() const noexcept
-        requires polled_store<Store>
-    {
-        return store_.pauses();
-    }
-
-    /// See notifying_store.
-    [[nodiscard]] auto enqueue(std::string_view name, waker& to_wake)
-        requires notifying_store<Store>
-    {
-        return store_.enqueue(name, to_wake);
-    }
-
-    /// See waiting::queueing_store.
-    [[nodiscard]] waiting::local_queue& local_waiters() noexcept
-        requires waiting::queueing_store<Store>
-    {
-        return store_.local_waiters();
-    }
-
-    /// See observed_store.
-    void observe(const lease_event& event) noexcept
-        requires observed_store<Store>
-    {
-        store_.observe(event);
-    }
+    /// A call that hangs delays no lease of another store around the same one.
+    [[nodiscard]] const void* engine_key() const noexcept { return this; }
 
     /// See diagnosing_store.
     [[nodiscard]] store_diagnostics diagnostics() const
@@ -139,13 +61,14 @@ public:
         if (failed_as_planned_ == this)
             said.advice = "the plan of a faulty_store says so";
         else if constexpr (diagnosing_store<Store>)
-            said = store_.diagnostics();
+            said = forwarding::diagnostics();
         return said;
     }
 
 private:
-    template <class Call>
-    auto planned(const store_call& call, std::error_code& ec, Call&& make) -> decltype(make())
+    // See forwarding_store.
+    template <class Make>
+    auto around(const store_call& call, std::error_code& ec, Make make) -> decltype(make())
     {
         const store_fault fault = plan_(call);
         failed_as_planned_ = fault == store_fault::none ? nullptr : this;
@@ -153,9 +76,9 @@ private:
             ec = errc::store_unavailable;
             return {};
         }
-        auto result = make();
+        auto answer = make();
         if (ec) failed_as_planned_ = nullptr;
-        if (fault == store_fault::none || ec) return result;
+        if (fault == store_fault::none || ec) return answer;
         ec = errc::store_timeout;
         return {};
     }
@@ -163,7 +86,6 @@ private:
     // Of this thread; the last call's.
     inline static thread_local const faulty_store* failed_as_planned_ = nullptr;
 
-    Store& store_;
     Plan plan_;
 };
 

@@ -7,8 +7,8 @@
 
 #include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/store_call.hpp>
-#include <leasehold/waiting/local_queue.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -16,8 +16,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -41,112 +39,37 @@ struct store_call_report {
 /// and end, losses included: see observed_store. Thread safety: like the store's, if the hook can be called from
 /// several threads. Lifetime: the store must outlive it.
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
-class hooked_store {
+class hooked_store : public forwarding_store<Store, hooked_store<Store, Hook>> {
+    using forwarding = forwarding_store<Store, hooked_store>;
+    friend forwarding;
+
 public:
     /// Reports each call of `store` to `hook`.
-    hooked_store(Store& store, Hook hook) : store_{store}, hook_{std::move(hook)} {}
-
-    /// See lease_store.
-    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
-    {
-        return reported({store_operation::try_acquire, name, owner, {}, ttl}, ec, [&] { return store_.try_acquire(name, owner, ttl, ec); },
-                        &acquire_result::granted);
-    }
-
-    /// See notifying_store.
-    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
-        requires notifying_store<Store>
-    {
-        return reported(
-            {store_operation::try_acquire, ticket.name(), owner, {}, ttl}, ec, [&] { return store_.try_acquire(ticket, owner, ttl, ec); },
-            &acquire_result::granted);
-    }
-
-    /// See lease_store.
-    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
-    {
-        return reported({store_operation::renew, name, owner, token, ttl}, ec, [&] { return store_.renew(name, owner, token, ttl, ec); },
-                        std::identity{});
-    }
-
-    /// See lease_store.
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, std::error_code& ec)
-    {
-        return reported({store_operation::release, name, owner, token, min_hold_left}, ec,
-                        [&] { return store_.release(name, owner, token, min_hold_left, ec); }, std::identity{});
-    }
-
-    /// See handover_store.
-    bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
-        requires handover_store<Store>
-    {
-        return reported(
-            {store_operation::publish, name, owner, token}, ec, [&] { return store_.publish(name, owner, token, data, ec); },
-            std::identity{});
-    }
-
-    /// See handover_store.
-    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
-        requires handover_store<Store>
-    {
-        return reported(
-            {store_operation::request_handover, name}, ec, [&] { return store_.request_handover(name, reason, ec); }, std::identity{});
-    }
-
-    /// See handover_store.
-    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec)
-        requires handover_store<Store>
-    {
-        return reported({store_operation::handover_requested, name, owner, token}, ec,
-                        [&] { return store_.handover_requested(name, owner, token, ec); }, &std::optional<std::string>::has_value);
-    }
-
-    /// See lease_store.
-    std::optional<lease_record> inspect(std::string_view name, std::error_code& ec)
-    {
-        return reported({store_operation::inspect, name}, ec, [&] { return store_.inspect(name, ec); },
-                        &std::optional<lease_record>::has_value);
-    }
+    hooked_store(Store& store, Hook hook) : forwarding{store}, hook_{std::move(hook)} {}
 
     /// See batch_acquiring_store; the hook gets each attempt, also those that were not made because enough were granted.
     void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
                       std::error_code& ec)
         requires batch_acquiring_store<Store>
     {
-        const auto begun = std::chrono::steady_clock::now();
-        store_.acquire_many(requests, most, answers, ec);
-        const auto elapsed = since(begun);
-        for (std::size_t i = 0; i < requests.size(); ++i) {
-            const term_request& each = requests[i];
-            hook_(store_call{store_operation::try_acquire, each.name, each.owner, {}, each.ttl},
-                  store_call_report{.error = answers[i] ? std::error_code{} : ec, .succeeded = answers[i] && answers[i]->granted(),
-                                    .elapsed = elapsed, .batch_size = requests.size()});
-        }
-    }
-
-    /// See batching_store.
-    [[nodiscard]] std::size_t batch_size() const noexcept
-        requires batching_store<Store>
-    {
-        return store_.batch_size();
+        report_each(store_operation::try_acquire, requests, &term_request::ttl, answers, ec,
+                    [&] { forwarding::acquire_many(requests, most, answers, ec); });
     }
 
     /// See batching_store; the hook gets each renewal.
     void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
         requires batching_store<Store>
     {
-        const auto begun = std::chrono::steady_clock::now();
-        store_.renew_many(renewals, answers, within, ec);
-        report_each(store_operation::renew, renewals, &term_renewal::ttl, answers, ec, begun);
+        report_each(store_operation::renew, renewals, &term_renewal::ttl, answers, ec,
+                    [&] { forwarding::renew_many(renewals, answers, within, ec); });
     }
 
     /// See batching_store; the hook gets each release.
     void release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
         requires batching_store<Store>
     {
-        const auto begun = std::chrono::steady_clock::now();
-        store_.release_many(releases, answers, ec);
-        report_each(store_operation::release, releases, &term_release::min_hold_left, answers, ec, begun);
+        report_each(store_operation::release, releases, &term_release::min_hold_left, answers, ec,
+                    [&] { forwarding::release_many(releases, answers, ec); });
     }
 
     /// See observed_store.
@@ -154,76 +77,54 @@ public:
         requires std::invocable<Hook&, const lease_event&> || observed_store<Store>
     {
         if constexpr (std::invocable<Hook&, const lease_event&>) hook_(event);
-        if constexpr (observed_store<Store>) store_.observe(event);
-    }
-
-    /// The store that it decorates.
-    [[nodiscard]] Store& underlying() const noexcept { return store_; }
-
-    /// See polled_store.
-    [[nodiscard]] poll_pauses pauses() const noexcept
-        requires polled_store<Store>
-    {
-        return store_.pauses();
-    }
-
-    /// See notifying_store.
-    [[nodiscard]] auto enqueue(std::string_view name, waker& to_wake)
-        requires notifying_store<Store>
-    {
-        return store_.enqueue(name, to_wake);
-    }
-
-    /// See waiting::queueing_store.
-    [[nodiscard]] waiting::local_queue& local_waiters() noexcept
-        requires waiting::queueing_store<Store>
-    {
-        return store_.local_waiters();
-    }
-
-    /// See diagnosing_store.
-    [[nodiscard]] store_diagnostics diagnostics() const
-        requires diagnosing_store<Store>
-    {
-        return store_.diagnostics();
+        if constexpr (observed_store<Store>) forwarding::observe(event);
     }
 
 private:
-    using moment = std::chrono::steady_clock::time_point;
-
-    static duration since(moment begun)
+    static duration since(std::chrono::steady_clock::time_point begun)
     {
         return std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
     }
 
-    template <class Call, class Succeeded>
-    auto reported(const store_call& call, std::error_code& ec, Call&& make, Succeeded succeeded)
+    static bool succeeded(const acquire_result& answer) noexcept { return answer.granted(); }
+    static bool succeeded(batch_answer answer) noexcept { return answer == batch_answer::yes; }
+    static bool succeeded(const std::optional<acquire_result>& answer) noexcept { return answer && answer->granted(); }
+    template <class Answer>
+    static bool succeeded(const Answer& answer) noexcept
+    {
+        return static_cast<bool>(answer);
+    }
+
+    static bool answered(batch_answer answer) noexcept { return answer != batch_answer::unknown; }
+    static bool answered(const std::optional<acquire_result>& answer) noexcept { return answer.has_value(); }
+
+    static fencing_token token_of(const term_request&) noexcept { return {}; }
+    static fencing_token token_of(const auto& item) noexcept { return item.token; }
+
+    // See forwarding_store.
+    template <class Make>
+    auto around(const store_call& call, std::error_code& ec, Make make)
     {
         const auto begun = std::chrono::steady_clock::now();
-        auto result = make();
+        auto answer = make();
         const auto elapsed = since(begun);
-        hook_(call, store_call_report{.error = ec, .succeeded = !ec && std::invoke(succeeded, result), .elapsed = elapsed});
-        return result;
+        hook_(call, store_call_report{.error = ec, .succeeded = !ec && succeeded(answer), .elapsed = elapsed});
+        return answer;
     }
 
     // An item without an answer failed with the error of the call.
-    template <class Item>
-    void report_each(store_operation what, std::span<const Item> items, duration Item::*time, std::span<const batch_answer> answers,
-                     std::error_code ec, moment begun)
+    template <class Item, class Answer, class Make>
+    void report_each(store_operation what, std::span<const Item> items, duration Item::*time, std::span<Answer> answers,
+                     const std::error_code& ec, Make make)
     {
+        const auto begun = std::chrono::steady_clock::now();
+        make();
         const auto elapsed = since(begun);
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            const Item& item = items[i];
-            const bool answered = answers[i] != batch_answer::unknown;
-            hook_(store_call{what, item.name, item.owner, item.token, item.*time},
-                  store_call_report{.error = answered ? std::error_code{} : ec,
-                                    .succeeded = answers[i] == batch_answer::yes,
-                                    .elapsed = elapsed,
-                                    .batch_size = items.size()});
-        }
+        for (std::size_t i = 0; i < items.size(); ++i)
+            hook_(store_call{what, items[i].name, items[i].owner, token_of(items[i]), items[i].*time},
+                  store_call_report{answered(answers[i]) ? std::error_code{} : ec, succeeded(answers[i]), elapsed, items.size()});
     }
 
-    Store& store_;
     Hook hook_;
 };
 

@@ -253,7 +253,7 @@ public:
         return result;
     }
 
-    /// See waiting::queueing_store.
+    /// See queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return waiters_; }
 
 private:

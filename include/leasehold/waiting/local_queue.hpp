@@ -12,7 +12,6 @@
 
 #include <array>
 #include <atomic>
-#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -20,16 +19,6 @@
 #include <string_view>
 
 namespace leasehold::inline v0::waiting {
-
-/// The name in a queue that somebody waits for. Stores that share the process-wide queue are told apart by address and type,
-/// since a wrapper may lie at the address of the store that it wraps.
-struct queue_key {
-    const void* store = nullptr;
-    const void* type = nullptr;
-    std::string_view name;
-
-    friend bool operator==(const queue_key&, const queue_key&) = default;
-};
 
 /// The waiters of one process for the names of a store, first come, first served.
 ///
@@ -117,13 +106,6 @@ private:
     std::atomic<std::size_t> waiting_ = 0;  // added to before the waiter's attempt, read after the release: see released()
 };
 
-/// A store that has a queue for its waiters, so that all waiters of a process use the same queue, whichever library they
-/// were compiled into. Decorators return the queue of the store that they wrap.
-template <class S>
-concept queueing_store = lease_store<S> && requires(S& s) {
-    { s.local_waiters() } noexcept -> std::same_as<local_queue&>;
-};
-
 /// The queue for waiters of all other stores; one per shared library if symbols are hidden.
 inline local_queue& process_queue() noexcept
 {
@@ -147,8 +129,8 @@ queue_key key_of(Store& store, std::string_view name) noexcept
     static constexpr char this_type = 0;
     if constexpr (queueing_store<Store>)
         return {.name = name};
-    else if constexpr (requires { store.queue_key_of(name); })
-        return store.queue_key_of(name);  // a decorator whose waiters queue with those of the store that it wraps
+    else if constexpr (queue_sharing_store<Store>)
+        return store.queue_key_of(name);
     else
         return {std::addressof(store), &this_type, name};
 }

@@ -71,6 +71,12 @@ def waiting_rows(r):
     def ratio_with(waiters):
         return lambda store: r.get("hand_over", store, f"hand-over, asynchronous, ratio, {waiters}")
 
+    def over_floor(waiters):
+        return lambda store: r.get("hand_over", store, f"hand-over, times its floor, {waiters}")
+
+    for waiters in ("1 waiter", "8 waiters"):
+        yield row(f"hand-over: at most 1.3 times a bare session lock between two bare UPDATEs, {waiters}", over_floor(waiters),
+                  {store: 1.3 for store in NETWORK})
     yield row("hand-over to a waiter without a thread: at most 1.2 times that to one with a thread, 1 waiter", ratio_with("1 waiter"), 1.2)
     yield row("… 8 waiters", ratio_with("8 waiters"), 1.2)
     yield row("a wait without a thread that is cancelled has left the queue within 30 ms (p99)",

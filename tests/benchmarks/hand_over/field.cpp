@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "field.hpp"
 
+#include "floor.hpp"
+
 #include <history/checker.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -111,6 +113,10 @@ try {
     const shared_record run{argv[2]};
     const way how{static_cast<work>(std::atoi(argv[4])), static_cast<waits>(std::atoi(argv[5])),
                   std::chrono::nanoseconds{std::atoll(argv[6])}};
+    if (how.waits == waits::floor) {
+        take_bare_turns(*run, static_cast<std::size_t>(std::atoi(argv[3])), argv[7]);
+        return EXIT_SUCCESS;
+    }
     lh::odbc_store store{argv[7]};
     take_part(*run, static_cast<std::size_t>(std::atoi(argv[3])), store, how);
     return EXIT_SUCCESS;

@@ -10,6 +10,7 @@
 #include "../usual_sizes.hpp"
 #include "cancelled.hpp"
 #include "field.hpp"
+#include "floor.hpp"
 #include "record.hpp"
 #include "taker.hpp"
 
@@ -29,6 +30,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,6 +93,28 @@ std::vector<std::int64_t> turns_taken(const subject& s, std::size_t waiters, std
 }
 
 statistics turns(const subject& s, std::size_t waiters, std::int64_t times, waits how) { return of(turns_taken(s, waiters, times, how)); }
+
+// Alternately, so that both see the same machine. The ratio is that of the two medians.
+void compare_with_floor(const subject& s)
+{
+    cost::bare_connection{s.connection_string, {std::begin(floor_table), std::end(floor_table)}};
+    for (const std::size_t waiters : {1U, 8U}) {
+        std::vector<std::int64_t> own, bare;
+        for (int i = 0; i < 4; ++i)
+            for (const waits how : {waits::blocking, waits::floor}) {
+                const auto more = turns_taken(s, waiters, 100, how);
+                auto& all = how == waits::blocking ? own : bare;
+                all.insert(all.end(), more.begin(), more.end());
+            }
+        const double median = of(own).median, floor = of(bare).median;
+        std::printf("%-11s %zu waiter%s  median %7.3f ms   a bare lock between two bare UPDATEs: median %7.3f ms   ratio %.2f\n", s.label,
+                    waiters, waiters == 1 ? " " : "s", median, floor, median / floor);
+        std::fflush(stdout);
+        const std::string with = ", " + std::to_string(waiters) + (waiters == 1 ? " waiter" : " waiters");
+        s.raw.add(s.label, "hand-over, floor" + with, floor);
+        s.raw.add(s.label, "hand-over, times its floor" + with, median / floor);
+    }
+}
 
 #ifdef HAND_OVER_ASYNCHRONOUS
 // Alternately, so that both see the same machine. The ratio is that of the two medians.
@@ -246,9 +270,11 @@ void measure_cancellation(const subject& s)
     if (!took.asynchronous.empty()) print("without", ", asynchronous", of(took.asynchronous));
 }
 
-void measure(const subject& s)
+void measure(const subject& s, bool floor_only)
 {
     if (!s.connection_string.empty()) lh::odbc_store{s.connection_string}.create_schema();
+    if (s.statements) compare_with_floor(s);
+    if (floor_only) return;
     measure_turns(s);
     measure_cancellation(s);
     for (const std::size_t processes : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) contend(s, processes, waits::blocking);
@@ -264,7 +290,7 @@ std::int64_t number_in(std::string text)
     return digits == text.npos ? 0 : std::stoll(text.substr(digits));
 }
 
-void measure_postgresql(results& raw)
+void measure_postgresql(results& raw, bool floor_only)
 {
     postgresql_server server{postgresql_of_usual_size()};
     // Sessions report what they did a while later.
@@ -272,23 +298,24 @@ void measure_postgresql(results& raw)
         std::this_thread::sleep_for(2s);
         return number_in(server.execute_sql("select xact_commit + xact_rollback from pg_stat_database where datname = 'leasehold'"));
     };
-    measure({"PostgreSQL", server.connection_string(), statements, raw});
+    measure({"PostgreSQL", server.connection_string(), statements, raw}, floor_only);
 }
 
-void measure_mariadb(results& raw)
+void measure_mariadb(results& raw, bool floor_only)
 {
     mariadb_server server{mariadb_of_usual_size()};
     const auto statements = [&server] {
         return number_in(
             server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
     };
-    measure({"MariaDB", server.connection_string(), statements, raw});
+    measure({"MariaDB", server.connection_string(), statements, raw}, floor_only);
 }
 
 void usage(std::FILE* to)
 {
-    std::fputs("Usage: hand_over [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
+    std::fputs("Usage: hand_over [--floor] [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
                "Measures waiting on all of them, or on one, with private servers; takes about ten minutes.\n"
+               "--floor          only hand-overs beside a bare session lock between two bare UPDATEs, on PostgreSQL and MariaDB; a minute\n"
                "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
 }
@@ -298,11 +325,12 @@ void usage(std::FILE* to)
 int main(int argc, char** argv)
 try {
     if (const auto code = serve_as_taker(argc, argv)) return *code;
-    const std::vector<std::string> words(argv + 1, argv + argc);
+    std::vector<std::string> words(argv + 1, argv + argc);
     if (words == std::vector<std::string>{"--help"}) {
         usage(stdout);
         return EXIT_SUCCESS;
     }
+    const bool floor_only = std::erase(words, "--floor") != 0;
     const auto asked = read_choice(words, {"memory", "sqlite", "postgresql", "mariadb"});
     if (!asked) {
         usage(stderr);
@@ -310,10 +338,10 @@ try {
     }
     results raw{"hand_over", asked->results};
     const temporary_directory folder;
-    if (asked->wants("memory")) measure({"memory", {}, {}, raw});
-    if (asked->wants("sqlite")) measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw});
-    if (asked->wants("postgresql")) measure_postgresql(raw);
-    if (asked->wants("mariadb")) measure_mariadb(raw);
+    if (asked->wants("memory") && !floor_only) measure({"memory", {}, {}, raw}, false);
+    if (asked->wants("sqlite") && !floor_only) measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw}, false);
+    if (asked->wants("postgresql")) measure_postgresql(raw, floor_only);
+    if (asked->wants("mariadb")) measure_mariadb(raw, floor_only);
     return EXIT_SUCCESS;
 }
 catch (const std::exception& e) {

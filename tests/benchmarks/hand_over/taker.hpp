@@ -24,8 +24,8 @@ enum class work {
     take      ///< once: takes it and keeps it until the end
 };
 
-/// See the waiters of these names.
-enum class waits { blocking, polling, asynchronous };
+/// See the waiters of these names; `floor`: see floor.hpp.
+enum class waits { blocking, polling, asynchronous, floor };
 
 struct way {
     hand_over::work work = work::turns;
@@ -99,6 +99,7 @@ void take_part(record& run, std::size_t index, Store& store, const way& how)
     switch (how.waits) {
     case waits::blocking: return take_part(run, index, store, blocking_waiter{}, how);
     case waits::polling: return take_part(run, index, store, polling_waiter{}, how);
+    case waits::floor: throw std::logic_error{"the floor needs no store"};
     case waits::asynchronous: break;
     }
 #ifdef HAND_OVER_ASYNCHRONOUS

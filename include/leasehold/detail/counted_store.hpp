@@ -38,8 +38,10 @@ namespace leasehold::inline v0::detail {
 template <lease_store Store, lease_clock Clock>
 class counted_store {
 public:
-    counted_store(Store& store, Clock clock, std::string name, std::string count)
-        : store_{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)}
+    // `woken_together`: whose waiters the end of any permit wakes, which begins their names; empty: each wakes those that queue for its own.
+    counted_store(Store& store, Clock clock, std::string name, std::string count, std::string woken_together)
+        : store_{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)},
+          woken_together_{std::move(woken_together)}
     {
     }
     counted_store(const counted_store&) = delete;
@@ -48,15 +50,29 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] Store& underlying() const noexcept { return store_; }
 
+    // See term_request.
+    [[nodiscard]] std::optional<std::string_view> wakes(std::string_view name) const noexcept
+    {
+        return wakes_together() && name.starts_with(woken_together_) ? std::optional<std::string_view>{woken_together_} : std::nullopt;
+    }
+    [[nodiscard]] bool wakes_together() const noexcept { return !woken_together_.empty(); }
+    [[nodiscard]] std::string_view woken_together() const noexcept { return woken_together_; }
+
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
     {
-        return agree(ttl, ec) ? store_.try_acquire(name, owner, ttl, ec) : acquire_result{};
+        return agree(ttl, ec) ? try_one({name, owner, ttl, wakes(name)}, ec) : acquire_result{};
     }
 
     acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
         requires notifying_store<Store>
     {
         return agree(ttl, ec) ? store_.try_acquire(ticket, owner, ttl, ec) : acquire_result{};
+    }
+
+    turn_answer turn(queue_ticket auto& ticket, std::error_code& ec)
+        requires ordered_store<Store>
+    {
+        return store_.turn(ticket, ec);
     }
 
     void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
@@ -145,6 +161,22 @@ public:
     }
 
 private:
+    static constexpr std::string_view wakes_nobody{};  // nobody waits for the record
+
+    // What says whom the term wakes is a call for many.
+    acquire_result try_one(const term_request& request, std::error_code& ec)
+    {
+        if constexpr (batch_acquiring_store<Store>) {
+            if (request.wakes) {
+                std::optional<acquire_result> said;
+                store_.acquire_many({&request, 1}, 1, {&said, 1}, ec);
+                if (!said && !ec) ec = errc::store_failure;
+                return said.value_or(acquire_result{});
+            }
+        }
+        return store_.try_acquire(request.name, request.owner, request.ttl, ec);
+    }
+
     template <class Items>
     static duration longest(const Items& items) noexcept
     {
@@ -176,7 +208,7 @@ private:
         }
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
             const time_point sent = clock_.now();
-            const acquire_result said = store_.try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
+            const acquire_result said = try_one({name_, count_, count_machine::record_ttl(ttl), wakes_nobody}, ec);
             if (ec) {
                 const std::lock_guard lock{mutex_};
                 if (ec == errc::invalid_terms) disagreement_.clear();
@@ -208,6 +240,7 @@ private:
     const Clock clock_;
     const std::string name_;
     const std::string count_;
+    const std::string woken_together_;
     mutable std::mutex mutex_;  // guards what follows; never held across I/O
     count_machine machine_;
     std::string disagreement_;

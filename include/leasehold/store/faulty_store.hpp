@@ -118,6 +118,13 @@ public:
         return store_.enqueue(name, to_wake);
     }
 
+    /// See ordered_store; the plan is not asked, since it is about no lease.
+    turn_answer turn(queue_ticket auto& ticket, std::error_code& ec)
+        requires ordered_store<Store>
+    {
+        return store_.turn(ticket, ec);
+    }
+
     /// See waiting::queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept
         requires waiting::queueing_store<Store>

@@ -186,25 +186,18 @@ private:
 
     [[nodiscard]] bool has_lost() const noexcept { return phase_ == phase::shares && taken_.lost(); }
 
-    // The first of the line waits at the gate. Others may try it once: who has the gate goes before all who wait.
+    // The first of the line waits at the gate, and so do those who have waited for too long: who has the gate goes before all who wait.
     void attempt_in_turn(waiting::wait_action how, std::error_code& ec)
     {
         const bool at_end = how == waiting::wait_action::last_attempt;
-        const turn_answer turn = at_end ? turn_answer{.status = turn_status::overdue} : line_.turn(ec);
+        const turn_answer turn = at_end ? turn_answer{} : line_.turn(ec);
         if (ec) return;
-        if (turn.status == turn_status::first) {
-            at_gate_.emplace(lease_access::keeper(gate_), deadline_, waker_, limit_);
-            phase_ = phase::gate;
-        } else if (turn.status == turn_status::behind) {
+        if (turn.status == turn_status::behind) {
             line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
         } else {
-            auto tried = lease_access::attempt(gate_, ec);
-            if (tried.ends_wait(ec)) {
-                if (!ec && !at_end) line_.passed();
-                take_gate(std::move(tried), ec);
-            } else {
-                line_.busy({.remaining = tried.answer.remaining, .retry_after = turn.retry_after});
-            }
+            passes_ = turn.status == turn_status::overdue;
+            at_gate_.emplace(lease_access::keeper(gate_), deadline_, waker_, limit_);
+            phase_ = phase::gate;
         }
     }
 
@@ -213,24 +206,19 @@ private:
         auto tried = lease_access::attempt(gate_, *at_gate_, how, ec);
         if (!tried.ends_wait(ec)) return lease_access::go_on(gate_, *at_gate_, tried);
         at_gate_.reset();
-        take_gate(std::move(tried), ec);
-    }
-
-    template <class Tried>
-    void take_gate(Tried tried, const std::error_code& ec)
-    {
+        if (passes_ && !ec) line_.passed();
         phase_ = taken_.take_gate(std::move(tried), ec) ? phase::shares : phase::over;
         if (phase_ == phase::shares) line_.begin_again();
     }
 
     result attempt_shares(std::error_code& ec)
     {
-        const bool overdue = readers_.is_overdue(ec);
+        const bool overdue = readers_.is_overdue(pool_.clock().now(), ec);
         const duration busy_for = ec ? duration{} : taken_.take_shares(false, ec);
         if (taken_.lost() && !ec) ec = errc::lost;
         if (!ec && !taken_.has_all_shares()) {
-            const duration sleep = readers_.wait(pool_.counted().woken_together(), ec);
-            line_.busy({.remaining = busy_for, .retry_after = busy_for > duration::zero() ? std::min(sleep, busy_for) : sleep});
+            const duration sleep = readers_.wait(pool_.counted().woken_together(), busy_for, pool_.clock().now(), ec);
+            line_.busy({.remaining = busy_for, .retry_after = sleep});
             if (!ec) return {};
         }
         phase_ = phase::over;
@@ -250,6 +238,7 @@ private:
     bell<typename Pool::counted_type> readers_;  // where it waits until they leave
     std::optional<gate_wait> at_gate_;
     phase phase_ = phase::line;
+    bool passes_ = false;  // those who came earlier
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -34,8 +34,12 @@ public:
 
     void woken() noexcept { due_ = time_point::min(); }
 
+    // `behind`: others came earlier, so it asks for no more than what it queues for already.
+    void is_behind(bool behind) noexcept { behind_ = behind; }
+
     auto try_any(permit_search& search, std::error_code& ec)
     {
+        const bool has_come = bell_.waits();  // what it waited for before it asks
         bell_.leave();
         if constexpr (notifying_store<counted_type>) {
             const bool only_one = pool_.count() == 1;
@@ -44,6 +48,7 @@ public:
                 if (only_one || ec || !tried.guard.empty()) return tried;
             }
         }
+        if (behind_ && !has_come) return typename Pool::attempt_result{};
         auto tried = pool_.try_any(search, ec);
         if constexpr (notifying_store<counted_type>) {
             if (ec || !tried.guard.empty() || pool_.counted().wakes_together()) return tried;
@@ -58,10 +63,17 @@ public:
     // Waits until the term of `name`, which keeps all permits from being granted, is over; it lasts for `remaining`.
     auto wait_for(std::string_view name, duration remaining, std::error_code& ec)
     {
-        const duration sleep = bell_.wait(name, ec);
+        const duration sleep = bell_.wait(name, remaining, pool_.clock().now(), ec);
         return typename Pool::attempt_result{.busy_for = remaining, .sleep = sleep};
     }
-    [[nodiscard]] bool is_overdue(std::error_code& ec) { return bell_.is_overdue(ec); }
+    // Whether it has queued for a term already.
+    [[nodiscard]] bool waits_for_term() const noexcept { return ticket_ || bell_.waits(); }
+    // How long it may sleep until it asks with its ticket for one.
+    [[nodiscard]] duration sleeps(time_point now) const noexcept
+    {
+        return ticket_ && due_ != time_point::max() ? std::max(due_ - now, duration{1}) : duration::max();
+    }
+    [[nodiscard]] bool is_overdue(std::error_code& ec) { return bell_.is_overdue(pool_.clock().now(), ec); }
     void missed() noexcept { bell_.missed(); }
 
     [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time() || bell_.end_takes_time(); }
@@ -79,6 +91,7 @@ private:
     }
 
     Pool& pool_;
+    bool behind_ = false;
     std::size_t permit_ = 0;
     time_point due_ = time_point::min();  // when to ask with the ticket
     waiting::limited_ticket<counted_type> ticket_;  // for that permit
@@ -121,18 +134,20 @@ public:
         const bool at_end = how == waiting::wait_action::last_attempt;
         const turn_answer turn = at_end ? turn_answer{.status = turn_status::overdue} : line_.turn(ec);
         if (ec) return {};
-        if (turn.status == turn_status::behind) {
+        if (turn.status == turn_status::behind && !asking_.waits_for_term()) {
             line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
             return {};
         }
         const bool first = turn.status == turn_status::first;
-        result tried = first ? attempt_(search_, asking_, ec) : attempt_(search_, pool_, ec);
+        asking_.is_behind(turn.status == turn_status::behind);
+        result tried = attempt_(search_, asking_, ec);
         if (ec || !tried.guard.empty()) {
             if (!ec && !first && !at_end) line_.passed();
             return tried;
         }
         duration sleep = tried.sleep > duration::zero() ? tried.sleep : turn.retry_after;
-        if (first && tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
+        if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
+        if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
         line_.busy({.remaining = tried.busy_for, .retry_after = sleep});
         return tried;
     }

@@ -121,11 +121,14 @@ class bell {
 public:
     bell(Store& store, waker& to_wake, waiting::ticket_limit* limit) noexcept : ticket_{store, to_wake, limit} {}
 
-    // Before the look at what it waits for: whether it is overdue.
-    [[nodiscard]] bool is_overdue([[maybe_unused]] std::error_code& ec)
+    // Whether it waits there. A wake that comes for another reason doesn't end this.
+    [[nodiscard]] bool waits() const noexcept { return static_cast<bool>(ticket_); }
+
+    // Before the look at what it waits for, which has come if that is over: whether the bell should have rung before.
+    [[nodiscard]] bool is_overdue([[maybe_unused]] time_point now, [[maybe_unused]] std::error_code& ec)
     {
         if constexpr (ordered_store<Store>)
-            return ticket_ && ticket_.turn(ec).status == turn_status::overdue;
+            return ticket_ && now >= due_ && ticket_.turn(ec).status != turn_status::first;
         else
             return false;
     }
@@ -137,13 +140,18 @@ public:
             if (ticket_) ticket_.passed();
     }
 
-    // It has not come. How long to sleep, unless woken; 0: nobody will wake it, so it polls.
-    [[nodiscard]] duration wait([[maybe_unused]] std::string_view name, [[maybe_unused]] std::error_code& ec)
+    // It has not come; it does so within `remaining`, unless that is 0. How long to sleep, unless woken; 0: nobody will wake it, so it
+    // polls.
+    [[nodiscard]] duration wait([[maybe_unused]] std::string_view name, [[maybe_unused]] duration remaining,
+                                [[maybe_unused]] time_point now, [[maybe_unused]] std::error_code& ec)
     {
         if constexpr (ordered_store<Store>) {
             if (!ticket_.take(name)) return duration::zero();
-            const turn_answer turn = ticket_.turn(ec);
-            if (turn.status != turn_status::first) return turn.retry_after;
+            if (const turn_answer turn = ticket_.turn(ec); turn.status != turn_status::first) {
+                const duration sleep = remaining > duration::zero() ? std::min(turn.retry_after, remaining) : turn.retry_after;
+                due_ = sleep < time_point::max() - now ? now + sleep : time_point::max();
+                return sleep;
+            }
         }
         leave();
         return duration::zero();
@@ -154,6 +162,7 @@ public:
 
 private:
     waiting::limited_ticket<Store> ticket_;
+    time_point due_ = time_point::max();  // when it looks, unless woken
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -174,10 +174,11 @@ public:
         if (position_ == queue_position::at_head) return {turn_status::first, looks_at_others_.next()};
         if (position_ == queue_position::outside) return {turn_status::first, duration::zero()};
         if (!behind_since_) behind_since_ = now;
-        const duration trust = wakes_come_ ? duration{longest_trust} : duration{first_look};
+        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
         const duration waited = std::chrono::duration_cast<duration>(now - *behind_since_);
         if (waited < trust) return {turn_status::behind, trust - waited};
         behind_since_ = now;
+        passed_ = std::min(passed_ + 1, most_passed);  // as far as it knows
         return {turn_status::overdue, trust};
     }
 
@@ -204,7 +205,7 @@ private:
     backoff looks_{shortest_look, longest_look};
     backoff looks_at_others_{shortest_look, longest_look_at_others};
     int yields_ = 0;  // max_yields at most
-    int passed_ = 0;  // terms that others had while it waited; most_passed at most
+    int passed_ = 0;  // terms that others had while it waited, or how often it was overdue; most_passed at most
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -16,7 +16,6 @@ struct expected_failure {
 };
 
 inline constexpr std::array expected_failures{
-    expected_failure{"C2", "a candidate with a hook or a priority leaves the queue every third of the ttl, and comes back at its end"},
     expected_failure{"W5", "a writer that waits asks for each share by itself"},
     expected_failure{"W6", "the record of a semaphore's count takes a session lock, for which nobody waits"},
 };

@@ -106,7 +106,7 @@ public:
             switch (step.action) {
             case detail::election_action::leave: return;
             case detail::election_action::pause: pause(step.until, stop); break;
-            case detail::election_action::campaign: campaign(machine, step.until, stop, lead); break;
+            case detail::election_action::campaign: campaign(machine, stop, lead); break;
             }
         }
     }
@@ -162,10 +162,11 @@ private:
     }
 
     template <class Lead>
-    void campaign(detail::election_machine& machine, time_point until, const std::stop_token& stop, Lead& lead)
+    void campaign(detail::election_machine& machine, const std::stop_token& stop, Lead& lead)
     {
         std::error_code ec;
-        auto got = wait_for_lease(until, stop, ec);
+        lease_.attempts_.attach_engine();
+        auto got = lease_.attempts_.wait(time_point::max(), stop, ec, looking_around{*this, machine, stop});
         if (ec) {
             machine.failed(clock().now());
             if (options_.on_error) options_.on_error(lease_.attempts_.failure(ec, "campaign", got.too_late));
@@ -177,12 +178,38 @@ private:
             machine.stepped_down(ended.at, ended.why);
             sightings_.stepped_down(ended.why);
         }
-        else {
-            machine.busy();
-            // Another candidate of this process may be first in the queue, and then only that one got the store's answers.
-            look(stop);
-        }
     }
+
+    // What a candidate does while it waits: looks at the holder when an attempt meets one that is news, and from time to time, since
+    // another candidate of this process may be first in the queue, and then only that one gets the store's answers.
+    class looking_around {
+    public:
+        looking_around(leader_election& election, detail::election_machine& machine, const std::stop_token& stop)
+            : election_{election}, machine_{machine}, stop_{stop}
+        {
+            plan_next();
+        }
+
+        void busy(const acquire_result& answer)
+        {
+            machine_.busy();
+            if (election_.sightings_.may_be_news(answer.token)) election_.look(stop_);
+        }
+        [[nodiscard]] time_point look_at() const noexcept { return look_at_; }
+        void look()
+        {
+            election_.look(stop_);
+            plan_next();
+        }
+
+    private:
+        void plan_next() { look_at_ = machine_.look_at(election_.clock().now()); }
+
+        leader_election& election_;
+        detail::election_machine& machine_;
+        const std::stop_token& stop_;
+        time_point look_at_;
+    };
 
     struct ended_term {
         step_down_reason why;
@@ -257,6 +284,9 @@ private:
         return resigned_;
     }
 
+    // Whether it wants to know who leads while it waits.
+    [[nodiscard]] bool looks_around() const noexcept { return options_.on_leader_observed || asks(options_); }
+
     // A candidate that is asked to stop does not wait for another call.
     void look(const std::stop_token& stop)
     {
@@ -266,7 +296,7 @@ private:
     // Nothing, if nobody wants to know. Does I/O: a holder may be asked to hand over.
     std::optional<lease_record> look_at_holder()
     {
-        if (!options_.on_leader_observed && !asks(options_)) return std::nullopt;
+        if (!looks_around()) return std::nullopt;
         std::error_code unknown_for_now;
         auto holder = lease_.inspect(unknown_for_now);
         if (unknown_for_now || !holder) return std::nullopt;
@@ -306,15 +336,6 @@ private:
 
     // What the election needs beyond the lease's public interface: its clock, and the busy answers that a wait gets.
     [[nodiscard]] const auto& clock() const noexcept { return lease_.attempts_.clock(); }
-
-    auto wait_for_lease(time_point until, const std::stop_token& stop, std::error_code& ec)
-    {
-        lease_.attempts_.attach_engine();
-        const auto told_busy = [this, &stop](const acquire_result& busy) {
-            if (sightings_.may_be_news(busy.token)) look(stop);
-        };
-        return lease_.attempts_.wait(until, stop, ec, told_busy);
-    }
 
     Lease& lease_;
     const leader_election_options options_;

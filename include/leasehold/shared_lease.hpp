@@ -75,9 +75,9 @@ inline lease_terms checked_shared_terms(const lease_terms& terms)
 ///
 /// A reader holds one of 64 shares (see reader_limit), "catalog/r0" to "catalog/r63", each a lease. A writer holds all of them:
 /// that alone keeps readers and writers apart. Before that it takes the gate, "catalog/writer", and readers don't begin while
-/// somebody has the gate. So a writer that waits goes before new readers, and readers can't starve it; if it dies, the gate and
-/// its shares come back at the end of their ttl. A writer goes before waiting readers, too: an unbroken sequence of writers
-/// starves readers.
+/// somebody has the gate. Those who wait, readers and writers, stand in one line, first come, first served, across processes where
+/// the database has session locks: so neither starves the other. If a writer dies, the gate and its shares come back at the end of their
+/// ttl.
 ///
 /// All processes must agree on the number of readers, as on the count of a lease_semaphore, which keeps it in the same way:
 /// the owner of the bare name is "64 readers". A reader can't become a writer: release first. As with a lease, two objects with one

@@ -58,7 +58,7 @@ public:
     leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl,
                                           std::error_code& ec)
     {
-        return attempt(begin(name, owner), name, ttl, false, ec);
+        return attempt(begin(name, owner), name, ttl, number_of(name), ec);
     }
 
     bool renew(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl,
@@ -103,8 +103,8 @@ public:
         ec.clear();
         for (std::size_t i = 0; i < requests.size(); ++i) {
             const leasehold::term_request& each = requests[i];
-            const leasehold::acquire_result said =
-                most > 0 ? try_acquire(each.name, each.owner, each.ttl, ec) : leasehold::acquire_result{};
+            leasehold::acquire_result said;
+            if (most > 0) said = attempt(begin(each.name, each.owner), each.name, each.ttl, woken_by(each), ec);
             if (ec) return;
             if (said.granted()) --most;
             answers[i] = said;
@@ -175,6 +175,7 @@ public:
         ticket& operator=(const ticket&) = delete;
         ~ticket() { store_.net_.forget(waker_); }
         [[nodiscard]] std::string_view name() const noexcept { return name_; }
+        void passed() noexcept { place_.passed(); }
 
     private:
         friend store;
@@ -205,6 +206,13 @@ public:
         return result;
     }
 
+    // ordered_store: where there are no session locks, all are first.
+    leasehold::turn_answer turn(ticket& of, std::error_code& ec)
+    {
+        ec.clear();
+        return world_.planned.has_locks() ? of.place_.turn() : leasehold::turn_answer{};
+    }
+
     // Of the last try_acquire that has ended.
     [[nodiscard]] const call_record& last() const noexcept { return last_; }
     // Told of each renewal before it is sent.
@@ -213,7 +221,16 @@ public:
     std::function<void(std::string_view name, leasehold::fencing_token token)> on_refused;
 
 private:
-    leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, bool at_head,
+    // By a term that is granted at the head of its queue: its session has the lock.
+    static constexpr int has_lock = -2;
+    static int woken_by(const leasehold::term_request& asked)
+    {
+        if (!asked.wakes) return number_of(asked.name);
+        return asked.wakes->empty() ? nobody : number_of(*asked.wakes);
+    }
+
+    // `wakes`: see store_locks.
+    leasehold::acquire_result attempt(const operation& call, std::string_view name, leasehold::duration ttl, int wakes,
                                       std::error_code& ec)
     {
         const instant begun = world_.time.now();
@@ -226,7 +243,7 @@ private:
         if (failed != fault::none) return {};
         if (answer.result.granted()) {
             judge_end(call, answer.result.token.value(), ttl.count());
-            if (!at_head) locks_.granted(call.name, answer.result.token.value());
+            if (wakes != has_lock) locks_.granted(call.name, answer.result.token.value(), wakes);
         } else {
             locks_.older_are_over(call.name, answer.result.token.value());
         }
@@ -254,7 +271,7 @@ private:
 
     leasehold::acquire_result attempt_at_head(ticket& of, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
-        leasehold::acquire_result result = attempt(begin(of.name(), owner), of.name(), ttl, true, ec);
+        leasehold::acquire_result result = attempt(begin(of.name(), owner), of.name(), ttl, has_lock, ec);
         if (ec) {
             of.place_.lost();
         } else if (result.granted()) {
@@ -293,7 +310,7 @@ private:
         }
         if (over || ours) {
             call.begun = world_.db.now();  // its time runs on
-            row = attempt(call, of.name(), ttl, false, ec);
+            row = attempt(call, of.name(), ttl, number_of(of.name()), ec);
         }
         row.retry_after = of.place_.seen(row.token, row.remaining);
         return row;

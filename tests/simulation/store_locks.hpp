@@ -29,57 +29,70 @@ public:
     // Whether the last wake-up that was due came.
     bool& wakes_come(int name) { return wakes_come_[static_cast<std::size_t>(name)]; }
 
-    // By a single attempt.
-    void granted(int name, std::int64_t token)
+    // By a single attempt. `wakes`: for which lock the waiters queue that the end of the term wakes; nobody: for none.
+    void granted(int name, std::int64_t token, int wakes)
     {
         older_are_over(name, token);
-        if (!world_.planned.has_locks()) return;
-        auto next = std::make_shared<term>();
-        next->token = token;
-        term_of(name) = next;
-        locks_.after(of_, in_ns(leasehold::odbc::detail::first_lock_pause), [this, name, next] { take(name, next); });
+        if (!world_.planned.has_locks() || wakes == nobody) return;
+        auto& its = lock_of(wakes);
+        if (!its) {
+            its = std::make_shared<lock>();
+            locks_.after(of_, in_ns(leasehold::odbc::detail::first_lock_pause), [this, wakes, of = its] { take(wakes, of); });
+        }
+        ++its->terms;
+        term_of(name) = {token, wakes};
     }
 
     // To a waiter, whose session has the lock.
     void granted_at_head(int name, std::int64_t token, int session)
     {
         older_are_over(name, token);
-        auto next = std::make_shared<term>();
-        next->token = token;
-        next->session = session;
-        term_of(name) = std::move(next);
+        if (auto& left = lock_of(name)) left->over = true;  // that session had none
+        lock_of(name) = std::make_shared<lock>();
+        lock_of(name)->session = session;
+        lock_of(name)->terms = 1;
+        term_of(name) = {token, name};
     }
 
     void term_is_over(int name, std::int64_t token)
     {
-        if (term_of(name) && term_of(name)->token == token) give_back(name);
+        if (term_of(name).token == token) give_back(name);
     }
 
     void older_are_over(int name, std::int64_t token)
     {
-        if (term_of(name) && term_of(name)->token < token) give_back(name);
+        if (term_of(name).token != 0 && term_of(name).token < token) give_back(name);
     }
 
 private:
-    struct term {
-        std::int64_t token = 0;
-        std::optional<int> session;  // that has the lock
+    // One for all terms that wake those who queue for one name.
+    struct lock {
+        int terms = 0;
+        std::optional<int> session;  // that has it
         leasehold::detail::backoff pauses{leasehold::odbc::detail::first_lock_pause, leasehold::odbc::detail::longest_lock_pause};
         bool over = false;
     };
+    struct term {
+        std::int64_t token = 0;  // 0: there is none
+        int wakes = nobody;
+    };
 
     static std::int64_t in_ns(std::chrono::nanoseconds time) { return time.count(); }
-    std::shared_ptr<term>& term_of(int name) { return terms_[static_cast<std::size_t>(name)]; }
+    term& term_of(int name) { return terms_[static_cast<std::size_t>(name)]; }
+    std::shared_ptr<lock>& lock_of(int name) { return taken_[static_cast<std::size_t>(name)]; }
 
     void give_back(int name)
     {
-        const auto ended = std::exchange(term_of(name), nullptr);
-        ended->over = true;
-        if (ended->session) locks_.end(*ended->session);
+        const term ended = std::exchange(term_of(name), {});
+        auto& its = lock_of(ended.wakes);
+        if (!its || --its->terms > 0) return;
+        its->over = true;
+        if (its->session) locks_.end(*its->session);
+        its = nullptr;
     }
 
     // Again and again, while somebody else has it: a waiter may have it for a moment.
-    void take(int name, const std::shared_ptr<term>& of)
+    void take(int name, const std::shared_ptr<lock>& of)
     {
         if (of->over) return;
         const auto session = std::make_shared<int>();
@@ -97,7 +110,8 @@ private:
     lock_queue& locks_;
     process& of_;
     std::array<bool, lease_names.size()> wakes_come_ = [] { std::array<bool, lease_names.size()> all{}; all.fill(true); return all; }();
-    std::array<std::shared_ptr<term>, lease_names.size()> terms_;
+    std::array<term, lease_names.size()> terms_{};
+    std::array<std::shared_ptr<lock>, lease_names.size()> taken_;
 };
 
 // A waiter's place in the queue: the library's machine, and a session of the simulated server.
@@ -131,6 +145,18 @@ public:
             of->all().time.look_at_wakers(of->self());
         });
         return state_->machine.look_after(now());
+    }
+
+    leasehold::turn_answer turn()
+    {
+        if (state_->machine.next(now()) == leasehold::odbc::detail::queue_action::queue_up) static_cast<void>(queue_up());
+        return state_->machine.turn(now());
+    }
+
+    void passed() noexcept
+    {
+        state_->machine.passed();
+        of_.wakes_come(state_->name) = false;
     }
 
     // The term has the session from now on.

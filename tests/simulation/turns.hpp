@@ -38,6 +38,7 @@ struct turns_plan {
     turn_right right = turn_right::one_lease;
     int hosts = 4;
     std::size_t permits = 2;
+    int writers = 1;                         // the others read, as many at once as there are permits
     int keep_permits = 0;                    // so many of the hosts keep a permit all the time
     std::int64_t hold = 2 * ms;
     std::int64_t pause = 0;                  // before a process comes back
@@ -172,8 +173,8 @@ private:
             return take_turns(of, [&] { return pool.try_acquire_for(at_most, ec); });
         }
         case turn_right::read_and_write: {
-            shared doc{of.to, "doc", terms(), of.time, owner, any_policy{}, leasehold::reader_limit{1}};
-            if (of.self.host == 0) return take_turns(of, [&] { return doc.try_acquire_for(at_most, ec); });
+            shared doc{of.to, "doc", terms(), of.time, owner, any_policy{}, leasehold::reader_limit{plan_.permits}};
+            if (of.self.host < plan_.writers) return take_turns(of, [&] { return doc.try_acquire_for(at_most, ec); });
             return take_turns(of, [&] { return doc.try_acquire_shared_for(at_most, ec); });
         }
         case turn_right::leadership: return lead(of);

@@ -16,10 +16,6 @@ struct expected_failure {
 };
 
 inline constexpr std::array expected_failures{
-    expected_failure{"C2", "a candidate with a hook or a priority leaves the queue every third of the ttl, and comes back at its end"},
-    expected_failure{"W2", "who waits for a permit asks for any of them before it queues, and so passes those who wait"},
-    expected_failure{"W3", "who waits for a permit queues for one of them, and polls for the others"},
-    expected_failure{"W4", "who waits to read while somebody writes polls"},
     expected_failure{"W5", "a writer that waits asks for each share by itself"},
     expected_failure{"W6", "the record of a semaphore's count takes a session lock, for which nobody waits"},
 };

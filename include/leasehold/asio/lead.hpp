@@ -114,6 +114,7 @@ public:
     explicit end_of_wait(const election_stop<Executor>& end) : on_end_{end.token(), emission{end.work(), signal_}} {}
 
     [[nodiscard]] auto slot() const noexcept { return signal_->slot(); }
+    [[nodiscard]] const auto& signal() const noexcept { return signal_; }
 
 private:
     struct emission {
@@ -146,7 +147,7 @@ struct async_election {
             switch (step.action) {
             case election_action::leave: co_return;
             case election_action::pause: co_await pause(*end, step.until - election.clock().now()); break;
-            case election_action::campaign: co_await campaign(election, machine, step.until, *end, work); break;
+            case election_action::campaign: co_await campaign(election, machine, *end, work); break;
             }
         }
     }
@@ -162,18 +163,70 @@ private:
         co_await timer.async_wait(net::bind_cancellation_slot(cancels.slot(), net::redirect_error(net::use_awaitable, ignored)));
     }
 
+    // What a campaign and its looks at the holder know of each other, on the strand.
+    template <class Executor>
+    struct looking_around {
+        explicit looking_around(election_stop<Executor>& end)
+            : timer{end.work()->strand()}, ended{end.work()->strand(), net::steady_timer::time_point::max()}
+        {
+        }
+
+        net::steady_timer timer;  // until the next look
+        net::steady_timer ended;  // cancelled when there is no look any more
+        std::exception_ptr thrown;  // by a hook
+        bool campaign_is_over = false;
+        bool is_over = false;
+    };
+
+    // From time to time, while the campaign waits with its place in the queue.
+    template <class Lease, class Executor>
+    static net::awaitable<void> look_around(leader_election<Lease>& election, election_machine& machine,
+                                            std::shared_ptr<looking_around<Executor>> state)
+    {
+        while (!state->campaign_is_over) {
+            const time_point now = election.clock().now();
+            const auto pause = std::min<duration>(machine.look_at(now) - now, std::chrono::hours{1});
+            state->timer.expires_after(std::chrono::ceil<net::steady_timer::duration>(pause));
+            net_error_code ignored;
+            co_await state->timer.async_wait(net::redirect_error(net::use_awaitable, ignored));
+            if (state->campaign_is_over) break;
+            const auto looks = [&election](std::error_code&) { return election.look_at_holder(); };
+            const auto seen = co_await reply_of_store<std::optional<lease_record>>(election.lease_, renewal::call_order::second, looks);
+            if (state->campaign_is_over) break;
+            if (seen.value) machine.busy();
+            election.tell_of(seen.value);
+        }
+    }
+
     template <class Lease, class Executor, class Work>
-    static net::awaitable<void> campaign(leader_election<Lease>& election, election_machine& machine, time_point until,
-                                         election_stop<Executor>& end, Work& work)
+    static net::awaitable<void> campaign(leader_election<Lease>& election, election_machine& machine, election_stop<Executor>& end,
+                                         Work& work)
     {
         using guard_type = typename Lease::guard_type;
         const auto why = std::make_shared<std::optional<store_error>>();
+        const auto looks = std::make_shared<looking_around<Executor>>(end);
         const end_of_wait<Executor> cancels{end};
+        if (election.looks_around()) {
+            net::co_spawn(end.work()->strand(), look_around<Lease, Executor>(election, machine, looks),
+                          net::bind_executor(end.work()->strand(), [looks, ends = cancels.signal()](std::exception_ptr thrown) {
+                              looks->thrown = std::move(thrown);
+                              looks->is_over = true;
+                              looks->ended.cancel();
+                              if (looks->thrown) ends->emit(net::cancellation_type::terminal);
+                          }));
+        } else {
+            looks->is_over = true;
+        }
         const auto begins = [&](auto handler) {
-            initiate_acquire(acquirable_lease<Lease>{election.lease_, why}, deadline_until(until),
+            initiate_acquire(acquirable_lease<Lease>{election.lease_, why}, no_deadline,
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         };
         auto got = co_await reply_to<guard_type>(begins);
+        looks->campaign_is_over = true;
+        looks->timer.cancel();
+        net_error_code ignored;
+        while (!looks->is_over) co_await looks->ended.async_wait(net::redirect_error(net::use_awaitable, ignored));
+        if (looks->thrown) std::rethrow_exception(looks->thrown);
         if (!got.value.empty()) {
             machine.elected();
             election.sightings_.elected(got.value.token());
@@ -183,13 +236,6 @@ private:
             machine.failed(election.clock().now());
             if (!*why) why->emplace(got.ec, "campaign '" + election.lease_.name() + "'");
             election.notify(election.options_.on_error, **why);
-        }
-        else {
-            machine.busy();
-            if (end.token().stop_requested()) co_return;
-            const auto looks = [&election](std::error_code&) { return election.look_at_holder(); };
-            const auto seen = co_await reply_of_store<std::optional<lease_record>>(election.lease_, renewal::call_order::second, looks);
-            election.tell_of(seen.value);
         }
     }
 

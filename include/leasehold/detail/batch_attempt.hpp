@@ -52,7 +52,9 @@ public:
     {
         if (!lease_access::begin(lease, ec)) return false;
         begun_.push_back({&lease, {}});
-        requests_.push_back({lease.name(), lease.owner(), lease.terms().ttl});
+        term_request request{lease.name(), lease.owner(), lease.terms().ttl};
+        if constexpr (requires { lease.store().wakes(lease.name()); }) request.wakes = lease.store().wakes(lease.name());
+        requests_.push_back(request);
         return true;
     }
 

@@ -37,8 +37,10 @@ class counted_store : public forwarding_store<Store, counted_store<Store, Clock>
     using forwarding = forwarding_store<Store, counted_store>;
 
 public:
-    counted_store(Store& store, Clock clock, std::string name, std::string count)
-        : forwarding{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)}
+    // `woken_together`: whose waiters the end of any permit wakes, which begins their names; empty: each wakes those that queue for its own.
+    counted_store(Store& store, Clock clock, std::string name, std::string count, std::string woken_together = {})
+        : forwarding{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)},
+          woken_together_{std::move(woken_together)}
     {
     }
     counted_store(const counted_store&) = delete;
@@ -50,11 +52,29 @@ public:
     template <class Make>
     auto around(const store_call& call, std::error_code& ec, Make make) -> decltype(make())
     {
-        using enum store_operation;
-        if ((call.operation == try_acquire || call.operation == renew) && !agree(call.time, ec)) return {};
+        if (call.operation == store_operation::renew && !agree(call.time, ec)) return {};
         auto answer = make();
-        if (call.operation == release) waiting::released(this->underlying(), name_);
+        if (call.operation == store_operation::release) waiting::released(this->underlying(), name_);
         return answer;
+    }
+
+    // See term_request.
+    [[nodiscard]] std::optional<std::string_view> wakes(std::string_view name) const noexcept
+    {
+        return wakes_together() && name.starts_with(woken_together_) ? std::optional<std::string_view>{woken_together_} : std::nullopt;
+    }
+    [[nodiscard]] bool wakes_together() const noexcept { return !woken_together_.empty(); }
+    [[nodiscard]] std::string_view woken_together() const noexcept { return woken_together_; }
+
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
+    {
+        return agree(ttl, ec) ? try_one({name, owner, ttl, wakes(name)}, ec) : acquire_result{};
+    }
+
+    acquire_result try_acquire(queue_ticket auto& ticket, std::string_view owner, duration ttl, std::error_code& ec)
+        requires notifying_store<Store>
+    {
+        return agree(ttl, ec) ? forwarding::try_acquire(ticket, owner, ttl, ec) : acquire_result{};
     }
 
     void acquire_many(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
@@ -86,6 +106,22 @@ public:
     }
 
 private:
+    static constexpr std::string_view wakes_nobody{};  // nobody waits for the record
+
+    // What says whom the term wakes is a call for many.
+    acquire_result try_one(const term_request& request, std::error_code& ec)
+    {
+        if constexpr (batch_acquiring_store<Store>) {
+            if (request.wakes) {
+                std::optional<acquire_result> said;
+                this->underlying().acquire_many({&request, 1}, 1, {&said, 1}, ec);
+                if (!said && !ec) ec = errc::store_failure;
+                return said.value_or(acquire_result{});
+            }
+        }
+        return this->underlying().try_acquire(request.name, request.owner, request.ttl, ec);
+    }
+
     template <class Items>
     static duration longest(const Items& items) noexcept
     {
@@ -117,7 +153,7 @@ private:
         }
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
             const time_point sent = clock_.now();
-            const acquire_result said = this->underlying().try_acquire(name_, count_, count_machine::record_ttl(ttl), ec);
+            const acquire_result said = try_one({name_, count_, count_machine::record_ttl(ttl), wakes_nobody}, ec);
             if (ec) {
                 const std::lock_guard lock{mutex_};
                 if (ec == errc::invalid_terms) disagreement_.clear();
@@ -148,6 +184,7 @@ private:
     const Clock clock_;
     const std::string name_;
     const std::string count_;
+    const std::string woken_together_;
     mutable std::mutex mutex_;  // guards what follows; never held across I/O
     count_machine machine_;
     std::string disagreement_;

@@ -23,7 +23,7 @@ struct election_pacing {
     duration retry_min{};
     duration retry_max{};
     duration cooldown{};
-    duration look_every = duration::max();  // how often to ask the store who leads; max: never
+    duration look_every = duration::max();  // how often to ask the store who leads while it waits; max: never
 };
 
 // The default cooldown. If nobody wakes another candidate, it sleeps up to the store's longest pause, and then needs some
@@ -45,14 +45,14 @@ constexpr const char* broken_rule(const election_pacing& pacing) noexcept
 }
 
 enum class election_action : std::uint8_t {
-    campaign,  // wait for the lease, at most until `until`
+    campaign,  // wait for the lease
     pause,     // do nothing until `until`
     leave      // asked to stop
 };
 
 struct election_step {
     election_action action = election_action::leave;
-    time_point until{};
+    time_point until{};  // of a pause
 };
 
 class election_machine {
@@ -69,7 +69,7 @@ public:
         assert(!leading_);
         if (stopping) return {election_action::leave, now};
         if (now < out_until_) return {election_action::pause, out_until_};
-        return {election_action::campaign, after(now, pacing_.look_every)};
+        return {election_action::campaign, now};
     }
 
     // The store failed while campaigning.
@@ -78,6 +78,9 @@ public:
         assert(!leading_);
         out_until_ = after(now, retry_.next());
     }
+
+    // While it waits: when to look at the holder, if it did so now.
+    [[nodiscard]] time_point look_at(time_point now) const noexcept { return after(now, pacing_.look_every); }
 
     // The store answered, and somebody else holds the lease.
     void busy() noexcept

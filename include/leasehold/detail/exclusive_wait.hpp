@@ -6,8 +6,11 @@
 #include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/new_stop_source.hpp>
+#include <leasehold/detail/place_in_line.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_set_guard.hpp>
+#include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/lease_wait.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
@@ -63,33 +66,26 @@ public:
         guards_.reserve(pool_.count() + 1);
         guards_.push_back(std::move(tried.guard));
         guards_.resize(pool_.count() + 1);
+        watched_.resize(pool_.count() + 1);
         return true;
     }
 
-    // Attempts at all shares; `all_at_once`: stops at the first that is busy. Does I/O.
-    void take_shares(bool all_at_once, std::error_code& ec)
+    // Attempts at all shares that it does not have; `all_at_once`: stops at the first that is busy. Returns the time until the last of
+    // those ends that are busy; 0: unknown. Does I/O.
+    duration take_shares(bool all_at_once, std::error_code& ec)
     {
-        pool_.try_all(guards_, 1, all_at_once, too_late_, ec);
-        for (const auto& each : guards_)
-            if (!each.empty()) lease_access::share_stop(each, lost_);
+        const duration busy_for = pool_.try_all(guards_, 1, all_at_once, too_late_, ec);
+        for (std::size_t i = 0; i < guards_.size(); ++i) {
+            if (guards_[i].empty() || watched_[i]) continue;
+            lease_access::share_stop(guards_[i], lost_);
+            watched_[i] = true;
+        }
+        return busy_for;
     }
 
-    // The first share that it does not have; nothing: it has all.
-    [[nodiscard]] std::optional<std::size_t> missing() const noexcept
+    [[nodiscard]] bool has_all_shares() const noexcept
     {
-        const auto found = std::ranges::find_if(guards_, [](const auto& each) { return each.empty(); });
-        if (found == guards_.end()) return std::nullopt;
-        return static_cast<std::size_t>(found - guards_.begin()) - 1;
-    }
-
-    // The result of an attempt or a wait for a missing share.
-    template <class Tried>
-    void take_share(std::size_t share, Tried tried)
-    {
-        too_late_ = too_late_ || tried.too_late;
-        auto& guard = guards_[share + 1];
-        guard = std::move(tried.guard);
-        if (!guard.empty()) lease_access::share_stop(guard, lost_);
+        return std::ranges::none_of(guards_, [](const auto& each) { return each.empty(); });
     }
 
     // The right, if it has all of it and nothing is over yet; otherwise an error.
@@ -108,19 +104,20 @@ private:
     Pool& pool_;
     std::vector<typename Pool::guard_type> guards_;  // the gate's, and those of the shares
     std::vector<std::size_t> order_;                 // in which they are taken
+    std::vector<bool> watched_;                      // those whose loss is noticed
     std::stop_source lost_ = new_stop_source();
     bool too_late_ = false;
 };
 
-// One wait of a writer, and what to do next: it waits for the gate, asks for all shares, and waits for each that it did not get.
-// A waiter with a thread and a waiter without one take the same steps.
+// One wait of a writer, and what to do next: it stands in the line of the name; as the first it waits for the gate, asks for all shares, and
+// waits for the readers who have those that it did not get. A waiter with a thread and a waiter without one take the same steps.
 //
 // The destructor gives back what was taken, which does I/O; see end_takes_time().
 // Not thread-safe, except for what wakes. Lifetime: the pool, the gate and the waker must outlive it.
 template <class Pool>
 class exclusive_wait {
     using lease_type = typename Pool::lease_type;
-    using wait_type = waiting::lease_wait<keeper_of<lease_type>>;
+    using gate_wait = waiting::lease_wait<keeper_of<lease_type>>;
     using terms_type = exclusive_terms<Pool>;
 
 public:
@@ -128,10 +125,9 @@ public:
 
     // The engine of the gate is attached. May throw std::bad_alloc.
     exclusive_wait(Pool& shares, lease_type& gate, time_point deadline, waker& to_wake, waiting::ticket_limit* limit = nullptr)
-        : pool_{shares}, deadline_{deadline}, waker_{to_wake}, limit_{limit}, taken_{shares},
-          on_loss_{taken_.stop_token(), wake_it{to_wake}}, asked_for_{&gate}
+        : pool_{shares}, gate_{gate}, deadline_{deadline}, waker_{to_wake}, limit_{limit}, line_{shares, deadline, to_wake, limit},
+          taken_{shares}, on_loss_{taken_.stop_token(), wake_it{to_wake}}, readers_{shares.counted(), to_wake, limit}
     {
-        waits_.emplace(lease_access::keeper(gate), deadline, to_wake, limit);
     }
     exclusive_wait(const exclusive_wait&) = delete;
     exclusive_wait& operator=(const exclusive_wait&) = delete;
@@ -140,121 +136,109 @@ public:
     // What to do now.
     [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled)
     {
-        const bool ends = phase_ == phase::over || (phase_ == phase::share && (cancelled || taken_.lost()));
-        if (ends) return {waiting::wait_action::give_up, now};
-        if (waits_) return waits_->next(now, cancelled);
-        return {waiting::wait_action::attempt, now};
+        if (phase_ == phase::over || has_lost()) return {waiting::wait_action::give_up, now};
+        return at_gate_ ? at_gate_->next(now, cancelled) : line_.next(now, cancelled);
     }
 
     // It was woken from the sleep that next() asked for.
     void woken(time_point now) noexcept
     {
-        if (waits_) waits_->woken(now);
+        line_.woken(now);
+        if (at_gate_) at_gate_->woken(now);
     }
 
     // The attempt that next() asked for. Does I/O.
     result attempt(waiting::wait_action how, std::error_code& ec)
     {
+        ec.clear();
         switch (phase_) {
-        case phase::gate: return attempt_gate(how, ec);
-        case phase::all_shares:
-            taken_.take_shares(false, ec);
-            return ec ? taken_.none() : go_on_to_next_share(ec);
-        case phase::share: return attempt_share(how, ec);
+        case phase::line: attempt_in_turn(how, ec); break;
+        case phase::gate: attempt_gate(how, ec); break;
+        case phase::shares: return attempt_shares(ec);
         case phase::over: break;
         }
+        if (ec) phase_ = phase::over;
         return taken_.none();
     }
 
     // What a wait that gave up reports.
-    [[nodiscard]] std::error_code error_of_end() const noexcept
-    {
-        return phase_ == phase::share && taken_.lost() ? make_error_code(errc::lost) : std::error_code{};
-    }
+    [[nodiscard]] std::error_code error_of_end() const noexcept { return has_lost() ? make_error_code(errc::lost) : std::error_code{}; }
 
     // Whether its destructor may wait for the store.
     [[nodiscard]] bool end_takes_time() const noexcept
     {
-        return !taken_.empty() || (wait_type::costly_tickets && waits_ && waits_->has_ticket());
+        return !taken_.empty() || (at_gate_ && at_gate_->end_takes_time()) || readers_.end_takes_time() || line_.end_takes_time();
     }
 
     // Leaves the queues of this process at once; only the destructor may follow.
     void leave_queues() noexcept
     {
-        if (waits_) waits_->leave_queues();
+        if (at_gate_) at_gate_->leave_queues();
+        line_.leave_queues();
     }
 
 private:
-    enum class phase : std::uint8_t { gate, all_shares, share, over };
+    enum class phase : std::uint8_t { line, gate, shares, over };
     struct wake_it {
         waker& of;
         void operator()() const noexcept { of.wake(); }
     };
 
-    result attempt_gate(waiting::wait_action how, std::error_code& ec)
+    [[nodiscard]] bool has_lost() const noexcept { return phase_ == phase::shares && taken_.lost(); }
+
+    // The first of the line waits at the gate, and so do those who have waited for too long: who has the gate goes before all who wait.
+    void attempt_in_turn(waiting::wait_action how, std::error_code& ec)
     {
-        auto tried = lease_access::attempt(*asked_for_, *waits_, how, ec);
-        if (!tried.ends_wait(ec)) {
-            lease_access::go_on(*asked_for_, *waits_, tried);
-            return {};
+        const bool at_end = how == waiting::wait_action::last_attempt;
+        const turn_answer turn = at_end ? turn_answer{} : line_.turn(ec);
+        if (ec) return;
+        if (turn.status == turn_status::behind) {
+            line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
+        } else {
+            passes_ = turn.status == turn_status::overdue;
+            at_gate_.emplace(lease_access::keeper(gate_), deadline_, waker_, limit_);
+            phase_ = phase::gate;
         }
-        waits_.reset();
-        phase_ = taken_.take_gate(std::move(tried), ec) ? phase::all_shares : phase::over;
-        return taken_.none();
     }
 
-    result attempt_share(waiting::wait_action how, std::error_code& ec)
+    void attempt_gate(waiting::wait_action how, std::error_code& ec)
     {
-        if (waits_) {
-            auto tried = lease_access::attempt(*asked_for_, *waits_, how, ec);
-            if (!tried.ends_wait(ec)) {
-                lease_access::go_on(*asked_for_, *waits_, tried);
-                return {};
-            }
-            waits_.reset();
-            return take_share(std::move(tried), ec);
-        }
-        return take_share(lease_access::attempt(*asked_for_, ec), ec);
+        auto tried = lease_access::attempt(gate_, *at_gate_, how, ec);
+        if (!tried.ends_wait(ec)) return lease_access::go_on(gate_, *at_gate_, tried);
+        at_gate_.reset();
+        if (passes_ && !ec) line_.passed();
+        phase_ = taken_.take_gate(std::move(tried), ec) ? phase::shares : phase::over;
+        if (phase_ == phase::shares) line_.begin_again();
     }
 
-    template <class Tried>
-    result take_share(Tried tried, std::error_code& ec)
+    result attempt_shares(std::error_code& ec)
     {
-        const bool granted = !tried.guard.empty();
-        const auto share = taken_.missing();
-        assert(phase_ == phase::share && share);
-        taken_.take_share(*share, std::move(tried));
+        const bool overdue = readers_.is_overdue(pool_.clock().now(), ec);
+        const duration busy_for = ec ? duration{} : taken_.take_shares(false, ec);
         if (taken_.lost() && !ec) ec = errc::lost;
-        if (granted && !ec) return go_on_to_next_share(ec);
-        phase_ = phase::over;
-        return taken_.none();
-    }
-
-    result go_on_to_next_share(std::error_code& ec)
-    {
-        const auto share = taken_.missing();
-        if (!share) {
-            phase_ = phase::over;
-            return taken_.complete(ec);
+        if (!ec && !taken_.has_all_shares()) {
+            const duration sleep = readers_.wait(pool_.counted().woken_together(), busy_for, pool_.clock().now(), ec);
+            line_.busy({.remaining = busy_for, .retry_after = sleep});
+            if (!ec) return {};
         }
-        phase_ = phase::share;
-        asked_for_ = &pool_.lease(*share);
-        auto& keeper = lease_access::keeper(*asked_for_);
-        keeper.attach_engine();
-        // Past the deadline: one attempt at each share, without a place in a queue.
-        if (deadline_ > pool_.clock().now()) waits_.emplace(keeper, deadline_, waker_, limit_);
-        return {};
+        phase_ = phase::over;
+        if (ec) return taken_.none();
+        if (overdue) readers_.missed();
+        return taken_.complete(ec);
     }
 
     Pool& pool_;
+    lease_type& gate_;
     const time_point deadline_;
     waker& waker_;
     waiting::ticket_limit* const limit_;
+    place_in_line<Pool> line_;  // left last: who comes next finds the gate open
     terms_type taken_;
     const std::stop_callback<wake_it> on_loss_;
-    phase phase_ = phase::gate;
-    lease_type* asked_for_;
-    std::optional<wait_type> waits_;
+    bell<typename Pool::counted_type> readers_;  // where it waits until they leave
+    std::optional<gate_wait> at_gate_;
+    phase phase_ = phase::line;
+    bool passes_ = false;  // those who came earlier
 };
 
 }  // namespace leasehold::inline v0::detail

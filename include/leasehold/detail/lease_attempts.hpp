@@ -22,6 +22,7 @@
 #include <leasehold/waiting/queue_ticket.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <optional>
 #include <stop_token>
@@ -148,7 +149,7 @@ public:
     {
         std::error_code ec;
         attach_engine();
-        attempt_result last = wait(deadline, stop, ec, ignore_busy);
+        attempt_result last = wait(deadline, stop, ec, waits_only{});
         if (ec) raise_failure(ec, operation, last.too_late);
         return std::move(last.guard);
     }
@@ -159,16 +160,23 @@ public:
         ec.clear();
         catch_into(ec, [&] {
             attach_engine();
-            guard = wait(deadline, stop, ec, ignore_busy).guard;
+            guard = wait(deadline, stop, ec, waits_only{}).guard;
         });
         report_cancellation(guard, stop, ec);
         return guard;
     }
 
-    // Does what a lease_wait decides, on this thread: waiting::wait_on_thread() for one lease, which also calls `on_busy` with each busy
-    // answer of the store.
-    template <class OnBusy>
-    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, OnBusy on_busy)
+    // Does nothing but wait.
+    struct waits_only {
+        static void busy(const acquire_result&) noexcept {}
+        [[nodiscard]] static time_point look_at() noexcept { return time_point::max(); }
+        static void look() noexcept {}
+    };
+
+    // Does what a lease_wait decides, on this thread: waiting::wait_on_thread() for one lease, which also tells `beside` of each busy
+    // answer of the store, and lets it look around when it wants to, without leaving its place in the queue.
+    template <class Beside>
+    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Beside&& beside)
     {
         static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
@@ -182,17 +190,18 @@ public:
             const waiting::wait_step step = waits.next(now, stop.stop_requested());
             if (step.action == waiting::wait_action::give_up) return {};
             if (step.action == waiting::wait_action::sleep) {
-                if (clock().wait_until(to_wake, step.at)) waits.woken(clock().now());
+                if (now >= beside.look_at())
+                    beside.look();
+                else if (clock().wait_until(to_wake, std::min(step.at, beside.look_at())))
+                    waits.woken(clock().now());
                 continue;
             }
             attempt_result tried = attempt(waits, step.action, ec);
             if (tried.ends_wait(ec)) return tried;
-            if (!tried.closed && tried.answer.status == acquire_status::busy) on_busy(tried.answer);
+            if (!tried.closed && tried.answer.status == acquire_status::busy) beside.busy(tried.answer);
             go_on(waits, tried);
         }
     }
-
-    static void ignore_busy(const acquire_result&) noexcept {}
 
     // The attempt that the wait asked for.
     attempt_result attempt(wait_type& waits, waiting::wait_action how, std::error_code& ec) noexcept

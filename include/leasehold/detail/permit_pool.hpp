@@ -110,7 +110,10 @@ struct permit_names {
     std::string_view separator;  // between the name and the number of a permit
     std::string_view unit;       // "permits"
     std::size_t count = 0;
+    std::string_view of_gate;  // after the name; empty: there is none
 
+    // Whose waiters the end of any of them wakes: those of the whole. Empty: each wakes its own.
+    [[nodiscard]] std::string woken_together() const { return of_gate.empty() ? std::string{} : name + std::string{separator}; }
     [[nodiscard]] std::string of_permit(std::size_t i) const { return name + std::string{separator} + std::to_string(i); }
     [[nodiscard]] std::string count_in_words() const { return std::to_string(count) + " " + std::string{unit}; }
 };
@@ -141,6 +144,7 @@ public:
         std::size_t index = 0;
         bool too_late = false;  // granted, but the term was over before the answer came
         duration busy_for{};    // busy: until there may be one, as far as is known; 0: unknown
+        duration sleep{};       // busy: how long a waiter may sleep unless it is woken; 0: nobody wakes it
         bool of_another = false;  // the error is that of another thread's attempt, for which this one has waited
     };
 
@@ -148,7 +152,7 @@ public:
     permit_pool(Store& store, permit_names names, std::string owner, const lease_terms& terms, Clock clock, Policy policy)
         : names_{std::move(names)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)},
           policy_{std::move(policy)}, counted_{std::make_shared<counted_type>(store, clock_, names_.name,
-                                                                              names_.count_in_words())},
+                                                                              names_.count_in_words(), names_.woken_together())},
           leases_(names_.count), random_{waiting::random_seed(owner_, clock_.now()) | 1U}
     {
         validate_owner(owner_);
@@ -171,6 +175,9 @@ public:
         return lease_type{
             *counted_, name, terms_, clock_, fixed_owner_id{owner_}, policy_of_permit<Policy>{policy_, counted_}};
     }
+
+    // The lease of the gate.
+    [[nodiscard]] lease_type make_gate() const { return make_lease(names_.name + std::string{names_.of_gate}); }
 
     // The lease of a permit. May throw std::bad_alloc.
     [[nodiscard]] lease_type& lease(std::size_t i)
@@ -195,22 +202,56 @@ public:
         return tried;
     }
 
-    // Attempts at all permits, of which guards[first + i] is for permit i. `all`: stops where one is busy.
-    void try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
+    // Attempts at all permits that the caller doesn't have, of which guards[first + i] is for permit i. `all`: stops where one is busy.
+    // Returns the time until the last of those ends that are busy, as far as is known; 0: unknown.
+    duration try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
     {
-        if constexpr (batch_acquiring_store<counted_type>) {
-            if (attempts_together(*counted_) > 1) return try_all_together(guards, first, all, too_late, ec);
-        }
-        for (std::size_t i = 0; i < count() && !ec; ++i) {
-            auto tried = lease_access::attempt(lease(i), ec);
-            guards[first + i] = std::move(tried.guard);
+        duration busy_for{};
+        const auto take = [&](std::size_t i, auto tried) {
             too_late = too_late || tried.too_late;
-            if (all && guards[first + i].empty()) return;
+            busy_for = std::max(busy_for, tried.answer.remaining);
+            guards[first + i] = std::move(tried.guard);
+            return !all || !guards[first + i].empty();
+        };
+        if constexpr (batch_acquiring_store<counted_type>) {
+            if (attempts_together(*counted_) > 1) {
+                std::vector<std::size_t> missing;
+                missing.reserve(count());
+                for (std::size_t i = 0; i < count(); ++i)
+                    if (guards[first + i].empty()) missing.push_back(i);
+                each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, count(), {}, ec, take);
+                return busy_for;
+            }
         }
+        for (std::size_t i = 0; i < count() && !ec; ++i)
+            if (guards[first + i].empty() && !take(i, lease_access::attempt(lease(i), ec))) break;
+        return busy_for;
     }
 
-    // A single attempt is in no queue.
-    static void leave_queue() noexcept {}
+    // Those who wait through this object.
+    [[nodiscard]] waiting::local_queue& waiters() noexcept { return waiters_; }
+
+    // A single attempt waits for nothing; see permit_waiter.
+    static attempt_result wait_for(std::string_view, duration remaining, std::error_code&) { return {.busy_for = remaining}; }
+    static bool is_overdue(std::error_code&) noexcept { return false; }
+    static void missed() noexcept {}
+
+    // Another attempt of a waiter, with its ticket for one.
+    template <class Ticket>
+    attempt_result try_with(Ticket& ticket, std::size_t permit, std::optional<time_point> asked, std::error_code& ec)
+    {
+        auto tried = lease_access::attempt(lease(permit), ticket, ec, asked);
+        return {.guard = std::move(tried.guard), .index = permit, .too_late = tried.too_late, .sleep = tried.answer.retry_after};
+    }
+
+    // Any number, another with each call.
+    [[nodiscard]] std::uint64_t random() noexcept
+    {
+        std::uint64_t x = random_.fetch_add(0x9E3779B97F4A7C15ULL);  // Sebastiano Vigna's splitmix64
+        x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+        x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+        return (x ^ (x >> 31U)) >> 1U;
+    }
 
     // A permit was released in this process, so it is probably free.
     void released_last(std::size_t permit) noexcept { recent_.store(permit); }
@@ -254,22 +295,6 @@ public:
     }
 
 private:
-    template <class Pool>
-    friend class permit_waiter;
-    template <class Pool, class Attempt>
-    friend class permit_wait;
-
-    // Another attempt of a waiter whose round found all permits taken, with its ticket for one.
-    template <class Ticket>
-    attempt_result try_with(Ticket& ticket, std::size_t permit, duration busy_for, std::optional<time_point> asked, std::error_code& ec)
-    {
-        auto tried = lease_access::attempt(lease(permit), ticket, ec, asked);
-        // The others may come free without anybody being woken, so this is no reason to sleep longer.
-        if (tried.answer.retry_after > duration::zero())
-            busy_for = busy_for > duration::zero() ? std::min(busy_for, tried.answer.retry_after) : tried.answer.retry_after;
-        return {std::move(tried.guard), permit, tried.too_late, busy_for};
-    }
-
     attempt_result one_round(permit_search& search, std::error_code& ec)
     {
         if constexpr (batch_acquiring_store<counted_type>) {
@@ -302,7 +327,7 @@ private:
         attempt_result result;
         search.begin_with_all();
         const std::size_t start = random();
-        each_batch([&](std::size_t k) { return (start + k) % count(); }, 1, search.asked(), ec,
+        each_batch(count(), [&](std::size_t k) { return (start + k) % count(); }, 1, search.asked(), ec,
                    [&](std::size_t i, auto tried) {
                        result.too_late = result.too_late || tried.too_late;
                        if (tried.guard.empty()) {
@@ -317,44 +342,24 @@ private:
         return result;
     }
 
-    void try_all_together(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
-    {
-        each_batch([](std::size_t k) { return k; }, count(), {}, ec,
-                   [&](std::size_t i, auto tried) {
-                       too_late = too_late || tried.too_late;
-                       guards[first + i] = std::move(tried.guard);
-                       return !all || !guards[first + i].empty();
-                   });
-    }
-
-    // Asks for all permits, in the order of permit_at, in as few calls as the store takes; `most` of them in each. Stops after
+    // Asks for so many permits, in the order of permit_at, in as few calls as the store takes; `most` of them in each. Stops after
     // the call in which each_answer(permit, answer) was false.
     template <class PermitAt, class EachAnswer>
-    void each_batch(PermitAt permit_at, std::size_t most, std::optional<time_point> asked, std::error_code& ec, EachAnswer each_answer)
+    void each_batch(std::size_t permits, PermitAt permit_at, std::size_t most, std::optional<time_point> asked, std::error_code& ec, EachAnswer each_answer)
     {
-        const std::size_t size = std::min(attempts_together(*counted_), count());
+        const std::size_t size = std::min(attempts_together(*counted_), permits);
         batch_attempt<lease_type> together{size};
         std::vector<std::size_t> of;
         of.reserve(size);
         bool go_on = true;
-        for (std::size_t k = 0; k < count() && go_on && !ec;) {
-            for (of.clear(); k < count() && of.size() < size && !ec; ++k)
+        for (std::size_t k = 0; k < permits && go_on && !ec;) {
+            for (of.clear(); k < permits && of.size() < size && !ec; ++k)
                 if (together.add(lease(permit_at(k)), ec)) of.push_back(permit_at(k));
             if (ec) return together.cancel();
             together.send(most, asked, ec,
                           [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });
         }
     }
-
-    [[nodiscard]] std::uint64_t random() noexcept
-    {
-        std::uint64_t x = random_.fetch_add(0x9E3779B97F4A7C15ULL);  // Sebastiano Vigna's splitmix64
-        x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-        x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
-        return (x ^ (x >> 31U)) >> 1U;
-    }
-
-    [[nodiscard]] waiting::queue_key own_key() const noexcept { return {.name = names_.name}; }
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -375,15 +380,15 @@ private:
 
 // The names of `count` permits, once they are checked. Throws std::system_error.
 template <class Count>
-permit_names checked_permits(std::string_view name, std::string_view separator, std::string_view longest_suffix, Count count,
+permit_names checked_permits(std::string_view name, std::string_view separator, std::string_view of_gate, Count count,
                              std::string_view unit)
 {
     validate_name(name);
     if (std::cmp_less(count, 1) || std::cmp_greater(count, max_permits))
         raise_invalid(errc::invalid_terms, "the number of " + std::string{unit} + " must be 1 to " +
                                                std::to_string(max_permits) + ", not " + std::to_string(count));
-    permit_names names{std::string{name}, separator, unit, static_cast<std::size_t>(count)};
-    const std::size_t suffix = std::max(names.of_permit(names.count - 1).size() - name.size(), longest_suffix.size());
+    permit_names names{std::string{name}, separator, unit, static_cast<std::size_t>(count), of_gate};
+    const std::size_t suffix = std::max(names.of_permit(names.count - 1).size() - name.size(), of_gate.size());
     if (name.size() + suffix > max_name_bytes)
         raise_invalid(errc::invalid_name, "the name is longer than the " + std::to_string(max_name_bytes - suffix) +
                                               " bytes that leave room for the names of its " + std::string{unit} +

@@ -4,154 +4,167 @@
 
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/permit_search.hpp>
+#include <leasehold/detail/place_in_line.hpp>
+#include <leasehold/duration.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
-#include <leasehold/waiting/local_queue.hpp>
-#include <leasehold/waiting/queue_ticket.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
-#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace leasehold::inline v0::detail {
 
-// A waiter's attempts at any of the permits. Where the store can wake it, it queues for one permit, the one that was to end first; for
-// the others it asks.
+// The attempts at any of the permits by the first of their line. Where the store can wake it, it queues for one permit, the one that is to
+// end first; for the others it asks.
 template <class Pool>
 class permit_waiter {
     using counted_type = typename Pool::counted_type;
-    using ticket_type = decltype(waiting::enqueue(std::declval<counted_type&>(), std::string_view{}, std::declval<waker&>()));
 
 public:
-    // Whether a ticket costs a thread, and its end may take a while.
-    static constexpr bool costly_tickets = waiting::ticket_takes_thread<ticket_type>;
-
     // `limit`: how many costly tickets there may be. Without one of them, the waiter asks for all permits.
     permit_waiter(Pool& of, waker& to_wake, waiting::ticket_limit* limit) noexcept
-        : pool_{of}, waker_{to_wake}, limit_{costly_tickets ? limit : nullptr}
+        : pool_{of}, ticket_{of.counted(), to_wake, limit}, bell_{of.counted(), to_wake, limit}
     {
     }
 
+    void woken() noexcept { due_ = time_point::min(); }
+
+    // `behind`: others came earlier, so it asks for no more than what it queues for already.
+    void is_behind(bool behind) noexcept { behind_ = behind; }
+
     auto try_any(permit_search& search, std::error_code& ec)
     {
+        const bool has_come = bell_.waits();  // what it waited for before it asks
+        bell_.leave();
+        if constexpr (notifying_store<counted_type>) {
+            const bool only_one = pool_.count() == 1;
+            if (ticket_ && (only_one || due_ <= pool_.clock().now())) {
+                auto tried = try_one(search, ec);
+                if (only_one || ec || !tried.guard.empty()) return tried;
+            }
+        }
+        if (behind_ && !has_come) return typename Pool::attempt_result{};
         auto tried = pool_.try_any(search, ec);
         if constexpr (notifying_store<counted_type>) {
-            if (ec || !tried.guard.empty()) return tried;
-            if (!place_)
-                if (const auto nearest = search.nearest(); nearest && (!limit_ || limit_->take())) place_.emplace(*this, *nearest);
-            if (place_) return pool_.try_with(place_->ticket, place_->permit, tried.busy_for, search.asked(), ec);
+            if (ec || !tried.guard.empty() || pool_.counted().wakes_together()) return tried;
+            if (const auto nearest = search.nearest(); !ticket_ && nearest && ticket_.take(pool_.lease(*nearest).name())) {
+                permit_ = *nearest;
+                return try_one(search, ec);
+            }
         }
         return tried;
     }
 
-    // Lets others have the permit that it queues for. It queues again when it finds all permits taken.
-    void leave_queue() noexcept { place_.reset(); }
+    // Waits until the term of `name`, which keeps all permits from being granted, is over; it lasts for `remaining`.
+    auto wait_for(std::string_view name, duration remaining, std::error_code& ec)
+    {
+        const duration sleep = bell_.wait(name, remaining, pool_.clock().now(), ec);
+        return typename Pool::attempt_result{.busy_for = remaining, .sleep = sleep};
+    }
+    // Whether it has queued for a term already.
+    [[nodiscard]] bool waits_for_term() const noexcept { return ticket_ || bell_.waits(); }
+    // How long it may sleep until it asks with its ticket for one.
+    [[nodiscard]] duration sleeps(time_point now) const noexcept
+    {
+        return ticket_ && due_ != time_point::max() ? std::max(due_ - now, duration{1}) : duration::max();
+    }
+    [[nodiscard]] bool is_overdue(std::error_code& ec) { return bell_.is_overdue(pool_.clock().now(), ec); }
+    void missed() noexcept { bell_.missed(); }
 
-    [[nodiscard]] bool has_costly_ticket() const noexcept { return costly_tickets && place_; }
+    [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time() || bell_.end_takes_time(); }
 
 private:
-    // A ticket for one permit.
-    struct place_in_queue {
-        place_in_queue(permit_waiter& of, std::size_t one)
-            : limit{of.limit_}, permit{one}, ticket{waiting::enqueue(of.pool_.counted(), of.pool_.lease(one).name(), of.waker_)}
-        {
-        }
-
-        waiting::ticket_place limit;
-        const std::size_t permit;
-        ticket_type ticket;
-    };
+    auto try_one(const permit_search& search, std::error_code& ec)
+    {
+        auto tried = pool_.try_with(*ticket_.get(), permit_, search.asked(), ec);
+        if (pool_.count() == 1) return tried;
+        const time_point now = pool_.clock().now();
+        const duration sleep = std::exchange(tried.sleep, {});  // the others may come free without anybody being woken
+        due_ = sleep < time_point::max() - now ? now + sleep : time_point::max();
+        tried.busy_for = search.remaining(now);
+        return tried;
+    }
 
     Pool& pool_;
-    waker& waker_;
-    waiting::ticket_limit* const limit_;
-    std::optional<place_in_queue> place_;
+    bool behind_ = false;
+    std::size_t permit_ = 0;
+    time_point due_ = time_point::min();  // when to ask with the ticket
+    waiting::limited_ticket<counted_type> ticket_;  // for that permit
+    bell<counted_type> bell_;
 };
 
-// One wait for a permit: its places in the queues, and what to do next. A waiter with a thread and a waiter without one take the same
-// steps.
+// One wait for a permit: its place in the line of its name, and what to do next. A waiter with a thread and a waiter without one take the
+// same steps. `Attempt` is called with a search, a waiter and an error code.
 //
-// The waiters that share a pool queue there; the first of them queues with the first of other pools in the process, and the first of
-// those asks the store. counted_store wakes that one. `Attempt` is called with a search, a waiter and an error code.
 // Not thread-safe, except for what wakes. Lifetime: the pool and the waker must outlive it.
 template <class Pool, class Attempt>
 class permit_wait {
+    using result = typename Pool::attempt_result;
+
 public:
     permit_wait(Pool& pool, Attempt attempt, time_point deadline, waker& to_wake, waiting::ticket_limit* limit = nullptr)
-        : pool_{pool}, attempt_{std::move(attempt)}, deadline_{deadline}, waker_{to_wake}, search_{pool.new_search()},
+        : pool_{pool}, attempt_{std::move(attempt)}, search_{pool.new_search()}, line_{pool, deadline, to_wake, limit},
           asking_{pool, to_wake, limit}
     {
         search_.waits_since(pool.clock().now());
-        in_object_.emplace(pool.waiters_, pool.own_key(), to_wake);
     }
     permit_wait(const permit_wait&) = delete;
     permit_wait& operator=(const permit_wait&) = delete;
     ~permit_wait() = default;
 
     // What to do now.
-    [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled)
-    {
-        if (!in_process_) {
-            if (!in_object_->first()) return await_turn(now, cancelled);
-            in_process_.emplace(waiting::queue_of(pool_.store()), waiting::key_of(pool_.store(), pool_.name()), waker_);
-        }
-        if (!machine_) {
-            if (!in_process_->first()) return await_turn(now, cancelled);
-            machine_.emplace(deadline_, waiting::pauses_of(pool_.store()), pool_.random());
-        }
-        return machine_->next(now, cancelled);
-    }
+    [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled) { return line_.next(now, cancelled); }
 
     // It was woken from the sleep that next() asked for.
     void woken(time_point now) noexcept
     {
-        if (machine_) machine_->woken(now);
+        line_.woken(now);
+        asking_.woken();
     }
 
     // The attempt that next() asked for. Does I/O.
-    auto attempt(waiting::wait_action, std::error_code& ec)
+    result attempt(waiting::wait_action how, std::error_code& ec)
     {
-        assert(machine_ && "next() asks for an attempt only when it is this waiter's turn");
-        auto tried = attempt_(search_, asking_, ec);
-        if (!ec && tried.guard.empty()) machine_->busy(pool_.clock().now(), acquire_result{.remaining = tried.busy_for});
+        ec.clear();
+        const bool at_end = how == waiting::wait_action::last_attempt;
+        const turn_answer turn = at_end ? turn_answer{.status = turn_status::overdue} : line_.turn(ec);
+        if (ec) return {};
+        if (turn.status == turn_status::behind && !asking_.waits_for_term()) {
+            line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
+            return {};
+        }
+        const bool first = turn.status == turn_status::first;
+        asking_.is_behind(turn.status == turn_status::behind);
+        result tried = attempt_(search_, asking_, ec);
+        if (ec || !tried.guard.empty()) {
+            if (!ec && !first && !at_end) line_.passed();
+            return tried;
+        }
+        duration sleep = tried.sleep > duration::zero() ? tried.sleep : turn.retry_after;
+        if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
+        if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
+        line_.busy({.remaining = tried.busy_for, .retry_after = sleep});
         return tried;
     }
 
     // What a wait that gave up reports.
     [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
     // Whether its destructor may wait for the store.
-    [[nodiscard]] bool end_takes_time() const noexcept { return asking_.has_costly_ticket(); }
-
+    [[nodiscard]] bool end_takes_time() const noexcept { return line_.end_takes_time() || asking_.end_takes_time(); }
     // Leaves the queues of this process at once; only the destructor may follow.
-    void leave_queues() noexcept
-    {
-        in_process_.reset();
-        in_object_.reset();
-    }
+    void leave_queues() noexcept { line_.leave_queues(); }
 
 private:
-    [[nodiscard]] waiting::wait_step await_turn(time_point now, bool cancelled) const noexcept
-    {
-        if (cancelled || now >= deadline_) return {waiting::wait_action::give_up, now};
-        return {waiting::wait_action::sleep, deadline_};
-    }
-
     Pool& pool_;
     Attempt attempt_;
-    const time_point deadline_;
-    waker& waker_;
     permit_search search_;
-    // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
-    std::optional<waiting::local_queue::place> in_object_;
-    std::optional<waiting::local_queue::place> in_process_;
+    place_in_line<Pool> line_;  // left last: who comes next finds what this one has queued for left
     permit_waiter<Pool> asking_;
-    std::optional<waiting::wait_machine> machine_;  // once it is its turn to ask
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -39,7 +39,7 @@ public:
 
     // The readers' shares, and the gate, which outlive the lease while somebody uses them.
     struct rights {
-        explicit rights(std::shared_ptr<Pool> shares) : pool{std::move(shares)}, gate{pool->make_lease(pool->name() + "/writer")} {}
+        explicit rights(std::shared_ptr<Pool> shares) : pool{std::move(shares)}, gate{pool->make_gate()} {}
 
         const std::shared_ptr<Pool> pool;
         typename Pool::lease_type gate;
@@ -69,7 +69,7 @@ public:
         terms_type taken{*of.pool};
         if (!taken.take_gate(lease_access::attempt(of.gate, ec), ec)) return taken.none();
         taken.take_shares(true, ec);
-        if (!ec && !taken.missing()) return taken.complete(ec);
+        if (!ec && taken.has_all_shares()) return taken.complete(ec);
         if (taken.lost() && !ec) ec = errc::lost;
         return taken.none();
     }
@@ -170,17 +170,16 @@ private:
         return std::move(done.guard);
     }
 
-    // A reader looks at the gate, and takes a share if it is open. A writer that takes the gate in between waits for the share: a reader
-    // that queues for one leaves the queue, in which it would keep the writer from being woken.
+    // A reader looks at the gate, and takes a share if it is open. If it is closed, a reader that waits does so at the gate.
     template <class Asking>
     static shared_attempt read(const rights& of, permit_search& search, Asking& asking, std::error_code& ec)
     {
+        const bool overdue = asking.is_overdue(ec);
+        if (ec) return {};
         const std::optional<lease_record> closed = of.pool->counted().inspect(of.gate.name(), ec);
         if (ec) return {};
-        if (closed) {
-            asking.leave_queue();
-            return {.busy_for = closed->remaining};
-        }
+        if (closed) return asking.wait_for(of.gate.name(), closed->remaining, ec);
+        if (overdue) asking.missed();
         return asking.try_any(search, ec);
     }
 

@@ -34,6 +34,8 @@ public:
 
     /// See notifying_store.
     [[nodiscard]] LEASEHOLD_DECL std::string_view name() const noexcept;
+    /// See ordered_store.
+    LEASEHOLD_DECL void passed() noexcept;
 
 private:
     friend store_base;

@@ -118,6 +118,14 @@ LEASEHOLD_DECL acquire_result store_base::try_acquire(queue_ticket& ticket, std:
     return busy;
 }
 
+LEASEHOLD_DECL turn_answer store_base::turn(queue_ticket& ticket, std::error_code& ec)
+{
+    reporting on{*this, ec, leasehold::detail::refusal_of(ticket.place_->name())};
+    if (ec) return {};
+    if (!config_->catalog()) operations_->call({detail::operation::connect}, on.why);
+    return on.why || !config_->session_locks() ? turn_answer{} : ticket.place_->turn();
+}
+
 LEASEHOLD_DECL queue_ticket store_base::enqueue(std::string_view name, waker& to_wake)
 {
     return {*this, std::make_shared<detail::waiting_ticket>(operations_->waiting_sessions(), options().table, name, to_wake)};
@@ -338,6 +346,7 @@ LEASEHOLD_DECL queue_ticket::queue_ticket(store_base& store, std::shared_ptr<det
 LEASEHOLD_DECL queue_ticket::~queue_ticket() { store_.leave(*place_); }
 
 LEASEHOLD_DECL std::string_view queue_ticket::name() const noexcept { return place_->name(); }
+LEASEHOLD_DECL void queue_ticket::passed() noexcept { place_->passed(); }
 
 }  // namespace odbc
 

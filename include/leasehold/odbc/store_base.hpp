@@ -96,6 +96,9 @@ public:
     /// notifying_store: in the order of coming, across processes, where the database has session locks.
     [[nodiscard]] LEASEHOLD_DECL acquire_result try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl,
                                                             std::error_code& ec);
+    /// ordered_store: in the order of coming, across processes, where the database has session locks; elsewhere all are first. Asks
+    /// nothing of the table, but connects if the database isn't known yet.
+    [[nodiscard]] LEASEHOLD_DECL turn_answer turn(queue_ticket& ticket, std::error_code& ec);
 
     /// See queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return *waiters_; }

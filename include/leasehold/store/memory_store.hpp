@@ -220,6 +220,8 @@ public:
         {
             const std::lock_guard lock{shard_.mutex};
             std::erase(shard_.tickets, this);
+            if (waits_for_turn_)
+                if (queue_ticket* const next = shard_.first_in_turn(name_)) next->waker_.wake();
             // This waiter may have been woken without taking the lease: then it is the next waiter's turn.
             const auto found = shard_.entries.find(key{name_});
             if (found == shard_.entries.end() || found->second.owner.empty()) shard_.released(name_);
@@ -227,6 +229,8 @@ public:
 
         /// See notifying_store.
         [[nodiscard]] std::string_view name() const noexcept { return name_; }
+        /// See ordered_store: nobody is stuck here.
+        static void passed() noexcept {}
 
     private:
         friend basic_memory_store;
@@ -240,6 +244,7 @@ public:
         shard& shard_;
         const std::string name_;
         waker& waker_;
+        bool waits_for_turn_ = false;
     };
 
     /// See notifying_store.
@@ -251,6 +256,17 @@ public:
         acquire_result result = try_acquire(ticket.name(), owner, ttl, ec);
         result.retry_after = result.remaining;  // every release wakes
         return result;
+    }
+
+    /// See ordered_store. In the order in which the tickets were made.
+    turn_answer turn(queue_ticket& ticket, std::error_code& ec)
+    {
+        ec = detail::refusal_of(ticket.name());
+        if (ec) return {};
+        const std::lock_guard lock{ticket.shard_.mutex};
+        ticket.waits_for_turn_ = true;
+        if (ticket.shard_.first_in_turn(ticket.name()) == &ticket) return {};
+        return {.status = turn_status::behind, .retry_after = duration::max()};
     }
 
     /// See queueing_store.
@@ -309,6 +325,14 @@ private:
         std::mutex mutex;
         entry_map entries;
         std::vector<queue_ticket*> tickets;
+
+        // Null: nobody waits for a turn.
+        [[nodiscard]] queue_ticket* first_in_turn(std::string_view name) const noexcept
+        {
+            const auto found =
+                std::ranges::find_if(tickets, [name](const queue_ticket* each) { return each->waits_for_turn_ && each->name_ == name; });
+            return found == tickets.end() ? nullptr : *found;
+        }
 
         // Wakes all tickets: the term does not end when their last answer said. As a rule there is only one, that of
         // the first waiter of this store. Call it under the mutex, so that no ticket is destroyed meanwhile.

@@ -15,9 +15,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <memory>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -31,16 +29,12 @@ namespace leasehold::inline v0::waiting {
 template <class Keeper>
 class lease_wait {
     using store_type = std::remove_reference_t<decltype(std::declval<Keeper&>().store())>;
-    using ticket_type = decltype(waiting::enqueue(std::declval<store_type&>(), std::string_view{}, std::declval<waker&>()));
 
 public:
-    /// Whether a ticket costs a thread, and its end may take a while.
-    static constexpr bool costly_tickets = ticket_takes_thread<ticket_type>;
-
     /// `limit`: how many costly tickets there may be. Without one of them, the waiter polls.
     lease_wait(Keeper& keeper, time_point deadline, waker& to_wake, ticket_limit* limit = nullptr)
-        : keeper_{keeper}, asked_{keeper.clock().now()}, deadline_{deadline}, waker_{to_wake}, limit_{costly_tickets ? limit : nullptr},
-          machine_{deadline, pauses_of(keeper.store()), random_seed(keeper.owner(), asked_)}
+        : keeper_{keeper}, asked_{keeper.clock().now()}, deadline_{deadline}, waker_{to_wake},
+          machine_{deadline, pauses_of(keeper.store()), random_seed(keeper.owner(), asked_)}, ticket_{keeper.store(), to_wake, limit}
     {
         own_place_.emplace(keeper, to_wake);
     }
@@ -63,7 +57,7 @@ public:
             is_first_ = true;
         }
         // The first waiter of this process queues at the store.
-        if (!ticket_ && !cancelled && (!limit_ || limit_->take())) ticket_.emplace(*this);
+        if (!cancelled) ticket_.take(keeper_.name());
         return machine_.next(now, cancelled);
     }
 
@@ -83,15 +77,16 @@ public:
     /// A guard of the lease object holds, or an attempt through it is under way: back to the object's own queue.
     void closed() noexcept
     {
-        ticket_.reset();
+        ticket_.give_up();
         name_place_.reset();
         is_first_ = false;
     }
 
     /// The ticket for an attempt; null if there is none.
-    [[nodiscard]] ticket_type* ticket() noexcept { return ticket_ ? std::addressof(ticket_->ticket) : nullptr; }
+    [[nodiscard]] auto* ticket() noexcept { return ticket_.get(); }
 
-    [[nodiscard]] bool has_ticket() const noexcept { return ticket_.has_value(); }
+    /// Whether its destructor may wait for the store.
+    [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time(); }
 
     /// Leaves the queues of this process at once; the ticket, whose end may take a while, stays.
     void leave_queues() noexcept
@@ -101,17 +96,6 @@ public:
     }
 
 private:
-    struct held_ticket {
-        explicit held_ticket(lease_wait& of) : limit{of.limit_}, ticket(waiting::enqueue(of.keeper_.store(), of.keeper_.name(), of.waker_))
-        {
-        }
-        held_ticket(const held_ticket&) = delete;
-        held_ticket& operator=(const held_ticket&) = delete;
-
-        ticket_place limit;
-        ticket_type ticket;
-    };
-
     [[nodiscard]] wait_step sleep_until(time_point look_at, time_point now, bool cancelled) const noexcept
     {
         if (cancelled || now >= deadline_) return {wait_action::give_up, now};
@@ -122,13 +106,12 @@ private:
     const time_point asked_;
     const time_point deadline_;
     waker& waker_;
-    ticket_limit* const limit_;
     wait_machine machine_;
     bool is_first_ = false;
     // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
     std::optional<typename Keeper::own_place> own_place_;
     std::optional<local_queue::place> name_place_;
-    std::optional<held_ticket> ticket_;
+    limited_ticket<store_type> ticket_;
 };
 
 }  // namespace leasehold::inline v0::waiting

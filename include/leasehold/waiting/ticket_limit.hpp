@@ -5,8 +5,18 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
+
 #include <atomic>
+#include <cassert>
 #include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace leasehold::inline v0::waiting {
 
@@ -52,6 +62,69 @@ public:
 
 private:
     ticket_limit* const of_;
+};
+
+/// The ticket that a waiter has at times, and its part of the limit.
+///
+/// Not thread-safe. Lifetime: the store, the waker and the limit must outlive it.
+template <lease_store Store>
+class limited_ticket {
+public:
+    using ticket_type = decltype(waiting::enqueue(std::declval<Store&>(), std::string_view{}, std::declval<waker&>()));
+
+    /// Whether a ticket costs a thread, and its end may take a while.
+    static constexpr bool costly = ticket_takes_thread<ticket_type>;
+
+    /// `limit`: how many costly tickets there may be; null: as many as are wanted.
+    limited_ticket(Store& store, waker& to_wake, ticket_limit* limit) noexcept
+        : store_{store}, waker_{to_wake}, limit_{costly ? limit : nullptr}
+    {
+    }
+
+    /// Queues for `name`, unless it has a ticket. False: there are too many tickets. May throw what the store's enqueue() throws.
+    bool take(std::string_view name)
+    {
+        if (!held_ && (!limit_ || limit_->take())) held_.emplace(*this, name);
+        return held_.has_value();
+    }
+
+    void give_up() noexcept { held_.reset(); }
+
+    /// Null: there is none.
+    [[nodiscard]] ticket_type* get() noexcept { return held_ ? std::addressof(held_->ticket) : nullptr; }
+    [[nodiscard]] explicit operator bool() const noexcept { return held_.has_value(); }
+    /// Whether giving it up may wait for the store.
+    [[nodiscard]] bool end_takes_time() const noexcept { return costly && held_; }
+
+    /// See ordered_store.
+    [[nodiscard]] turn_answer turn(std::error_code& ec)
+        requires ordered_store<Store>
+    {
+        assert(held_);
+        return store_.turn(held_->ticket, ec);
+    }
+    /// See ordered_store.
+    void passed() noexcept
+        requires ordered_store<Store>
+    {
+        assert(held_);
+        held_->ticket.passed();
+    }
+
+private:
+    struct held {
+        held(limited_ticket& of, std::string_view name) : limit{of.limit_}, ticket(waiting::enqueue(of.store_, name, of.waker_)) {}
+        held(const held&) = delete;
+        held& operator=(const held&) = delete;
+
+        ticket_place limit;
+        ticket_type ticket;
+    };
+
+    Store& store_;
+    waker& waker_;
+    ticket_limit* const limit_;
+    std::optional<held> held_;
 };
 
 }  // namespace leasehold::inline v0::waiting

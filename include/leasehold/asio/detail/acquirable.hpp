@@ -84,7 +84,7 @@ public:
             return std::move(tried.guard);
         }
         [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
-        [[nodiscard]] bool end_takes_time() const noexcept { return wait_type::costly_tickets && waits_.has_ticket(); }
+        [[nodiscard]] bool end_takes_time() const noexcept { return waits_.end_takes_time(); }
         void leave_queues() noexcept { waits_.leave_queues(); }
 
     private:

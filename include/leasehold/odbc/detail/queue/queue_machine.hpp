@@ -5,6 +5,7 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/pauses.hpp>
+#include <leasehold/store/concept.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -32,6 +33,9 @@ inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1
 inline constexpr int most_passed = 3;
 // How long a waiter relies on being woken as long as wake-ups come: a holder may have its term without the lock, or a lock be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
+// The longest pause between two looks of the first in a queue that is for no row at the rows that it waits for: so that one that becomes
+// free, of which nobody told it, is found within 25 ms. Its first pauses are shorter, since a term may be, and have no lock yet.
+inline constexpr std::chrono::milliseconds longest_look_at_others{20};
 
 enum class queue_position : std::uint8_t {
     outside,  // it has no session
@@ -163,6 +167,24 @@ public:
         return overtake_delay - waited;
     }
 
+    // For a ticket that asks for its turn alone: see ordered_store. Without a session it polls.
+    [[nodiscard]] turn_answer turn(time_point now) noexcept
+    {
+        assert(position_ != queue_position::left);
+        if (position_ == queue_position::at_head) return {turn_status::first, looks_at_others_.next()};
+        if (position_ == queue_position::outside) return {turn_status::first, duration::zero()};
+        if (!behind_since_) behind_since_ = now;
+        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
+        const duration waited = std::chrono::duration_cast<duration>(now - *behind_since_);
+        if (waited < trust) return {turn_status::behind, trust - waited};
+        behind_since_ = now;
+        passed_ = std::min(passed_ + 1, most_passed);  // as far as it knows
+        return {turn_status::overdue, trust};
+    }
+
+    // Behind others it was granted what it wanted: their wake-up did not come.
+    void passed() noexcept { wakes_come_ = false; }
+
 private:
     void step_out(time_point queue_again) noexcept
     {
@@ -178,10 +200,12 @@ private:
     fencing_token seen_{};  // no term has this one, 0
     time_point seen_since_{};
     std::optional<time_point> free_since_;
+    std::optional<time_point> behind_since_;  // or since it was overdue; see turn()
     fencing_token free_after_{};
     backoff looks_{shortest_look, longest_look};
+    backoff looks_at_others_{shortest_look, longest_look_at_others};
     int yields_ = 0;  // max_yields at most
-    int passed_ = 0;  // terms that others had while it waited; most_passed at most
+    int passed_ = 0;  // terms that others had while it waited, or how often it was overdue; most_passed at most
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

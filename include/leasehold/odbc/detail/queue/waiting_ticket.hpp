@@ -8,6 +8,7 @@
 #include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/queue/lock_sessions.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
+#include <leasehold/store/concept.hpp>
 
 #include <chrono>
 #include <condition_variable>
@@ -106,6 +107,22 @@ public:
         const auto delay = machine_.leave_to_next(token, now());
         sessions_->note_wake(key_, machine_.wakes_come());
         return delay;
+    }
+
+    // Whether it is its turn. Begins to wait, if need be and a session is to be had.
+    [[nodiscard]] turn_answer turn()
+    {
+        static_cast<void>(queue_up());
+        const std::lock_guard lock{mutex_};
+        return machine_.turn(now());
+    }
+
+    // See queue_machine.
+    void passed() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        machine_.passed();
+        sessions_->note_wake(key_, false);
     }
 
     // The ticket is gone. True: its session is still in the wait, which is to be ended on the server.

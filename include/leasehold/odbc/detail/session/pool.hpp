@@ -456,7 +456,7 @@ private:
         changed_.notify_one();
     }
 
-    // It is in no call, and no caller's: it gives a lock back, or is idle. Somebody who waits for a session waits for one statement at most.
+    // It is in no call, and no caller's: it gives a lock back, or is idle. Calls that wait for a session wait for one statement at most.
     void settle(session_pointer session, bool after_chore = false)
     {
         session->last_return = ++uses_;

@@ -64,6 +64,9 @@ public:
         db_.in().data.assign(asked.data);
     }
 
+    // Which connection it has, see session_lock; 0: none. Between calls.
+    [[nodiscard]] std::uint64_t connection_number() const noexcept { return db_.is_open() ? lock_.connection_number() : 0; }
+
     // After prepare(), what it is about; in a wait from any thread.
     [[nodiscard]] session_lock& lock() noexcept { return lock_; }
 
@@ -132,6 +135,13 @@ private:
         bool repeated = false;
         pauses_.reset();
         for (int reconnects = 0;;) {
+            // A lock is gone with its connection, and a term's lock is not worth another one.
+            const bool chore = what_ == operation::try_lock || what_ == operation::unlock;
+            if (chore && !db_.connected()) {
+                db_.disconnect();  // one that is not used any longer may have it still
+                answer_.failed = fault::none;
+                return;
+            }
             const time_point tried = std::chrono::steady_clock::now();
             fault failed = db_.connected() ? fault::none : connect();
             if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = check_table(db_);

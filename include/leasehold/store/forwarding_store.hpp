@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
@@ -164,6 +165,28 @@ public:
     {
         return passed_on({store_operation::handover_requested, name, owner, token}, ec,
                          [&](std::string_view stored) { return store_.handover_requested(stored, owner, token, ec); });
+    }
+
+    /// See checkpointing_store.
+    bool save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text, std::error_code& ec)
+        requires checkpointing_store<Store>
+    {
+        return passed_on({store_operation::save_checkpoint, name, owner, token}, ec,
+                         [&](std::string_view stored) { return store_.save_checkpoint(stored, owner, token, text, ec); });
+    }
+
+    /// See checkpointing_store.
+    std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+        requires checkpointing_store<Store>
+    {
+        return passed_on({store_operation::checkpoint, name}, ec, [&](std::string_view stored) { return store_.checkpoint(stored, ec); });
+    }
+
+    /// See timed_store.
+    store_time now(std::error_code& ec)
+        requires timed_store<Store>
+    {
+        return passed_on({store_operation::now}, ec, [&](std::string_view) { return store_.now(ec); });
     }
 
     /// See batching_store.

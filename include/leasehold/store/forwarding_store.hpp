@@ -186,7 +186,7 @@ public:
     store_time now(std::error_code& ec)
         requires timed_store<Store>
     {
-        return passed_on({store_operation::now}, ec, [&](std::string_view) { return store_.now(ec); });
+        return passed_on({store_operation::now, {}}, ec, [&](std::string_view) { return store_.now(ec); });
     }
 
     /// See batching_store.

@@ -50,7 +50,7 @@ public:
                       std::span<std::optional<leasehold::acquire_result>> answers, std::error_code& ec)
     {
         note(requests);
-        std::vector<std::optional<leasehold::acquire_result>> said(requests.size());
+        std::vector<std::optional<leasehold::acquire_result>> said(requests.size(), leasehold::acquire_result{});  // busy, if refused
         play(operation::acquire_many, requests.front().name, ec, false, [&] {
             leases.acquire_many(requests, most, said, ec);
             return true;

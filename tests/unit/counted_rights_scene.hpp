@@ -22,6 +22,8 @@ namespace leasehold_test {
 template <class Store>
 struct counted_rights_scene {
     static constexpr bool in_batches = leasehold::batch_acquiring_store<Store>;
+    // The record of the count wakes nobody, which only a call for many can say.
+    static constexpr operation writes_record = in_batches ? operation::acquire_many : operation::try_acquire;
     static constexpr leasehold::lease_terms terms{.ttl = std::chrono::seconds{30}};
 
     template <class... Options>

@@ -66,7 +66,7 @@ struct store_that_answers_in_part : scripted_batching_store {
         std::vector<std::size_t> places;
         std::vector<lh::term_request> asked;
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            if (in_part && (requests[i].name.back() - '0') % 2 != 0) continue;
+            if (in_part && requests[i].name != "licences" && (requests[i].name.back() - '0') % 2 != 0) continue;
             places.push_back(i);
             asked.push_back(requests[i]);
         }
@@ -84,11 +84,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_is_busy_for_a_moment_is_no_other_count
     scene<Store> s;
     auto theirs = s.semaphore(5), ours = s.semaphore(5);
     std::error_code ec;
-    s.store.next(operation::try_acquire, fate::refused);  // as if somebody had locked the row
+    s.store.next(s.writes_record, fate::refused);  // as if somebody had locked the row
     auto permit = theirs.try_acquire(ec);
     BOOST_TEST(!ec);
     BOOST_TEST(permit.held(), "there was no record");
-    s.store.next(operation::try_acquire, fate::refused);
+    s.store.next(s.writes_record, fate::refused);
     BOOST_TEST(is_held(ours.try_acquire(ec)), "the record is of the same count");
     BOOST_TEST(!ec);
 }
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_stays_busy_is_a_conflict, Store, both_
     scene<Store> s;
     auto theirs = s.semaphore(5), ours = s.semaphore(5);
     const auto permit = theirs.try_acquire();
-    s.store.always(operation::try_acquire, fate::refused);
+    s.store.always(s.writes_record, fate::refused);
     const int before = s.attempts();
     BOOST_CHECK_EXCEPTION(static_cast<void>(ours.try_acquire()), lh::store_error,
                           says(lh::errc::store_conflict, {"try_acquire 'licences'"}));

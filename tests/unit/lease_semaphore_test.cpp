@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_of_the_count_lasts_as_long_as_any_permit, S
     scene<Store> s;
     auto semaphore = s.semaphore(5);
     auto permits = take(semaphore, 3);
-    const int before = s.store.sent(operation::try_acquire);
+    const int before = s.store.sent(s.writes_record);
     std::error_code ec;
     for (int i = 0; i < 60; ++i) {
         s.clock.advance(5s);
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_of_the_count_lasts_as_long_as_any_permit, S
         for (const auto& record : s.store.leases.list("licences/"))
             BOOST_TEST_REQUIRE(s.left_of_record() >= record.remaining);
     }
-    const int writes = s.store.sent(operation::try_acquire) - before;
+    const int writes = s.store.sent(s.writes_record) - before;
     BOOST_TEST(writes >= 7);
     // About once in a ttl; where renewals don't go together, by each worker that finds it due at that moment.
     BOOST_TEST(writes <= (scene<Store>::in_batches ? 11 : 3 * 11));
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_is_an_error_and_nothing_is_held, Store, bot
     scene<Store> s;
     auto semaphore = s.semaphore(5);
     std::error_code ec;
-    s.store.next(operation::try_acquire, fate::fails);
+    s.store.next(s.writes_record, fate::fails);
     BOOST_TEST(is_empty(semaphore.try_acquire(ec)), "of the record");
     BOOST_TEST(ec == lh::errc::store_unavailable);
     BOOST_TEST(is_held(semaphore.try_acquire(ec)));

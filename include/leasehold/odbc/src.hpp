@@ -216,7 +216,7 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
     operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, on.why,
                                [&](detail::item_number i) {
                                    operations_->give_locks_back(releases[i].name, releases[i].token.value());
-                                   operations_->after_release(request_of(i), answers[i] == batch_answer::yes, until);
+                                   operations_->after_release(request_of(i), answers[i] == batch_answer::yes);
                                });
 }
 

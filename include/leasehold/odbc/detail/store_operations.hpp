@@ -104,18 +104,14 @@ public:
     {
         const bool released = call(asked, until, why).yes && !why;
         give_locks_back(asked.name, asked.token);
-        after_release(asked, released, until);
+        after_release(asked, released);
         return released;
     }
 
-    // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
-    // nobody knows of what came out of it, and so it is ended too.
-    void after_release(request term, bool released, time_point until)
+    // The next attempt need not read the row first.
+    void after_release(const request& term, bool released)
     {
-        while ((term.token = pool_->given_back(term, released)) != 0) {
-            failure ignored;
-            released = call(term, until, ignored).yes && !ignored;
-        }
+        if (released && term.time <= duration::zero()) pool_->put_hint(term.name, term.token);
     }
 
     // A single attempt.

@@ -6,8 +6,8 @@
 #include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
-#include <leasehold/odbc/detail/session/remembered_terms.hpp>
 #include <leasehold/odbc/detail/session/term_locks.hpp>
+#include <leasehold/odbc/detail/session/token_hints.hpp>
 
 #include <algorithm>
 #include <array>
@@ -121,17 +121,15 @@ public:
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
-        if (terms_.late() != 0)
-            each_answered(session->inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool) {
-                if (token != 0) terms_.told(name, owner, token);
-            });
         if (asked.what == operation::release) locks_.ended(asked.name, asked.token);
         if (!session->waits) note_granted(*session, asked, said);
         end_call(session);
-        if (session->waits)
+        if (session->waits) {
             session->last_return = ++uses_;
-        else
+            changed_.notify_one();
+        } else {
             settle(std::move(session));
+        }
         give_back_where_idle();
     }
 
@@ -216,44 +214,33 @@ public:
         return std::ranges::any_of(detached_, [&](const detached_call& each) { return each.session == session; });
     }
 
-    // On the thread of a session that was given up; does nothing unless that was in a call.
+    // On the thread of a session that was given up; does nothing unless that was in a call. Its caller was told of a time-out, so nobody
+    // knows of the terms that it was granted, and they are ended. But one that took over its own owner's unexpired term runs out: the
+    // holder of that one may believe in it still, and the next holder would be a second one.
     void came_late(bounded_session& back)
     {
-        const auto entry = [&] {
-            return std::find_if(abandoned_.begin(), abandoned_.end(), [&](const auto& each) { return each.get() == &back; });
-        };
-        std::unique_lock lock{mutex_};
-        if (entry() == abandoned_.end()) return;
-        each_answered(back.inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool fresh) {
-            terms_.arrived(name, owner, token, fresh);
-            std::error_code without;  // memory: then the late terms run out by themselves
-            leasehold::detail::catch_into(without,
-                                          [&] { end_late_terms(lock, back.inner(), std::string{name}, std::string{owner}); });
-        });
-        abandoned_.erase(entry());
+        const auto is_it = [&back](const session_pointer& each) { return each.get() == &back; };
+        {
+            const std::lock_guard lock{mutex_};
+            if (std::ranges::none_of(abandoned_, is_it)) return;
+        }
+        std::error_code without;  // memory: then they run out, too
+        leasehold::detail::catch_into(without, [&back] { back.inner().undo_grants(); });
+        const std::lock_guard lock{mutex_};
+        std::erase_if(abandoned_, is_it);
         changed_.notify_all();
     }
 
-    // See remembered_terms.
+    // See token_hints.
     void put_hint(std::string_view name, std::int64_t hint)
     {
         const std::lock_guard lock{mutex_};
-        terms_.put_hint(name, hint);
+        hints_.put(name, hint);
     }
     std::int64_t take_hint(std::string_view name)
     {
         const std::lock_guard lock{mutex_};
-        return terms_.take_hint(name);
-    }
-
-    // After the release of a term: its owner believes in it no longer. `released`: the row shows that. Returns the token of a late term
-    // that is to be released next, or 0.
-    std::int64_t given_back(const request& term, bool released)
-    {
-        const std::lock_guard lock{mutex_};
-        terms_.given_back(term.name, term.owner, term.token);
-        if (released && term.time <= duration::zero()) terms_.put_hint(term.name, term.token);
-        return terms_.next_to_end(term.name, term.owner);
+        return hints_.take(name);
     }
 
     // No session that could be made: undoes check_out().
@@ -300,11 +287,7 @@ private:
     bool abandon_locked(const session_pointer& session)
     {
         abandoned_.reserve(abandoned_.size() + 1);
-        each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { terms_.expect(name, owner); });
-        if (!session->give_up()) {
-            each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { terms_.arrived(name, owner, 0, false); });
-            return false;
-        }
+        if (!session->give_up()) return false;
         end_call(session);
         abandoned_.push_back(session);
         if (session->waits) end_wait(*session);
@@ -316,41 +299,10 @@ private:
         return true;
     }
 
-    // What its request is for; names and owners are not written while it is carried out.
-    template <class Each>
-    static void each_attempt(const session& of, Each each)
-    {
-        if (of.what() == operation::acquire) each(of.name(), of.owner());
-        if (of.what() == operation::acquire_many)
-            for (item_number i = 0; i < of.attempted()->size(); ++i) each(of.attempted()->name(i), of.attempted()->owner(i));
-    }
-
-    // What has come back, with the tokens of the terms that were granted, or 0, and whether nobody held the name then.
-    template <class Each>
-    static void each_answered(session& of, Each each)
-    {
-        if (of.what() == operation::acquire) return each(of.name(), of.owner(), of.granted_token(), of.result().grant.fresh);
-        const auto many = of.attempted();
-        for (item_number i = 0; many && i < many->size(); ++i) {
-            const auto& said = many->answer(i);
-            const bool granted = said && said->result.granted();
-            each(many->name(i), many->owner(i), granted ? said->result.token.value() : 0, granted && said->fresh);
-        }
-    }
-
     void end_call(const session_pointer& session)
     {
         std::erase(active_, session);
         std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
-    }
-
-    void end_late_terms(std::unique_lock<std::mutex>& lock, session& by, std::string_view name, std::string_view owner)
-    {
-        while (const std::int64_t token = terms_.next_to_end(name, owner)) {
-            lock.unlock();
-            by.undo(name, owner, token);
-            lock.lock();
-        }
     }
 
     // One session hung, perhaps because a router forgot its connections. The same may have happened to all that have not answered
@@ -503,10 +455,12 @@ private:
         const session_pointer idle = *found;
         const auto now = std::chrono::steady_clock::now();
         if (callers_ > 0) return idle->set_due(now + chores_give_way);
-        if (const auto chore = locks_.begin(idle.get(), now))
-            start_chore(idle, *chore);
-        else
-            begin_chore(idle);
+        try {
+            if (const auto chore = locks_.begin(idle.get(), now)) return start_chore(idle, *chore);
+        } catch (const std::bad_alloc&) {
+            return idle->set_due(now + longest_lock_pause);
+        }
+        begin_chore(idle);
     }
 
     void start_chore(const session_pointer& idle, const term_locks::chore& what)
@@ -539,8 +493,9 @@ private:
         } catch (const std::bad_alloc&) {
             return end(*session);
         }
-        if (config_->gave_up_session_locks()) locks_.give_all_back();
         settle(std::move(session), true);
+        if (!config_->gave_up_session_locks()) return;
+        locks_.give_all_back();
         give_back_where_idle();
     }
 
@@ -556,7 +511,7 @@ private:
     std::vector<session_pointer> idle_;
     std::vector<session_pointer> active_;
     std::vector<session_pointer> abandoned_;
-    remembered_terms terms_;
+    token_hints hints_;
     term_locks locks_;
     std::vector<detached_call> detached_;  // chores, and what run_detached() began
     std::size_t open_ = 0;                 // but for those that were given up

@@ -94,7 +94,7 @@ public:
         const time_point sent = clock_.now();
         const acquire_result result = store_.try_acquire(name_, owner_, terms_.ttl, ec);
         if (ec || !result.granted()) return {};
-        if (grant(result.token, sent)) return guard_type{*this, result.token};
+        if (grant(result.token, sent)) return guard_type{term_type{*this, result.token}};
         // Release the term rather than hand it out.
         plain_error ignored;
         end_term(token_, ignored);
@@ -120,7 +120,8 @@ public:
     }
 
 private:
-    friend guard_type;
+    using term_type = detail::held_static_term<basic_static_lease>;
+    friend term_type;
 
     bool grant(fencing_token token, time_point sent) noexcept
     {

@@ -143,7 +143,7 @@ private:
     {
         guard_type guard;
         ec.clear();
-        detail::catch_into(ec, [&] { guard = guard_type{pool_, attempt(ec)}; });
+        detail::catch_into(ec, [&] { guard = guard_of(attempt(ec)); });
         return guard;
     }
 
@@ -158,7 +158,7 @@ private:
     {
         guard_type guard;
         ec.clear();
-        detail::catch_into(ec, [&] { guard = guard_type{pool_, wait(deadline, stop, ec)}; });
+        detail::catch_into(ec, [&] { guard = guard_of(wait(deadline, stop, ec)); });
         detail::report_cancellation(guard, stop, ec);
         return guard;
     }
@@ -177,7 +177,12 @@ private:
     guard_type granted_or_throw(attempt_result last, std::error_code ec, std::string_view operation)
     {
         if (ec) pool_->raise_failure(ec, operation, last.too_late, last.of_another);
-        return guard_type{pool_, std::move(last)};
+        return guard_of(std::move(last));
+    }
+
+    [[nodiscard]] guard_type guard_of(attempt_result last) const noexcept
+    {
+        return detail::lease_access::make_guard<guard_type>(pool_, std::move(last));
     }
 
     [[nodiscard]] const std::shared_ptr<pool_type>& parts() const noexcept { return pool_; }

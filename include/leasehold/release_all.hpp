@@ -7,6 +7,7 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -73,17 +74,14 @@ public:
     void add(Guard& guard) noexcept
     {
         if (guard.empty()) return;
-        if (is_given_up(guard.store()) || limit_.reached(guard.keeper().clock())) {
-            leave(leaving{std::move(guard.handle_), std::move(guard.term_)}, release_outcome::unknown);
-            return;
-        }
+        term_type one = std::exchange(lease_access::body(guard), {});
+        if (is_given_up(one.store()) || limit_.reached(one.keeper().clock())) return one.leave();
         if constexpr (batching_store<store_type>) {
-            if (add_to_batch(guard)) return;
+            if (add_to_batch(one)) return;
         }
-        const auto handle = guard.handle_;
         std::error_code ec;
-        if (guard.release(ec) == release_outcome::released) ++released_;
-        if (ec) failed(handle, ec);
+        if (one.end(ec) == release_outcome::released) ++released_;
+        if (ec) failed(one, ec);
     }
 
     void send() noexcept
@@ -92,14 +90,14 @@ public:
             if (leaving_.empty()) return;
             std::error_code ec;
             answers_.assign(leaving_.size(), batch_answer::unknown);  // within its capacity
-            catch_into(ec, [this, &ec] { store_of(leaving_.front()).release_many(releases_, answers_, ec); });
+            catch_into(ec, [this, &ec] { leaving_.front().keeper().store().release_many(releases_, answers_, ec); });
             for (std::size_t i = 0; i < leaving_.size(); ++i) {
                 const bool unknown = answers_[i] == batch_answer::unknown;
                 const bool ours = answers_[i] == batch_answer::yes;
                 const std::error_code error = unknown ? (ec ? ec : make_error_code(errc::store_failure)) : std::error_code{};
-                if (unknown) failed(leaving_[i].handle, error);
+                if (unknown) failed(leaving_[i], error);
                 const auto said = unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
-                if (leaving_[i].has_ended(said, error) == release_outcome::released) ++released_;
+                if (leaving_[i].keeper().has_ended(leaving_[i].term(), said, error) == release_outcome::released) ++released_;
             }
             leaving_.clear();
             releases_.clear();
@@ -112,45 +110,32 @@ public:
     template <class Function>
     void on_failure(Function f) const
     {
-        if (failed_) f(failed_->store(), error_, std::string_view{failed_->name()});
+        if (failed_) f(failed_->keeper().store(), error_, std::string_view{failed_->keeper().name()});
     }
     void throw_if_failed() const
     {
-        if (failed_) raise_store_failure(failed_->store(), error_, "release_all", failed_->name());
+        if (failed_) failed_->raise_failure(error_, "release_all");
     }
 
 private:
-    using handle_type = typename Guard::handle_type;
+    using term_type = typename Guard::body_type;
 
-    struct leaving {
-        handle_type handle;
-        std::shared_ptr<renewal::term> term;
-
-        release_outcome has_ended(release_outcome said, std::error_code error = {}) const noexcept
-        {
-            return handle->has_ended(term, said, error);
-        }
-    };
-
-    static store_type& store_of(const leaving& one) noexcept { return one.handle->store(); }
-
-    // False: the guard has to be released by itself.
-    bool add_to_batch(Guard& guard) noexcept
+    // False: the term has to be released by itself.
+    bool add_to_batch(term_type& one) noexcept
     {
-        if (!leaving_.empty() && std::addressof(store_of(leaving_.front())) != guard.store()) send();
-        const std::size_t most = renewal::batch_size_of(guard.keeper().store());
+        if (!leaving_.empty() && std::addressof(leaving_.front().keeper().store()) != one.store()) send();
+        const std::size_t most = renewal::batch_size_of(one.keeper().store());
         if (most < 2) return false;
         std::error_code no_memory;
         catch_into(no_memory, [&] { reserve(most); });
         if (no_memory) return false;
-        leaving one{std::move(guard.handle_), std::move(guard.term_)};
-        if (const std::optional<term_release> what = one.handle->end_here(one.term)) {
+        if (const std::optional<term_release> what = one.keeper().end_here(one.term())) {
             leaving_.push_back(std::move(one));
             releases_.push_back(*what);
             if (leaving_.size() >= most) send();
         }
         else {
-            one.has_ended(release_outcome::lost);
+            one.keeper().has_ended(one.term(), release_outcome::lost);
         }
         return true;
     }
@@ -162,16 +147,10 @@ private:
         answers_.reserve(most);
     }
 
-    static void leave(const leaving& one, release_outcome outcome) noexcept
-    {
-        static_cast<void>(one.handle->end_here(one.term));
-        one.has_ended(outcome);
-    }
-
     // The first failure is the one that is reported; each ends the calls of its store.
-    void failed(const handle_type& on, std::error_code ec) noexcept
+    void failed(const term_type& on, std::error_code ec) noexcept
     {
-        const store_type* const store = std::addressof(on->store());
+        const store_type* const store = std::addressof(on.keeper().store());
         if (!failed_) {
             failed_ = on;
             error_ = ec;
@@ -184,16 +163,16 @@ private:
 
     [[nodiscard]] bool is_given_up(const store_type* store) const noexcept
     {
-        return failed_ && (all_given_up_ || std::addressof(failed_->store()) == store ||
+        return failed_ && (all_given_up_ || std::addressof(failed_->keeper().store()) == store ||
                            std::find(also_failed_.begin(), also_failed_.end(), store) != also_failed_.end());
     }
 
     release_limit limit_;
-    std::vector<leaving> leaving_;
+    std::vector<term_type> leaving_;
     std::vector<term_release> releases_;
     std::vector<batch_answer> answers_;
     std::size_t released_ = 0;
-    handle_type failed_;
+    std::optional<term_type> failed_;
     std::error_code error_;
     std::vector<const store_type*> also_failed_;
     bool all_given_up_ = false;

@@ -41,7 +41,7 @@ struct renewed_term {
         static_cast<void>(keeper->begin_attempt());
         term = keeper->grant(lh::fencing_token{1}, lh::time_point{});
         explored_clock::begin({10});
-        static_cast<void>(keeper->renewals().begin_extension(term, sent));
+        static_cast<void>(keeper->renewals().begin_extension(term, std::nullopt, sent));
     }
     [[nodiscard]] bool held() const { return term->remaining(explored_clock{}) > lh::duration::zero(); }
     void answer(bool extended) { keeper->renewals().end(sent, extended ? lh::batch_answer::yes : lh::batch_answer::no, {}); }

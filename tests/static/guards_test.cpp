@@ -61,15 +61,15 @@ inline constexpr int questions_to_temporary =
 using lease = lh::lease<lh::memory_store>;
 static_assert(questions_to_named<lease::guard_type> == 14 && questions_to_temporary<lease::guard_type> == 0);
 using permit = lh::lease_semaphore<lh::memory_store>::guard_type;
-static_assert(questions_to_named<permit> == 12 && questions_to_temporary<permit> == 0);
+static_assert(questions_to_named<permit> == 15 && questions_to_temporary<permit> == 0);
 using share = lh::shared_lease<lh::memory_store>::shared_guard_type;
-static_assert(questions_to_named<share> == 12 && questions_to_temporary<share> == 0);
+static_assert(questions_to_named<share> == 15 && questions_to_temporary<share> == 0);
 using writer = lh::shared_lease<lh::memory_store>::guard_type;
-static_assert(questions_to_named<writer> == 10 && questions_to_temporary<writer> == 0);
+static_assert(questions_to_named<writer> == 11 && questions_to_temporary<writer> == 0);
 using set = lh::lease_set_guard<lease>;
-static_assert(questions_to_named<set> == 9 && questions_to_temporary<set> == 0);
+static_assert(questions_to_named<set> == 10 && questions_to_temporary<set> == 0);
 using mixed_set = lh::lease_set_guard<lease, lh::basic_lease<lh::memory_store, lh::manual_clock>>;
-static_assert(questions_to_named<mixed_set> == 9 && questions_to_temporary<mixed_set> == 0);
+static_assert(questions_to_named<mixed_set> == 10 && questions_to_temporary<mixed_set> == 0);
 using static_guard =
     lh::basic_static_lease<lh::static_memory_store<4>, lh::steady_clock, lh::static_owner_id>::guard_type;
 static_assert(questions_to_named<static_guard> == 8 && questions_to_temporary<static_guard> == 0);

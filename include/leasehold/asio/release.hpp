@@ -8,6 +8,7 @@
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/guards.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renewal/call_queue.hpp>
@@ -26,7 +27,7 @@ struct start_release {
     {
         auto* const told = handler_completion<std::decay_t<Handler>, release_outcome>::make(std::forward<Handler>(handler));
         if (!told) return;
-        const auto engine = engine_of(guard);
+        const auto engine = lease_access::body(guard).engine();
         if (!engine) return told->complete(errc::not_held, release_outcome::unknown);
         start_call<release_outcome>(engine, renewal::call_order::first,
                                     [guard = std::move(guard)](std::error_code& ec) mutable { return guard.release(ec); }, *told);

@@ -8,6 +8,7 @@
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/guards.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/renewal/call_queue.hpp>
@@ -37,7 +38,8 @@ struct start_renew {
 template <any_guard Guard, class Token>
 auto initiate_renew(const Guard& guard, std::optional<duration> ttl, Token&& token)
 {
-    return net::async_initiate<Token, void(net_error_code, bool)>(start_renew{}, token, engine_of(guard), extension_of(guard), ttl);
+    const auto& right = lease_access::body(guard);
+    return net::async_initiate<Token, void(net_error_code, bool)>(start_renew{}, token, right.engine(), right.extension(), ttl);
 }
 
 }  // namespace detail
@@ -51,8 +53,8 @@ auto async_renew(const Guard& guard, Token&& token)
     return detail::initiate_renew(guard, std::nullopt, std::forward<Token>(token));
 }
 
-/// Extends the term by a new ttl, which later renewals keep. For the guards of a lease, a permit and a share.
-template <detail::single_guard Guard, class Token>
+/// Extends by a new ttl, which later renewals keep.
+template <detail::any_guard Guard, class Token>
 auto async_renew(const Guard& guard, duration ttl, Token&& token)
 {
     return detail::initiate_renew(guard, ttl, std::forward<Token>(token));

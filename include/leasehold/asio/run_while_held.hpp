@@ -10,6 +10,7 @@
 #include <leasehold/asio/detail/pending_operations.hpp>
 #include <leasehold/asio/release.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/error.hpp>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
@@ -71,10 +72,10 @@ public:
     std::exception_ptr end(std::exception_ptr thrown)
     {
         on_loss_.reset();
-        if (thrown) forget_min_hold(guard_);
+        if (thrown) lease_access::forget_min_hold(guard_);
         if (guard_.held()) return thrown;
         const bool because_of_loss = !thrown || stop_.stop_requested();
-        return because_of_loss ? std::make_exception_ptr(lease_lost{name_of_loss(guard_)}) : thrown;
+        return because_of_loss ? std::make_exception_ptr(lease_lost{lease_access::body(guard_).name_of_loss()}) : thrown;
     }
 
     [[nodiscard]] Guard take_guard() noexcept { return std::move(guard_); }

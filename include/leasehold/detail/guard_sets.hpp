@@ -3,6 +3,7 @@
 #define LEASEHOLD_DETAIL_GUARD_SETS_HPP
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/held_term.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
@@ -20,26 +21,38 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 // The guards of a set: a vector of one type, or a tuple of several.
 namespace leasehold::inline v0::detail {
 
-template <class Lease, class Function>
-void each_of_set(const std::vector<lease_guard<Lease>>& guards, Function f)
+template <class Guard, class Function>
+void each_of_set(const std::vector<Guard>& guards, Function f)
 {
     for (const auto& guard : guards) f(guard);
 }
-template <class... Leases, class Function>
-void each_of_set(const std::tuple<lease_guard<Leases>...>& guards, Function f)
+template <class... Guards, class Function>
+void each_of_set(const std::tuple<Guards...>& guards, Function f)
 {
     std::apply([&f](const auto&... each) { (f(each), ...); }, guards);
+}
+
+// Of a guard, or a copy that was kept of its term.
+template <class Guard>
+auto& term_of(Guard& guard) noexcept
+{
+    if constexpr (requires { guard.term(); })
+        return guard;
+    else
+        return lease_access::body(guard);
 }
 
 // The first call of a store that failed.
@@ -53,15 +66,15 @@ public:
         std::error_code no_memory;  // then without the details
         catch_into(no_memory, [&] {
             name_ = name;
-            if constexpr (diagnosing_store<Store>) said_ = store.diagnostics();
+            said_ = diagnostics_of(store);
         });
     }
 
     [[nodiscard]] std::error_code error() const noexcept { return error_; }
 
-    void raise_if_any(std::string_view operation) const
+    [[noreturn]] void raise(std::string_view operation) const
     {
-        if (error_) raise_failed_call(error_, std::string{operation} + " '" + name_ + "'", said_);
+        raise_failed_call(error_, std::string{operation} + " '" + name_ + "'", said_);
     }
 
 private:
@@ -109,14 +122,13 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         auto& store = *guard.store();
         const void* const called = std::addressof(store);
         const bool given_up = std::any_of(failed.begin(), failed.end(), [called](const void* each) { return each == called; });
-        if (given_up || limit.reached(lease_access::clock_of(guard))) return lease_access::leave(guard);
-        const std::string_view name = guard.name();
+        auto ended = std::exchange(lease_access::body(guard), {});
+        if (given_up || limit.reached(ended.keeper().clock())) return ended.leave();
         std::error_code ec;
-        const auto kept = lease_access::keep_alive(guard);  // for the name
-        if (guard.release(ec) == release_outcome::released) ++out.released;
+        if (ended.end(ec) == release_outcome::released) ++out.released;
         if (!ec) return;
         failed[failures++] = std::addressof(store);
-        out.failure.note(store, ec, name);
+        out.failure.note(store, ec, ended.keeper().name());
     };
     for (auto i = order.rbegin(); i != order.rend(); ++i) {
         std::size_t at = 0;
@@ -133,55 +145,34 @@ void back_out(Guards& guards, const std::vector<std::size_t>& order) noexcept
     static_cast<void>(release_set(guards, order));
 }
 
-// The term of a guard, which can be extended also after the guard has been moved, released or destroyed; after a release it is over.
-template <class Lease>
-class kept_term {
-public:
-    using store_type = typename lease_parts<Lease>::store;
-
-    explicit kept_term(const lease_guard<Lease>& of) noexcept : handle_{lease_access::keep_alive(of)}, term_{lease_access::term(of)} {}
-
-    [[nodiscard]] store_type* store() const noexcept { return std::addressof(keeper().store()); }
-    [[nodiscard]] std::string_view name() const noexcept { return keeper().name(); }
-    [[nodiscard]] bool held() const noexcept { return term_->remaining(keeper().clock()) > duration::zero(); }
-    bool renew(std::error_code& ec) noexcept { return keeper().renewals().extend(term_, std::nullopt, ec); }
-
-private:
-    friend lease_access;
-
-    [[nodiscard]] auto& keeper() const noexcept { return *handle_; }
-
-    typename lease_parts<Lease>::handle handle_;
-    std::shared_ptr<renewal::term> term_;
-};
-
-// False: one of them is lost. Stops at the first loss or failure, since the set is of no use then.
-template <class... Guards>
-bool renew_set(std::tuple<Guards...>& guards, set_failure* failure) noexcept
+// Extends terms, or those of guards. False: one of them is lost. Stops at the first loss or failure, since the set is of no use then.
+template <class... Terms>
+bool renew_set(std::tuple<Terms...>& terms, std::optional<duration> ttl, set_failure& failure) noexcept
 {
-    const auto renew = [failure](auto& guard) {
+    const auto renew = [&](auto& term) {
         std::error_code ec;
-        const bool extended = guard.renew(ec);
-        if (ec) failure->note(lease_access::store(guard), ec, guard.name());
+        const bool extended = term.extend(ttl, ec);
+        if (ec) failure.note(term.keeper().store(), ec, term.name());
         return extended && !ec;
     };
-    return std::apply([&renew](auto&... each) { return (renew(each) && ...); }, guards);
+    return std::apply([&renew](auto&... each) { return (renew(term_of(each)) && ...); }, terms);
 }
 
-// Renews guards of one store in one call.
-template <class Guard>
-bool renew_together(std::vector<Guard>& guards, std::size_t first, std::size_t last, set_failure* failure)
+// Renews terms of one store in one call.
+template <class Term>
+bool renew_together(std::span<Term> terms, std::optional<duration> ttl, set_failure& failure)
 {
     std::vector<term_renewal> renewals;
     std::vector<renewal::sent_renewal> sent;
     std::vector<std::size_t> of;
-    renewals.reserve(last - first);
-    sent.reserve(last - first);
-    of.reserve(last - first);
-    std::vector<batch_answer> answers(last - first, batch_answer::unknown);
-    for (std::size_t i = first; i < last; ++i) {
+    renewals.reserve(terms.size());
+    sent.reserve(terms.size());
+    of.reserve(terms.size());
+    std::vector<batch_answer> answers(terms.size(), batch_answer::unknown);
+    for (std::size_t i = 0; i < terms.size(); ++i) {
         renewal::sent_renewal out;
-        if (const auto what = lease_access::begin_extension(guards[i], out)) {
+        auto& term = term_of(terms[i]);
+        if (const auto what = term.keeper().renewals().begin_extension(term.term(), ttl, out)) {
             renewals.push_back(*what);
             sent.push_back(std::move(out));
             of.push_back(i);
@@ -189,46 +180,172 @@ bool renew_together(std::vector<Guard>& guards, std::size_t first, std::size_t l
     }
     answers.resize(of.size());
     std::error_code ec;
-    auto& store = lease_access::store(guards[first]);
+    auto& store = term_of(terms.front()).keeper().store();
     if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, duration::max(), ec); });
-    bool extended = of.size() == last - first;
+    bool extended = of.size() == terms.size();
     for (std::size_t i = 0; i < of.size(); ++i) {
-        lease_access::end_extension(guards[of[i]], sent[i], answers[i], ec);
-        extended = extended && guards[of[i]].held();
-        if (answers[i] == batch_answer::unknown)
-            failure->note(store, ec ? ec : make_error_code(errc::store_failure), guards[of[i]].name());
+        auto& term = term_of(terms[of[i]]);
+        term.keeper().renewals().end(sent[i], answers[i], ec);
+        extended = extended && term.remaining() > duration::zero();
+        if (answers[i] == batch_answer::unknown) failure.note(store, ec ? ec : make_error_code(errc::store_failure), term.name());
     }
     return extended;
 }
 
-template <class Guard>
-bool renew_set(std::vector<Guard>& guards, set_failure* failure) noexcept
+template <class Term>
+bool renew_set(std::vector<Term>& terms, std::optional<duration> ttl, set_failure& failure) noexcept
 {
-    using store_type = typename Guard::store_type;
-    for (std::size_t i = 0; i < guards.size();) {
+    for (std::size_t i = 0; i < terms.size();) {
+        auto& first = term_of(terms[i]);
+        auto& store = first.keeper().store();
         std::size_t end = i + 1;
-        if constexpr (batching_store<store_type>) {
-            const std::size_t most = renewal::batch_size_of(lease_access::store(guards[i]));
-            while (end < guards.size() && end - i < most && guards[end].store() == guards[i].store()) ++end;
-        }
         std::error_code ec;
         bool extended = false;
-        if constexpr (batching_store<store_type>)
-            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(guards, i, end, failure); });
-        if (end - i == 1) extended = guards[i].renew(ec);
-        if (ec) failure->note(lease_access::store(guards[i]), ec, guards[i].name());
-        if (!extended || failure->error()) return false;
+        if constexpr (batching_store<std::remove_reference_t<decltype(store)>>) {
+            const std::size_t most = renewal::batch_size_of(store);
+            while (end < terms.size() && end - i < most && term_of(terms[end]).store() == std::addressof(store)) ++end;
+            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(std::span{terms}.subspan(i, end - i), ttl, failure); });
+        }
+        if (end - i == 1) extended = first.extend(ttl, ec);
+        if (ec) failure.note(store, ec, first.name());
+        if (!extended || failure.error()) return false;
         i = end;
     }
     return true;
 }
+
+// The terms of several leases, which a guard holds: a vector of guards of one type, or a tuple of several.
+template <class... Leases>
+class held_set {
+public:
+    using guards_type =
+        std::conditional_t<sizeof...(Leases) == 1, std::vector<lease_guard<std::tuple_element_t<0, std::tuple<Leases...>>>>,
+                           std::tuple<lease_guard<Leases>...>>;
+    static constexpr bool is_one_term = false;
+
+    held_set() noexcept = default;
+    // All guards are granted, and their losses are signalled through `stop`. `order`: in which they were acquired.
+    held_set(guards_type guards, std::vector<std::size_t> order, std::stop_source stop) noexcept
+        : guards_{std::move(guards)}, order_{std::move(order)}, stop_{std::move(stop)}
+    {
+    }
+
+    [[nodiscard]] const guards_type& guards() const noexcept { return guards_; }
+    [[nodiscard]] std::size_t size() const noexcept
+    {
+        std::size_t count = 0;
+        each_of_set(guards_, [&count](const auto& guard) { count += guard.empty() ? 0 : 1; });
+        return count;
+    }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    [[nodiscard]] duration remaining() const noexcept
+    {
+        duration least = empty() ? duration::zero() : duration::max();
+        each_of_set(guards_, [&least](const auto& guard) { least = std::min(least, guard.remaining()); });
+        return least;
+    }
+    [[nodiscard]] std::stop_token stop_token() const
+    {
+        std::stop_token told = stop_.get_token();
+        each_of_set(guards_, [&told](const auto& guard) {
+            if (guard.empty() || told.stop_requested()) return;
+            told = guard.stop_token();  // the shared one, unless this term is lost already
+        });
+        return told;
+    }
+    [[nodiscard]] std::error_code renewal_error() const noexcept
+    {
+        std::error_code first;
+        each_of_set(guards_, [&first](const auto& guard) {
+            if (!first) first = guard.renewal_error();
+        });
+        return first;
+    }
+    [[nodiscard]] std::string name_of_loss() const
+    {
+        std::string name;
+        each_of_set(guards_, [&name](const auto& guard) {
+            if (name.empty() && !guard.held()) name = guard.name();
+        });
+        return name;
+    }
+    [[nodiscard]] const char* broken_rule(duration ttl) const { return broken_rule(guards_, ttl); }
+    // The threads that serve the first lease; null if there are no terms.
+    [[nodiscard]] auto engine() const
+    {
+        if constexpr (sizeof...(Leases) == 1)
+            return guards_.empty() ? nullptr : lease_access::body(guards_.front()).engine();
+        else
+            return lease_access::body(std::get<0>(guards_)).engine();
+    }
+    void forget_min_hold() const noexcept
+    {
+        each_of_set(guards_, [](const auto& guard) { lease_access::forget_min_hold(guard); });
+    }
+
+    bool extend(std::optional<duration> ttl, std::error_code& ec) noexcept { return extend(guards_, ttl, failure_ = {}, ec); }
+    // A function that extends the terms, also after the guard has gone.
+    [[nodiscard]] auto extension() const
+    {
+        return [terms = terms()](std::optional<duration> ttl, std::error_code& ec) mutable {
+            set_failure failure;
+            return extend(terms, ttl, failure, ec);
+        };
+    }
+    release_outcome end(std::error_code& ec) noexcept
+    {
+        set_release left = release_set(guards_, order_);
+        failure_ = std::move(left.failure);
+        ec = failure_.error();
+        return ec ? release_outcome::unknown : left.outcome();
+    }
+    void drop() noexcept { static_cast<void>(release_set(guards_, order_, release_limit{max_release_time})); }
+    [[noreturn]] void raise_failure(std::error_code, std::string_view operation) const { failure_.raise(operation); }
+
+private:
+    template <class Terms>
+    static bool extend(Terms& terms, std::optional<duration> ttl, set_failure& failure, std::error_code& ec) noexcept
+    {
+        const bool possible = !ttl || !broken_rule(terms, *ttl);
+        const bool extended = possible && renew_set(terms, ttl, failure);
+        ec = possible ? failure.error() : make_error_code(errc::invalid_terms);
+        return extended && !ec;
+    }
+
+    template <class Terms>
+    static const char* broken_rule(const Terms& terms, duration ttl)
+    {
+        const char* first = nullptr;
+        each_of_set(terms, [&](const auto& each) {
+            if (!first) first = term_of(each).broken_rule(ttl);
+        });
+        return first;
+    }
+
+    [[nodiscard]] auto terms() const
+    {
+        const auto copied = [](const auto&... each) { return std::tuple{lease_access::body(each)...}; };
+        if constexpr (sizeof...(Leases) > 1) {
+            return std::apply(copied, guards_);
+        } else {
+            std::vector<std::remove_cvref_t<decltype(lease_access::body(guards_.front()))>> all;
+            for (const auto& each : guards_) all.push_back(lease_access::body(each));
+            return all;
+        }
+    }
+
+    guards_type guards_;
+    std::vector<std::size_t> order_;
+    std::stop_source stop_{std::nostopstate};
+    set_failure failure_;  // of the last call
+};
 
 // Makes set guards.
 struct set_access {
     template <class Set>
     static Set make(typename Set::guards_type guards, std::vector<std::size_t> order, std::stop_source stop) noexcept
     {
-        return Set{std::move(guards), std::move(order), std::move(stop)};
+        return Set{typename Set::body_type{std::move(guards), std::move(order), std::move(stop)}};
     }
 };
 

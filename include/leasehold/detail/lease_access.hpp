@@ -3,11 +3,8 @@
 #define LEASEHOLD_DETAIL_LEASE_ACCESS_HPP
 
 #include <leasehold/detail/catch_into.hpp>
-#include <leasehold/duration.hpp>
+#include <leasehold/detail/guard_core.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/fencing_token.hpp>
-#include <leasehold/release_outcome.hpp>
-#include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
@@ -109,55 +106,40 @@ struct lease_access {
         lease.attempts_.raise_failure(ec, operation, too_late);
     }
 
-    // Of a guard that is not empty: unlike guard.store() no pointer, of which g++ could think that it is null.
-    template <class Guard>
-    static auto& store(const Guard& guard) noexcept
+    // The right that a guard holds.
+    template <class Guard, class Body>
+    static Body& body(guard_core<Guard, Body>& guard) noexcept
     {
-        return guard.keeper().store();
+        return guard.body();
     }
-
-    template <class Guard>
-    static const auto& clock_of(const Guard& guard) noexcept
+    template <class Guard, class Body>
+    static const Body& body(const guard_core<Guard, Body>& guard) noexcept
     {
-        return guard.keeper().clock();
+        return guard.body();
     }
 
     template <class Guard>
     static void forget_min_hold(const Guard& guard) noexcept
     {
-        if (!guard.empty()) guard.keeper().forget_min_hold(guard.term_);
+        body(guard).forget_min_hold();
     }
 
     template <class Guard>
     static void share_stop(const Guard& guard, const std::stop_source& shared) noexcept
     {
-        guard.keeper().losses().share_stop(guard.term_, shared);
+        body(guard).keeper().losses().share_stop(body(guard).term(), shared);
     }
 
     template <class Guard>
     static void decline_up_to(const Guard& guard, int priority) noexcept
     {
-        guard.keeper().requests().decline_up_to(guard.term_, priority);
-    }
-
-    // Keeps what the guard refers to.
-    template <class Guard>
-    static auto keep_alive(const Guard& guard) noexcept
-    {
-        return guard.handle_;
-    }
-
-    // The guard, or the set of guards, that a guard of several terms consists of.
-    template <class Guard>
-    static const auto& inner(const Guard& guard) noexcept
-    {
-        return guard.inner();
+        body(guard).keeper().requests().decline_up_to(body(guard).term(), priority);
     }
 
     template <class Guard, class Pool, class Granted>
     static Guard make_guard(std::shared_ptr<Pool> pool, Granted granted) noexcept
     {
-        return Guard{std::move(pool), std::move(granted)};
+        return Guard{typename Guard::body_type{std::move(pool), std::move(granted)}};
     }
 
     // What a semaphore or a shared lease consists of, which outlives it.
@@ -179,53 +161,6 @@ struct lease_access {
     static auto write(Rights& of, std::error_code& ec)
     {
         return SharedLease::attempts_type::write(of, ec);
-    }
-
-    template <class Guard>
-    static const auto& term(const Guard& guard) noexcept
-    {
-        return guard.term_;
-    }
-
-    // Extends the guard's term, also after the guard has gone: a function of the ttl, or nothing, and an error code.
-    template <class Guard>
-    static auto extension(const Guard& guard)
-    {
-        return [handle = guard.handle_, term = guard.term_](std::optional<duration> ttl, std::error_code& ec) {
-            if (term) return handle->renewals().extend(term, ttl, ec);
-            ec = errc::not_held;
-            return false;
-        };
-    }
-
-    // The threads of the guard's lease; null if the guard is empty.
-    template <class Guard>
-    static auto engine(const Guard& guard)
-    {
-        return guard.empty() ? nullptr : guard.keeper().serving_engine();
-    }
-
-    // Ends the term in this process alone.
-    template <class Guard>
-    static void leave(Guard& guard) noexcept
-    {
-        if (guard.empty()) return;
-        const auto handle = std::move(guard.handle_);
-        const auto term = std::move(guard.term_);
-        static_cast<void>(handle->end_here(term));
-        handle->has_ended(term, release_outcome::unknown);
-    }
-
-    template <class Guard>
-    static std::optional<term_renewal> begin_extension(const Guard& guard, renewal::sent_renewal& out) noexcept
-    {
-        return guard.keeper().renewals().begin_extension(guard.term_, out);
-    }
-
-    template <class Guard>
-    static void end_extension(const Guard& guard, const renewal::sent_renewal& out, batch_answer said, std::error_code ec) noexcept
-    {
-        guard.keeper().renewals().end(out, said, ec);
     }
 };
 

@@ -92,7 +92,7 @@ extern template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fr
 extern template class renewal::term_renewals<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
 extern template class renewal::lost_terms<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
 extern template class renewal::handover_requests<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
-extern template class lease_guard<basic_lease<odbc_store>>;
+extern template class detail::guard_base<lease_guard<basic_lease<odbc_store>>, lease_guard<basic_lease<odbc_store>>::body_type>;
 extern template class detail::lease_attempts<basic_lease<odbc_store>>;
 extern template class basic_lease<odbc_store>;
 }  // namespace leasehold::inline v0

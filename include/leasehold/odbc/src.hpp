@@ -394,7 +394,7 @@ template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>
 template class renewal::term_renewals<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
 template class renewal::lost_terms<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
 template class renewal::handover_requests<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
-template class lease_guard<basic_lease<odbc_store>>;
+template class detail::guard_base<lease_guard<basic_lease<odbc_store>>, lease_guard<basic_lease<odbc_store>>::body_type>;
 template class detail::lease_attempts<basic_lease<odbc_store>>;
 template class basic_lease<odbc_store>;
 #endif

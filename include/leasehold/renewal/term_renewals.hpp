@@ -49,11 +49,11 @@ public:
 
     /// The part of extend() before the call; end() must follow. Nothing: the term is over. The texts in the result live as long as
     /// the keeper.
-    std::optional<term_renewal> begin_extension(const term_ptr& extended, sent_renewal& out) noexcept
+    std::optional<term_renewal> begin_extension(const term_ptr& extended, std::optional<duration> ttl, sent_renewal& out) noexcept
     {
         std::unique_lock lock{keeper_.mutex_};
         wait_for_other(lock, extended);
-        if (!begin(extended, std::nullopt, keeper_.clock_.now(), out)) return std::nullopt;
+        if (!begin(extended, ttl, keeper_.clock_.now(), out)) return std::nullopt;
         return term_renewal{keeper_.name_, keeper_.owner_, extended->token, out.ttl};
     }
 

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(extension_in_parts_waits_for_the_renewal_that_is_at_the_sto
     {
         const std::jthread holder{[&, of = s.kept.newest] {
             lh::renewal::sent_renewal sent;
-            if (!s.renewals().begin_extension(of, sent)) return;
+            if (!s.renewals().begin_extension(of, std::nullopt, sent)) return;
             begun = true;
             s.renewals().end(sent, batch_answer::yes, {});
         }};
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(extension_in_parts_says_what_to_send_until_the_deadline)
 {
     scene s;
     const lh::fencing_token token = s.grant();
-    const auto what = s.renewals().begin_extension(s.kept.newest, s.out);
+    const auto what = s.renewals().begin_extension(s.kept.newest, std::nullopt, s.out);
     BOOST_TEST_REQUIRE(what.has_value());
     BOOST_TEST(what->name == "n");
     BOOST_TEST(what->owner == "o");
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(extension_in_parts_says_what_to_send_until_the_deadline)
     s.end(batch_answer::yes);
     BOOST_TEST(s.term->remaining() == 25s, "from when it was sent");
     s.clock.advance(25s);
-    BOOST_TEST(!s.renewals().begin_extension(s.kept.newest, s.out).has_value());
+    BOOST_TEST(!s.renewals().begin_extension(s.kept.newest, std::nullopt, s.out).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(renewal_of_many_says_what_to_send_where_the_engine_asked_for_it)

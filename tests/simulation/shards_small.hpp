@@ -72,7 +72,7 @@ struct small_member {
 class small_world {
 public:
     // `settled`: the members have divided the shards already.
-    small_world(std::size_t members, bool settled, const troubles& to_come) : to_come_{to_come}
+    small_world(std::size_t members, bool settled, const troubles& to_come) : to_come_{to_come}, all_looks_are_new_{to_come.old_looks == 0}
     {
         for (std::size_t m = 0; m < members; ++m) enter(m);
         if (settled) settle(4);
@@ -350,16 +350,16 @@ private:
         return loads;
     }
 
-    // No move without need: what a member drains for another leaves both closer to each other than they were.
+    // No move without need, if nobody acts on an old look: what a member drains for another leaves both closer to each other than they were.
     void check_drains(std::size_t m, const group::shard_actions& todo, std::array<std::size_t, members_of_small_world> loads,
                       const old_look& seen) const
     {
-        if (members_[m].paused) return;
+        if (members_[m].paused || !all_looks_are_new_) return;
         for (const std::size_t i : todo.drain) {
             const auto& request = seen.rows[i].request;
             if (!request) throw broken_rule{"it drains what nobody has asked for"};
             const std::size_t to = request->first;
-            if (loads[m] < loads[to] + 2 && members_[to].alive && !members_[to].paused && spread_matters_)
+            if (loads[m] < loads[to] + 2 && members_[to].alive && !members_[to].paused)
                 throw broken_rule{"a move that does not make the spread smaller: shard " + std::to_string(i) + " from member " +
                                   std::to_string(m) + " with " + std::to_string(loads[m]) + " to member " + std::to_string(to) + " with " +
                                   std::to_string(loads[to])};
@@ -404,16 +404,11 @@ private:
         if (most - least > 1) throw broken_rule{"not fair in the end: " + text()};
     }
 
-public:
-    // Whether a move that does not make the spread smaller is an error even where members act on old looks.
-    void spread_matters(bool does) noexcept { spread_matters_ = does; }
-
-private:
     std::array<stored_row, shards_of_small_world> rows_{};
     std::array<small_member, members_of_small_world> members_{};
     std::size_t count_ = shards_of_small_world;
     troubles to_come_;
-    bool spread_matters_ = true;
+    bool all_looks_are_new_;
 };
 
 struct explored {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 namespace tool {
@@ -43,6 +44,7 @@ struct running_term {
     std::optional<std::size_t> number{};             ///< which of several rights it is
     std::stop_token asked{};                         ///< to hand over
     int signal_if_asked = 0;                         ///< what the command then gets, once
+    std::optional<std::string> checkpoint{};         ///< what the last holder has saved
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

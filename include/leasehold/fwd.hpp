@@ -26,6 +26,7 @@ class renew_at_fraction;
 class renew_for;
 struct no_renewal;
 
+struct checkpoint_record;
 struct lease_record;
 struct lease_terms;
 class fencing_token;

@@ -10,6 +10,7 @@
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/basic_static_lease.hpp>
 #include <leasehold/bounded_text.hpp>
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>

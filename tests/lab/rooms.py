@@ -6,7 +6,8 @@ import re
 # From the lowest row to the highest. A room includes itself and rooms of lower rows. A pattern is a folder with all that is in it, or a
 # header; the longest one that fits counts.
 ROWS = (
-    {"values": "error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp lease_event.hpp lease_record.hpp lease_terms.hpp"
+    {"values": "error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp checkpoint_record.hpp lease_event.hpp lease_record.hpp"
+               " lease_terms.hpp"
                " plain_error.hpp release_outcome.hpp step_down_reason.hpp store_diagnostics.hpp version.hpp bounded_text.hpp"
                " static_lease_record.hpp static_text_limits.hpp detail/backoff.hpp detail/catch_into.hpp detail/config.hpp"
                " detail/handover_priority.hpp detail/host.hpp detail/never_destroyed.hpp detail/new_stop_source.hpp detail/printable.hpp"

@@ -41,10 +41,10 @@ struct renewed_term {
         static_cast<void>(keeper->begin_attempt());
         term = keeper->grant(lh::fencing_token{1}, lh::time_point{});
         explored_clock::begin({10});
-        static_cast<void>(keeper->renewals().begin_extension(term, std::nullopt, sent));
+        static_cast<void>(keeper->begin_extension(term, std::nullopt, sent));
     }
     [[nodiscard]] bool held() const { return term->remaining(explored_clock{}) > lh::duration::zero(); }
-    void answer(bool extended) { keeper->renewals().end(sent, extended ? lh::batch_answer::yes : lh::batch_answer::no, {}); }
+    void answer(bool extended) { keeper->end_renewal(sent, extended ? lh::batch_answer::yes : lh::batch_answer::no, {}); }
 
     explored_store store;
     std::shared_ptr<keeper_type> keeper;

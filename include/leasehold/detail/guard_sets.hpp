@@ -172,7 +172,7 @@ bool renew_together(std::span<Term> terms, std::optional<duration> ttl, set_fail
     for (std::size_t i = 0; i < terms.size(); ++i) {
         renewal::sent_renewal out;
         auto& term = term_of(terms[i]);
-        if (const auto what = term.keeper().renewals().begin_extension(term.term(), ttl, out)) {
+        if (const auto what = term.keeper().begin_extension(term.term(), ttl, out)) {
             renewals.push_back(*what);
             sent.push_back(std::move(out));
             of.push_back(i);
@@ -185,7 +185,7 @@ bool renew_together(std::span<Term> terms, std::optional<duration> ttl, set_fail
     bool extended = of.size() == terms.size();
     for (std::size_t i = 0; i < of.size(); ++i) {
         auto& term = term_of(terms[of[i]]);
-        term.keeper().renewals().end(sent[i], answers[i], ec);
+        term.keeper().end_renewal(sent[i], answers[i], ec);
         extended = extended && term.remaining() > duration::zero();
         if (answers[i] == batch_answer::unknown) failure.note(store, ec ? ec : make_error_code(errc::store_failure), term.name());
     }

@@ -63,11 +63,11 @@ public:
     [[nodiscard]] std::string_view name() const noexcept { return term_ ? std::string_view{keeper().name()} : std::string_view{}; }
     [[nodiscard]] std::string_view owner() const noexcept { return term_ ? std::string_view{keeper().owner()} : std::string_view{}; }
     [[nodiscard]] kept_in* store() const noexcept { return term_ ? std::addressof(keeper().store()) : nullptr; }
-    [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().losses().stop_token(term_) : std::stop_token{}; }
-    [[nodiscard]] std::error_code renewal_error() const noexcept { return term_ ? keeper().renewals().error(term_) : std::error_code{}; }
-    [[nodiscard]] bool handover_requested() const noexcept { return term_ && keeper().requests().received(term_); }
-    [[nodiscard]] std::string handover_reason() const { return term_ ? keeper().requests().reason(term_) : std::string{}; }
-    [[nodiscard]] std::stop_token handover_token() const { return term_ ? keeper().requests().token(term_) : std::stop_token{}; }
+    [[nodiscard]] std::stop_token stop_token() const { return term_ ? keeper().stop_token(term_) : std::stop_token{}; }
+    [[nodiscard]] std::error_code renewal_error() const noexcept { return term_ ? keeper().renewal_error(term_) : std::error_code{}; }
+    [[nodiscard]] bool handover_requested() const noexcept { return term_ && keeper().handover_requested(term_); }
+    [[nodiscard]] std::string handover_reason() const { return term_ ? keeper().handover_reason(term_) : std::string{}; }
+    [[nodiscard]] std::stop_token handover_token() const { return term_ ? keeper().handover_token(term_) : std::stop_token{}; }
     // The threads that serve the lease; null if there is no term.
     [[nodiscard]] auto engine() const { return term_ ? keeper().serving_engine() : nullptr; }
 
@@ -76,7 +76,7 @@ public:
     [[nodiscard]] const std::shared_ptr<renewal::term>& term() const noexcept { return term_; }
     [[nodiscard]] std::string_view name_of_loss() const noexcept { return name(); }
     [[nodiscard]] const char* broken_rule(duration ttl) const { return keeper().broken_rule(ttl); }
-    bool extend(std::optional<duration> ttl, std::error_code& ec) noexcept { return keeper().renewals().extend(term_, ttl, ec); }
+    bool extend(std::optional<duration> ttl, std::error_code& ec) noexcept { return keeper().extend(term_, ttl, ec); }
     // A function that extends the term, also after the guard has gone.
     [[nodiscard]] auto extension() const
     {

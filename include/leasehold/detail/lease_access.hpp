@@ -127,13 +127,13 @@ struct lease_access {
     template <class Guard>
     static void share_stop(const Guard& guard, const std::stop_source& shared) noexcept
     {
-        body(guard).keeper().losses().share_stop(body(guard).term(), shared);
+        body(guard).keeper().share_stop(body(guard).term(), shared);
     }
 
     template <class Guard>
     static void decline_up_to(const Guard& guard, int priority) noexcept
     {
-        body(guard).keeper().requests().decline_up_to(body(guard).term(), priority);
+        body(guard).keeper().decline_up_to(body(guard).term(), priority);
     }
 
     template <class Guard, class Pool, class Granted>

@@ -89,9 +89,6 @@ static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && pol
 namespace leasehold::inline v0 {
 extern template class renewal::engine<steady_clock>;
 extern template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>;
-extern template class renewal::term_renewals<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
-extern template class renewal::lost_terms<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
-extern template class renewal::handover_requests<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
 extern template class detail::guard_base<lease_guard<basic_lease<odbc_store>>, lease_guard<basic_lease<odbc_store>>::body_type>;
 extern template class detail::lease_attempts<basic_lease<odbc_store>>;
 extern template class basic_lease<odbc_store>;

@@ -391,9 +391,6 @@ LEASEHOLD_DECL spec detected::describe(const server_info& at)
 #ifdef LEASEHOLD_SEPARATE_COMPILATION
 template class renewal::engine<steady_clock>;
 template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>;
-template class renewal::term_renewals<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
-template class renewal::lost_terms<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
-template class renewal::handover_requests<renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>>;
 template class detail::guard_base<lease_guard<basic_lease<odbc_store>>, lease_guard<basic_lease<odbc_store>>::body_type>;
 template class detail::lease_attempts<basic_lease<odbc_store>>;
 template class basic_lease<odbc_store>;

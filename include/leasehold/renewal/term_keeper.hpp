@@ -7,7 +7,10 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/handover_priority.hpp>
+#include <leasehold/detail/new_stop_source.hpp>
 #include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/lease_terms.hpp>
@@ -17,13 +20,10 @@
 #include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/engine_registry.hpp>
-#include <leasehold/renewal/handover_requests.hpp>
 #include <leasehold/renewal/keeper_handle.hpp>
-#include <leasehold/renewal/lost_terms.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/small_condition.hpp>
 #include <leasehold/renewal/term.hpp>
-#include <leasehold/renewal/term_renewals.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -39,6 +39,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -68,11 +69,6 @@ public:
     [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
     [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
     [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
-
-    /// What holders do and ask; each function locks the mutex.
-    [[nodiscard]] term_renewals<term_keeper> renewals() noexcept { return term_renewals<term_keeper>{*this}; }
-    [[nodiscard]] handover_requests<term_keeper> requests() noexcept { return handover_requests<term_keeper>{*this}; }
-    [[nodiscard]] lost_terms<term_keeper>& losses() noexcept { return lost_; }
 
     /// Guards what a lease has beside its terms, too. Never held across I/O.
     [[nodiscard]] std::mutex& mutex() const noexcept { return mutex_; }
@@ -169,9 +165,9 @@ public:
         if (outcome == release_outcome::lost && is_taken_over_here(*ended)) outcome = release_outcome::released;
         // Do these before the lease is open to threads that share it: they may acquire it, and then destroy the store.
         waiting::released(store_, name_);
-        lost_.observe_release(*ended, outcome, error);
+        observe_release(*ended, outcome, error);
         const std::lock_guard lock{mutex_};
-        if (lost_.is_loss(*ended, outcome)) lost_.tell(ended);
+        if (is_loss(*ended, outcome)) tell_loss(ended);
         if (newest_ != ended) return outcome;
         newest_.reset();
         keep_spare(ended);
@@ -203,10 +199,6 @@ public:
         if (next.action == term_action::signal_loss) lose(newest_);
         return false;
     }
-
-    void renew() override { renewals().renew_due(); }
-    void look() noexcept override { requests().look(); }
-    void signal() noexcept override { lost_.signal(); }
 
     /// A term has begun; the caller asked for it at `asked`. Not under the mutex.
     void observe_beginning(const term& begun, time_point asked) noexcept
@@ -240,19 +232,197 @@ public:
         if constexpr (batching_store<Store>) renew_as_batch(store_, clock_, terms);
     }
 
-    std::optional<duration> begin_renewal(time_point sent, term_renewal& what, sent_renewal& out) override
+    // The renewals: the holder's, and those that the engine asks for. One renewal of a term is at the store at a time, so that their answers
+    // come in the order of their statements.
+
+    /// Extends the term now, by `ttl` or by its own ttl. False without an error: the term is over. Does I/O.
+    bool extend(const term_ptr& extended, std::optional<duration> ttl, std::error_code& ec) noexcept
     {
-        return renewals().begin_due(sent, what, out);
+        ec.clear();
+        if (ttl && broken_rule(*ttl)) {
+            ec = errc::invalid_terms;
+            return false;
+        }
+        std::unique_lock lock{mutex_};
+        wait_for_other(lock, extended);
+        const bool done = send_renewal(lock, extended, ttl, ec);
+        if (done) ask_after_renewal(lock, extended);
+        return done;
     }
 
-    void end_renewal(const sent_renewal& out, batch_answer said, std::error_code ec) override { renewals().end(out, said, ec); }
+    /// The part of extend() before the call; end_renewal() must follow. Nothing: the term is over. The texts in the result live as long as
+    /// the keeper.
+    std::optional<term_renewal> begin_extension(const term_ptr& extended, std::optional<duration> ttl, sent_renewal& out) noexcept
+    {
+        std::unique_lock lock{mutex_};
+        wait_for_other(lock, extended);
+        if (!begin_sending(extended, ttl, clock_.now(), out)) return std::nullopt;
+        return term_renewal{name_, owner_, extended->token, out.ttl};
+    }
+
+    /// Sends the renewal that the engine was asked for. Does I/O.
+    void renew() override
+    {
+        std::unique_lock lock{mutex_};
+        const term_ptr renewed = due_renewal();
+        std::error_code ec;
+        if (renewed && send_renewal(lock, renewed, std::nullopt, ec)) look_after_renewal(renewed);
+    }
+
+    /// The part of renew() before the call: what to send, and how much time the term has left. Nothing: don't renew it. If it
+    /// gives something, end_renewal() must follow. The texts live as long as the keeper.
+    std::optional<duration> begin_renewal(time_point sent, term_renewal& what, sent_renewal& out) override
+    {
+        const std::lock_guard lock{mutex_};
+        const term_ptr renewed = due_renewal();
+        if (!renewed || !begin_sending(renewed, std::nullopt, sent, out)) return std::nullopt;
+        what = {name_, owner_, renewed->token, out.ttl};
+        return renewed->machine.deadline() - sent;
+    }
+
+    /// The part of extend() and renew() after the call.
+    void end_renewal(const sent_renewal& out, batch_answer said, std::error_code ec) override
+    {
+        if (said != batch_answer::unknown)
+            ec.clear();
+        else if (!ec)
+            ec = errc::store_failure;
+        const std::lock_guard lock{mutex_};
+        if (finish_renewal(out, said == batch_answer::yes, ec)) look_after_renewal(out.of);
+    }
+
+    /// The error of the last renewal, or none.
+    [[nodiscard]] std::error_code renewal_error(const term_ptr& of) const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return of->renewal_error(clock_.now());
+    }
+
+    // The losses: how the terms have ended, told to the holders of lost terms, and to an observed_store of every end.
+
+    /// A token that is asked to stop when the term is lost. May throw std::bad_alloc.
+    [[nodiscard]] std::stop_token stop_token(const term_ptr& of)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!watches) return {};
+        if (is_over(*of)) {
+            // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
+            std::stop_source stopped = detail::new_stop_source();
+            stopped.request_stop();
+            return stopped.get_token();
+        }
+        if (!of->stop.stop_possible()) of->stop = detail::new_stop_source();
+        return of->stop.get_token();
+    }
+
+    /// The loss of the term is signalled through this source, which other terms may share; at once, if it is lost already. Call it
+    /// before anybody has asked for a token of the term or of the source, so that no callback runs here.
+    void share_stop(const term_ptr& of, const std::stop_source& shared) noexcept
+    {
+        const bool over = [&] {
+            const std::lock_guard lock{mutex_};
+            assert(!of->stop.stop_possible());
+            of->stop = shared;
+            return is_over(*of);
+        }();
+        if (over) std::stop_source{shared}.request_stop();
+    }
+
+    /// Runs the stop callbacks of the terms whose loss was told. On the engine's signaller.
+    void signal() noexcept override
+    {
+        std::unique_lock lock{mutex_};
+        while (term_ptr lost = std::exchange(first_lost_, nullptr)) {
+            first_lost_ = std::move(lost->next_lost);
+            signalled_ = lost.get();
+            std::stop_source source = lost->stop;
+            lock.unlock();  // its callbacks may use the guard
+            source.request_stop();
+            lock.lock();
+            observe_loss(lock, *lost);
+            signalled_ = nullptr;
+        }
+    }
+
+    /// Tells the store, which may be gone after this, what the signaller has not told it yet.
+    void observe_rest() noexcept
+    {
+        if constexpr (observes) {
+            std::unique_lock lock{mutex_};
+            while (term* const lost = first_unobserved()) {
+                lost->end_observed = true;
+                const lease_event event = loss_of(*lost, clock_.now());
+                lock.unlock();
+                store_.observe(event);
+                lock.lock();
+            }
+            while (observing_) changed_.wait(lock);
+        }
+    }
+
+    // The requests to hand over. A request is a hint: where the store fails, or memory runs out, the next renewal is early enough to ask
+    // again. The term keeps what was learned.
+
+    /// Whether the holder was asked. The first call for a term asks the store; after that each renewal does. Without a thread, each
+    /// call asks.
+    [[nodiscard]] bool handover_requested(const term_ptr& of) noexcept
+    {
+        std::unique_lock lock{mutex_};
+        if (!of->listens) {
+            std::error_code no_thread;
+            listen(of, no_thread);
+            ask_store(lock, of);
+        }
+        return of->asked && of->machine.phase() == term_phase::held && clock_.now() < of->machine.deadline();
+    }
+
+    /// The reason of the request that handover_requested() is about. May throw std::bad_alloc.
+    [[nodiscard]] std::string handover_reason(const term_ptr& of) const
+    {
+        const std::lock_guard lock{mutex_};
+        return of->handover ? of->handover->reason : std::string{};
+    }
+
+    /// A token that is asked to stop when the holder is asked. May throw std::bad_alloc or std::system_error.
+    [[nodiscard]] std::stop_token handover_token(const term_ptr& of)
+    {
+        if (!watches) return {};
+        const std::lock_guard lock{mutex_};
+        // This may throw, so it comes before the term listens: from then on only renewals ask the store.
+        const std::stop_source stop = of->signals_requests() ? of->handover->stop : detail::new_stop_source();
+        std::error_code ec;
+        listen(of, ec);
+        if (ec) detail::throw_exception(std::system_error{ec});
+        of->handover->stop = stop;
+        engine_.look(self_);
+        return stop.get_token();
+    }
+
+    /// From now on the holder declines requests of candidates whose priority is not higher.
+    void decline_up_to(const term_ptr& of, int priority) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        of->priority = priority;
+    }
+
+    /// On the engine's listener. Does I/O, and runs stop callbacks.
+    void look() noexcept override
+    {
+        std::unique_lock lock{mutex_};
+        const term_ptr of = newest_;
+        if (!of || !of->listens) return;
+        ask_store(lock, of);
+        if (!of->asked || of->machine.phase() != term_phase::held) return;
+        std::stop_source source = of->handover->stop;
+        lock.unlock();  // its callbacks may use the guard
+        source.request_stop();
+    }
 
 private:
     friend keeper_handle<term_keeper>;
-    friend handover_requests<term_keeper>;
-    friend lost_terms<term_keeper>;
-    friend term_renewals<term_keeper>;
     friend waiting::own_place<term_keeper>;
+
+    static constexpr bool observes = observed_store<Store>;
 
     void keep_itself(std::shared_ptr<term_keeper> self) noexcept { self_ = std::move(self); }
 
@@ -260,7 +430,7 @@ private:
     // held.
     void retire() noexcept
     {
-        lost_.observe_rest();
+        observe_rest();
         std::shared_ptr<term_keeper> self;
         engine_link<Clock> link;
         {
@@ -280,6 +450,26 @@ private:
         return !was_lost && newest_ && newest_->token > ended.token;
     }
 
+    // Tells the store how the holder's release has ended. `error`: why the outcome is unknown.
+    void observe_release(term& ended, release_outcome outcome, std::error_code error) noexcept
+    {
+        if constexpr (observes) {
+            lease_event event;
+            {
+                const std::lock_guard lock{mutex_};
+                if (ended.loss_told) return;
+                ended.end_observed = true;
+                const time_point now = clock_.now();
+                if (is_loss(ended, outcome))
+                    event = loss_of(ended, now);
+                else
+                    event = {.kind = lease_event_kind::released, .name = name_, .owner = owner_, .token = ended.token,
+                             .held = now - ended.machine.begun(), .error = error};
+            }
+            store_.observe(event);
+        }
+    }
+
     // All functions below are called under the mutex.
 
     [[nodiscard]] bool closed() const noexcept { return attempting_ || (newest_ && newest_->remaining(clock_) > duration::zero()); }
@@ -293,7 +483,7 @@ private:
         if (!newest_) return;
         const term_ptr lost = std::exchange(newest_, nullptr);
         if (!lost->machine.overrun(clock_.now())) return;
-        lost_.tell(lost);
+        tell_loss(lost);
         changed_.notify_all();  // renew() of its guard may wait for a call that hangs
     }
 
@@ -328,9 +518,184 @@ private:
     void lose(const term_ptr& lost) noexcept
     {
         lost->deadline.store(term::over, std::memory_order_release);
-        lost_.tell(lost);
+        tell_loss(lost);
         changed_.notify_all();
         own_queue_.open();
+    }
+
+    // Until no renewal of the term is at the store, or the term is over.
+    void wait_for_other(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    {
+        while (of->in_flight && of->machine.phase() == term_phase::held) changed_.wait(lock);
+    }
+
+    // The term that the engine was asked to renew. Nothing if another renewal of it is at the store: that one may hang, and a worker
+    // that waited for it could not serve others. Its end plans the next.
+    [[nodiscard]] term_ptr due_renewal() const noexcept
+    {
+        return newest_ && newest_->machine.renewing() && !newest_->in_flight ? newest_ : nullptr;
+    }
+
+    // Does I/O, and unlocks the mutex for that. `ttl`: given by the holder; nothing: the term's own ttl. False without an error:
+    // the term is over.
+    bool send_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& renewed, std::optional<duration> ttl, std::error_code& ec) noexcept
+    {
+        sent_renewal out;
+        if (!begin_sending(renewed, ttl, clock_.now(), out)) return false;
+        lock.unlock();
+        bool extended = false;
+        detail::catch_into(ec, [&] { extended = store_.renew(name_, owner_, renewed->token, out.ttl, ec); });
+        lock.lock();
+        return finish_renewal(out, extended, ec);
+    }
+
+    // The part of send_renewal() before the call; finish_renewal() must follow. False: the term is over.
+    bool begin_sending(const term_ptr& renewed, std::optional<duration> ttl, time_point sent, sent_renewal& out) noexcept
+    {
+        if (renewed->machine.phase() != term_phase::held || sent >= renewed->machine.deadline()) return false;
+        assert(!renewed->in_flight);
+        renewed->in_flight = true;
+        out = {sent, ttl.value_or(renewed->machine.ttl()), renewed};
+        return true;
+    }
+
+    // The part of send_renewal() after the call. True: the term continues.
+    bool finish_renewal(const sent_renewal& out, bool extended, std::error_code ec) noexcept
+    {
+        term& answered = *out.of;
+        answered.in_flight = false;
+        changed_.notify_all();
+        const time_point now = clock_.now();
+        const bool too_late = now >= answered.machine.deadline();
+        answered.last_error = !ec && too_late ? make_error_code(errc::store_timeout) : ec;
+        if (answered.machine.phase() != term_phase::held) return false;
+        if (ec) {
+            if (answered.machine.renewing()) answered.machine.renewal_failed(now, policy_);
+        }
+        else if (!extended) {
+            answered.refused = true;
+            if (answered.machine.refused()) lose(out.of);
+            return false;
+        }
+        else if (!publish_extension(out, now)) {
+            return false;
+        }
+        assert(newest_ == out.of);  // which is held
+        schedule();
+        return !ec;
+    }
+
+    // False: too late. A caller of held() may already have seen the loss.
+    bool publish_extension(const sent_renewal& out, time_point now) noexcept
+    {
+        term& extended = *out.of;
+        time_point published = extended.machine.deadline();
+        if (!extended.machine.renewed(out.sent, now, out.ttl, policy_)) return false;
+        if (extended.deadline.compare_exchange_strong(published, extended.machine.deadline())) return true;
+        if (extended.machine.refused()) lose(out.of);
+        return false;
+    }
+
+    // The engine's signaller will call signal(). Stop callbacks can't run here, since the thread that finds the loss may hold a lock
+    // that they take.
+    void tell_loss(const term_ptr& lost) noexcept
+    {
+        if (lost->loss_told || !(is_to_be_observed(*lost) || is_to_be_signalled(*lost))) return;
+        lost->loss_told = true;
+        lost->next_lost = std::move(first_lost_);
+        first_lost_ = lost;
+        engine_.signal(self_);
+    }
+
+    // The holder has ended the term, though it may have been lost before.
+    [[nodiscard]] static bool is_loss(const term& ended, release_outcome outcome) noexcept
+    {
+        return outcome == release_outcome::lost || (outcome == release_outcome::unknown && ended.machine.phase() == term_phase::lost);
+    }
+
+    // Both in the background. Without that, the release tells the store, and nobody signals.
+    [[nodiscard]] static bool is_to_be_observed(const term& lost) noexcept { return observes && watches && !lost.end_observed; }
+
+    [[nodiscard]] static bool is_to_be_signalled(const term& lost) noexcept
+    {
+        return watches && lost.stop.stop_possible() && !lost.stop.stop_requested();
+    }
+
+    [[nodiscard]] bool is_over(const term& of) const noexcept
+    {
+        return of.machine.phase() == term_phase::lost || clock_.now() >= of.machine.deadline();
+    }
+
+    [[nodiscard]] lease_event loss_of(const term& lost, time_point now) const noexcept
+    {
+        const time_point until = std::min(now, lost.machine.deadline());
+        return {.kind = lease_event_kind::lost,
+                .name = name_,
+                .owner = owner_,
+                .token = lost.token,
+                .held = until - lost.machine.begun(),
+                .late = now - until,
+                .error = lost.renewal_error(now)};
+    }
+
+    void observe_loss(std::unique_lock<std::mutex>& lock, term& lost) noexcept
+    {
+        if constexpr (observes) {
+            if (std::exchange(lost.end_observed, true)) return;
+            const lease_event event = loss_of(lost, clock_.now());
+            observing_ = true;
+            lock.unlock();
+            store_.observe(event);
+            lock.lock();
+            observing_ = false;
+            changed_.notify_all();
+        }
+    }
+
+    [[nodiscard]] term* first_unobserved() const noexcept
+    {
+        if (signalled_ && !signalled_->end_observed) return signalled_;
+        term* each = first_lost_.get();
+        while (each && each->end_observed) each = each->next_lost.get();
+        return each;
+    }
+
+    // The caller of renew() has a thread for it.
+    void ask_after_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    {
+        if (of->listens) ask_store(lock, of);
+    }
+
+    // The engine looks in the background.
+    void look_after_renewal(const term_ptr& of) noexcept
+    {
+        if (of->listens) engine_.look(self_);
+    }
+
+    // From now on each renewal of the term is followed by a look.
+    void listen(const term_ptr& of, std::error_code& ec) noexcept
+    {
+        detail::catch_into(ec, [&] {
+            if (!of->handover) of->handover = std::make_unique<term::handover_state>();
+            engine_.start_listener();
+        });
+        if (!ec) of->listens = true;
+    }
+
+    void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    {
+        if constexpr (handover_store<Store>) {
+            if (!of->handover || of->asked || of->machine.phase() != term_phase::held) return;
+            lock.unlock();
+            std::error_code ec;
+            std::optional<std::string> reason;
+            detail::catch_into(ec, [&] { reason = store_.handover_requested(name_, owner_, of->token, ec); });
+            lock.lock();
+            if (ec || !reason || of->asked || detail::is_declined(*reason, of->priority)) return;
+            of->handover->reason = std::move(*reason);
+            of->asked = true;
+            look_after_renewal(of);  // which tells those with the token
+        }
     }
 
     Store& store_;
@@ -348,7 +713,9 @@ private:
     term_ptr newest_;  // the term that was granted last, until it has ended
     term_ptr spare_;   // for the next grant
     waiting::own_queue own_queue_;
-    lost_terms<term_keeper> lost_{*this};
+    term_ptr first_lost_;        // linked; their losses are to be signalled
+    term* signalled_ = nullptr;  // whose loss is being signalled, by a thread that keeps the term
+    bool observing_ = false;     // the signaller is telling the store of a loss
     bool attempting_ = false;
 };
 

@@ -32,9 +32,8 @@ namespace {
 struct scene : alone {
     scene() { grant(); }
 
-    [[nodiscard]] auto requests() { return kept.keeper->requests(); }
-    [[nodiscard]] bool received() { return requests().received(kept.newest); }
-    [[nodiscard]] std::string reason() { return requests().reason(kept.newest); }
+    [[nodiscard]] bool received() { return kept.keeper->handover_requested(kept.newest); }
+    [[nodiscard]] std::string reason() { return kept.keeper->handover_reason(kept.newest); }
     [[nodiscard]] int asked() const { return store.sent(operation::handover_requested); }
     void request(std::string_view why) { BOOST_TEST_REQUIRE(store.leases.request_handover("n", why, ec)); }
     void lose()
@@ -105,20 +104,20 @@ BOOST_AUTO_TEST_CASE(store_is_not_asked_for_the_next_term_until_its_holder_wants
 BOOST_AUTO_TEST_CASE(every_token_of_a_term_is_asked_to_stop)
 {
     scene s;
-    const std::stop_token first = s.requests().token(s.kept.newest), second = s.requests().token(s.kept.newest);
+    const std::stop_token first = s.kept.keeper->handover_token(s.kept.newest), second = s.kept.keeper->handover_token(s.kept.newest);
     s.request("x");
     BOOST_TEST(!first.stop_requested());
     s.kept.keeper->look();
     BOOST_TEST(first.stop_requested());
     BOOST_TEST(second.stop_requested());
-    BOOST_TEST(s.requests().token(s.kept.newest).stop_requested());
+    BOOST_TEST(s.kept.keeper->handover_token(s.kept.newest).stop_requested());
     BOOST_TEST(s.reason() == "x");
 }
 
 BOOST_AUTO_TEST_CASE(token_is_not_asked_to_stop_by_a_look_that_comes_after_the_loss)
 {
     scene s;
-    const std::stop_token token = s.requests().token(s.kept.newest);
+    const std::stop_token token = s.kept.keeper->handover_token(s.kept.newest);
     s.request("x");
     BOOST_TEST(s.kept.extend(std::nullopt, s.ec));
     BOOST_TEST(s.received());
@@ -136,7 +135,7 @@ BOOST_AUTO_TEST_CASE(token_on_a_clock_that_cannot_be_waited_on_is_never_asked_to
     std::error_code ec;
     const auto result = store.try_acquire("n", "o", 30s, ec);
     BOOST_TEST_REQUIRE(kept.grant(result.token, time.now()));
-    BOOST_TEST(!kept.keeper->requests().token(kept.newest).stop_possible());
+    BOOST_TEST(!kept.keeper->handover_token(kept.newest).stop_possible());
 }
 
 BOOST_AUTO_TEST_CASE(reason_that_was_told_is_not_replaced_by_an_answer_that_comes_later)
@@ -172,8 +171,8 @@ BOOST_AUTO_TEST_CASE(answer_that_comes_with_an_error_is_none)
     const auto result = store.try_acquire("n", "o", 30s, ec);
     BOOST_TEST_REQUIRE(keeper.begin_attempt());
     const auto term = keeper.grant(result.token, clock.now());
-    BOOST_TEST(!keeper.requests().received(term));
-    BOOST_TEST(keeper.requests().reason(term) == "");
+    BOOST_TEST(!keeper.handover_requested(term));
+    BOOST_TEST(keeper.handover_reason(term) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

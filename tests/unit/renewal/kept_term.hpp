@@ -34,7 +34,7 @@ struct kept_term {
         return newest ? newest->remaining(keeper->clock()) : leasehold::duration::zero();
     }
     [[nodiscard]] bool held() const { return remaining() > leasehold::duration::zero(); }
-    [[nodiscard]] std::stop_token stop_token() const { return keeper->losses().stop_token(newest); }
+    [[nodiscard]] std::stop_token stop_token() const { return keeper->stop_token(newest); }
 
     bool grant(leasehold::fencing_token token, leasehold::time_point sent)
     {
@@ -49,7 +49,7 @@ struct kept_term {
 
     bool step() { return told(keeper->step()); }
     void renew() { keeper->renew(), told(true); }
-    bool extend(std::optional<leasehold::duration> ttl, std::error_code& ec) { return told(keeper->renewals().extend(newest, ttl, ec)); }
+    bool extend(std::optional<leasehold::duration> ttl, std::error_code& ec) { return told(keeper->extend(newest, ttl, ec)); }
     leasehold::release_outcome end(std::error_code& ec)
     {
         const auto ended = std::move(newest);

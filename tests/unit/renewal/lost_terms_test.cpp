@@ -109,7 +109,7 @@ struct scene {
     void lose(const term_ptr& held)
     {
         store.leases.force_release("n");
-        BOOST_TEST(!keeper->renewals().extend(held, std::nullopt, ec));
+        BOOST_TEST(!keeper->extend(held, std::nullopt, ec));
     }
 
     term_ptr lost_term()
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(stop_that_a_live_term_shares_is_asked_for_by_its_loss_only)
     plain_scene s;
     const std::stop_source shared;
     const auto term = s.grant();
-    s.keeper->losses().share_stop(term, shared);
+    s.keeper->share_stop(term, shared);
     BOOST_TEST(!shared.stop_requested());
     s.lose(term);
     BOOST_TEST(!shared.stop_requested(), "callbacks would run on the caller");
@@ -165,21 +165,21 @@ BOOST_AUTO_TEST_CASE(stop_that_a_lost_term_shares_is_asked_for_at_once)
 {
     plain_scene s;
     const std::stop_source shared;
-    s.keeper->losses().share_stop(s.lost_term(), shared);
+    s.keeper->share_stop(s.lost_term(), shared);
     BOOST_TEST(shared.stop_requested());
 }
 
 BOOST_AUTO_TEST_CASE(token_on_a_clock_that_cannot_be_waited_on_is_never_asked_to_stop)
 {
     scene<scripted_store, read_only_clock> s;
-    BOOST_TEST(!s.keeper->losses().stop_token(s.grant()).stop_possible());
+    BOOST_TEST(!s.keeper->stop_token(s.grant()).stop_possible());
 }
 
 BOOST_AUTO_TEST_CASE(every_token_of_a_term_is_asked_to_stop)
 {
     plain_scene s;
     const auto term = s.grant();
-    const std::stop_token first = s.keeper->losses().stop_token(term), second = s.keeper->losses().stop_token(term);
+    const std::stop_token first = s.keeper->stop_token(term), second = s.keeper->stop_token(term);
     s.lose(term);
     s.keeper->signal();
     BOOST_TEST(first.stop_requested());
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(losses_that_nobody_is_told_of_keep_no_terms)
     plain_scene already_stopped;
     std::stop_source shared;
     const auto other = already_stopped.grant();
-    already_stopped.keeper->losses().share_stop(other, shared);
+    already_stopped.keeper->share_stop(other, shared);
     shared.request_stop();
     already_stopped.lose(other);
     already_stopped.forget_newest();
@@ -207,10 +207,10 @@ BOOST_AUTO_TEST_CASE(each_of_two_losses_is_signalled_and_observed_once)
 {
     observed_scene s;
     const auto first = s.grant();
-    const std::stop_token first_stop = s.keeper->losses().stop_token(first);
+    const std::stop_token first_stop = s.keeper->stop_token(first);
     s.lose(first);
     const auto second = s.grant();
-    const std::stop_token second_stop = s.keeper->losses().stop_token(second);
+    const std::stop_token second_stop = s.keeper->stop_token(second);
     s.lose(second);
     for (int i = 0; i < 2; ++i) {
         s.keeper->signal();
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(each_of_two_losses_is_observed_once_before_the_store_goes)
 {
     observed_scene s;
     const auto first = s.lost_term(), second = s.lost_term();
-    s.keeper->losses().observe_rest();
+    s.keeper->observe_rest();
     BOOST_TEST(s.store.losses_of(first->token) == 1);
     BOOST_TEST(s.store.losses_of(second->token) == 1);
     s.keeper->signal();
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(release_that_is_carried_out_after_a_deadline_that_nobody_sa
 {
     observed_scene s;
     const auto term = s.grant();
-    const std::stop_token stop = s.keeper->losses().stop_token(term);
+    const std::stop_token stop = s.keeper->stop_token(term);
     s.time.advance(27s);
     BOOST_TEST(s.keeper->end(term, s.ec) == release_outcome::released, "the store keeps it for the safety margin");
     s.keeper->signal();
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(on_a_clock_that_cannot_be_waited_on_the_release_tells_of_th
     BOOST_TEST(s.keeper->end(term, s.ec) == release_outcome::lost);
     BOOST_TEST(s.store.count(kind::lost) == 1);
     BOOST_TEST(term.use_count() == 2, "nobody would take it from a queue");
-    s.keeper->losses().observe_rest();
+    s.keeper->observe_rest();
     BOOST_TEST(s.store.count(kind::lost) == 1);
 }
 
@@ -274,9 +274,9 @@ BOOST_AUTO_TEST_CASE(loss_whose_stop_callbacks_run_is_observed_before_the_store_
     observed_scene s;
     const auto term = s.grant();
     std::ptrdiff_t before = -1, after = -1;
-    const std::stop_callback callback{s.keeper->losses().stop_token(term), [&] {
+    const std::stop_callback callback{s.keeper->stop_token(term), [&] {
                                           before = s.store.count(kind::lost);
-                                          s.keeper->losses().observe_rest();
+                                          s.keeper->observe_rest();
                                           after = s.store.count(kind::lost);
                                       }};
     s.lose(term);
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(term_whose_memory_was_that_of_a_lost_one_is_not_taken_for_i
     term = s.grant();
     BOOST_TEST_REQUIRE(term.get() == memory);
     BOOST_TEST(s.keeper->end(term, s.ec) == release_outcome::released);
-    s.keeper->losses().observe_rest();
+    s.keeper->observe_rest();
     BOOST_TEST(s.store.count(kind::lost) == 1);
     BOOST_TEST(s.store.count(kind::released) == 1);
 }
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(store_does_not_go_while_it_is_being_told_of_a_loss)
     std::jthread signaller{[&] { s.keeper->signal(); }};
     BOOST_TEST_REQUIRE(hold_back.reached_by());
     std::jthread last_handle{[&] {
-        s.keeper->losses().observe_rest();
+        s.keeper->observe_rest();
         may_go = true;
     }};
     BOOST_TEST(eventually([&] { return waits > 0 || may_go; }));

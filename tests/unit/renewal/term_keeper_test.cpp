@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(attempt_that_finds_the_deadline_passed_tells_of_the_loss)
     std::atomic<bool> answered = false;
     const std::jthread holder{[&, of = s.kept.newest] {
         std::error_code ec;
-        s.keeper.renewals().extend(of, std::nullopt, ec);
+        s.keeper.extend(of, std::nullopt, ec);
         answered = true;
     }};
     BOOST_TEST(throughout([&] { return !answered; }, 30ms));
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(renewal_that_is_answered_after_the_release_makes_that_no_lo
         std::error_code ec;
         BOOST_TEST(s.keeper.end(ended, ec) == release_outcome::released);
     });
-    BOOST_TEST(!s.keeper.renewals().extend(ended, std::nullopt, s.ec));
+    BOOST_TEST(!s.keeper.extend(ended, std::nullopt, s.ec));
     s.keeper.signal();
     BOOST_TEST(!stop.stop_requested());
 }

@@ -38,12 +38,12 @@ namespace {
 struct scene : alone {
     scene() { ec = lh::errc::store_failure; }  // from a call before
 
-    auto renewals() { return kept.keeper->renewals(); }
+    auto& keeper() { return *kept.keeper; }
     [[nodiscard]] bool extend(std::optional<lh::duration> ttl = std::nullopt) { return kept.extend(ttl, ec); }
-    [[nodiscard]] std::error_code renewal_error() { return renewals().error(kept.newest); }
+    [[nodiscard]] std::error_code renewal_error() { return keeper().renewal_error(kept.newest); }
 
     // As a worker that sends many renewals in one call.
-    std::optional<lh::duration> begin_due() { return renewals().begin_due(clock.now(), what, out); }
+    std::optional<lh::duration> begin_due() { return keeper().begin_renewal(clock.now(), what, out); }
     void begin_when_due()
     {
         grant();
@@ -51,7 +51,7 @@ struct scene : alone {
         BOOST_TEST_REQUIRE(kept.step());
         BOOST_TEST_REQUIRE(begin_due().has_value());
     }
-    void end(batch_answer said, std::error_code why = {}) { renewals().end(out, said, why), kept.told(true); }
+    void end(batch_answer said, std::error_code why = {}) { keeper().end_renewal(out, said, why), kept.told(true); }
 
     lh::term_renewal what;
     lh::renewal::sent_renewal out;
@@ -72,7 +72,7 @@ std::jthread extending(scene& s, answered& to, std::optional<lh::duration> ttl =
 {
     return std::jthread{[&s, &to, ttl, of = s.kept.newest] {
         std::error_code ec;
-        const bool extended = s.renewals().extend(of, ttl, ec);
+        const bool extended = s.keeper().extend(of, ttl, ec);
         to.said = ec ? outcome::failed : extended ? outcome::yes : outcome::no;
     }};
 }
@@ -142,9 +142,9 @@ BOOST_AUTO_TEST_CASE(extension_in_parts_waits_for_the_renewal_that_is_at_the_sto
     {
         const std::jthread holder{[&, of = s.kept.newest] {
             lh::renewal::sent_renewal sent;
-            if (!s.renewals().begin_extension(of, std::nullopt, sent)) return;
+            if (!s.keeper().begin_extension(of, std::nullopt, sent)) return;
             begun = true;
-            s.renewals().end(sent, batch_answer::yes, {});
+            s.keeper().end_renewal(sent, batch_answer::yes, {});
         }};
         BOOST_TEST(throughout([&] { return !begun; }, 30ms));
         s.end(batch_answer::yes);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(only_an_extension_that_the_store_carried_out_is_followed_by
 {
     scene s;
     s.grant();
-    BOOST_TEST(!s.kept.keeper->requests().received(s.kept.newest));
+    BOOST_TEST(!s.kept.keeper->handover_requested(s.kept.newest));
     BOOST_TEST(s.store.sent(operation::handover_requested) == 1);
     s.store.next(operation::renew, fate::fails);
     BOOST_TEST(!s.extend());
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(extension_in_parts_says_what_to_send_until_the_deadline)
 {
     scene s;
     const lh::fencing_token token = s.grant();
-    const auto what = s.renewals().begin_extension(s.kept.newest, std::nullopt, s.out);
+    const auto what = s.keeper().begin_extension(s.kept.newest, std::nullopt, s.out);
     BOOST_TEST_REQUIRE(what.has_value());
     BOOST_TEST(what->name == "n");
     BOOST_TEST(what->owner == "o");
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(extension_in_parts_says_what_to_send_until_the_deadline)
     s.end(batch_answer::yes);
     BOOST_TEST(s.term->remaining() == 25s, "from when it was sent");
     s.clock.advance(25s);
-    BOOST_TEST(!s.renewals().begin_extension(s.kept.newest, std::nullopt, s.out).has_value());
+    BOOST_TEST(!s.keeper().begin_extension(s.kept.newest, std::nullopt, s.out).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(renewal_of_many_says_what_to_send_where_the_engine_asked_for_it)
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(renewal_of_many_says_what_to_send_where_the_engine_asked_fo
     BOOST_TEST((s.what.ttl == 30s));
     lh::term_renewal what;
     lh::renewal::sent_renewal other;
-    BOOST_TEST(!s.renewals().begin_due(s.clock.now(), what, other).has_value(), "it is at the store");
+    BOOST_TEST(!s.keeper().begin_renewal(s.clock.now(), what, other).has_value(), "it is at the store");
     s.end(batch_answer::yes);
     BOOST_TEST(s.term->remaining() == 27s);
     s.clock.advance(10s);
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(extension_of_a_term_that_ended_meanwhile_is_false)
         std::error_code ec;
         s.term->end(ec);
     });
-    BOOST_TEST(!s.renewals().extend(of, std::nullopt, s.ec));
+    BOOST_TEST(!s.keeper().extend(of, std::nullopt, s.ec));
     BOOST_TEST(!s.ec);
 }
 

@@ -2,7 +2,7 @@
 // The defaults and limits in the tables of docs/options.md are those of the code.
 #include <leasehold/leasehold.hpp>
 #include <leasehold/metrics.hpp>
-#include <leasehold/odbc/detail/queue/lock_sessions.hpp>
+#include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/odbc_options.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 

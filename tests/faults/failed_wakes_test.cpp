@@ -29,13 +29,6 @@ constexpr auto quick = 1s;
 constexpr auto one_hold = 600ms;
 constexpr int turns = 8;
 
-std::string through(const tcp_gate& gate, const database_server& server)
-{
-    std::string text = server.connection_string();
-    const std::string port = "Port=" + std::to_string(server.port());
-    return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
-}
-
 // Two stores take the name in turns: one begins to wait when the other has it. The times from each release to the next grant, without the
 // first of each store, which then finds out that no wake-up comes.
 std::vector<std::chrono::steady_clock::duration> hand_overs(lh::odbc_store& one, lh::odbc_store& two)

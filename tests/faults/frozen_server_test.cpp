@@ -60,6 +60,31 @@ struct scene {
 
 BOOST_AUTO_TEST_SUITE(frozen_server)
 
+// The holder of a term that was taken over may believe in it still. PostgreSQL's grant is one statement, which it finds when it goes on.
+BOOST_AUTO_TEST_CASE(term_that_was_granted_late_is_ended_if_the_name_was_free_and_runs_out_otherwise)
+{
+    postgresql_server server;
+    lh::odbc_store store{server.connection_string(), {.call_timeout = call_timeout, .session_locks = false}};
+    store.create_schema();
+    std::error_code ec;
+    const auto own = store.try_acquire("own", "we", 60s, ec);
+    BOOST_REQUIRE(own.granted());
+    for (const std::string name : {"free", "own"}) {
+        server.freeze();
+        static_cast<void>(store.try_acquire(name, "we", 60s, ec));
+        BOOST_TEST(ec == lh::errc::store_timeout);
+        server.thaw();
+        BOOST_REQUIRE(eventually([&] { return store.hanging_calls() == 0; }));
+        static_cast<void>(store.inspect("own", ec));  // connects again
+    }
+    BOOST_TEST((!store.inspect("free", ec) && !ec));
+    BOOST_TEST(store.try_acquire("free", "another", 60s, ec).token.value() == 2);  // it had been granted
+    BOOST_TEST(!store.release("own", "we", own.token, 0s, ec));
+    const auto taken_over = store.inspect("own", ec);
+    BOOST_REQUIRE(taken_over.has_value());
+    BOOST_TEST(taken_over->token.value() == own.token.value() + 1);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_loss_is_signalled_by_the_deadline_and_the_guard_goes_within_the_call_timeout, Server, servers)
 {
     scene<Server> s;

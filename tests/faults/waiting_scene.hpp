@@ -4,10 +4,12 @@
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <support/database_server.hpp>
 #include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/mysql_programs.hpp>
 #include <support/postgresql_server.hpp>
+#include <support/tcp_gate.hpp>
 
 #include <boost/mpl/list.hpp>
 
@@ -130,6 +132,13 @@ struct waiting_scene {
         return ask("select owner, token, expires_at from leasehold where name = '" + name + "'");
     }
 };
+
+inline std::string through(const tcp_gate& gate, const database_server& server)
+{
+    std::string text = server.connection_string();
+    const std::string port = "Port=" + std::to_string(server.port());
+    return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
+}
 
 inline std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
 

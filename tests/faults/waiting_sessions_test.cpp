@@ -5,6 +5,7 @@
 #include <contract/odbc_connection.hpp>
 #include <faults/waiting_scene.hpp>
 #include <support/printing.hpp>
+#include <support/tcp_gate.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <latch>
 #include <string>
@@ -137,7 +139,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(all_threads_of_a_process_that_wait_for_a_name_are_
         });
     BOOST_REQUIRE(eventually([] { return lh::waiting::own_queue::threads_waiting() == 1000; }));
     BOOST_REQUIRE(s.are_in_line(1));
-    BOOST_TEST(s.sessions() <= 4);  // the holder's and its keeper's, one of the waiters' pool, the one in the queue
+    BOOST_TEST(s.sessions() <= 3);  // the holder's, the one of the waiters' for calls, the one in the queue
     guard.release();
     threads.clear();
     BOOST_TEST(granted == 1000);
@@ -169,6 +171,87 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_table_can_be_altered_while_somebody_waits, Ser
     waiting.join();
     BOOST_TEST((got - released < at_once));
     BOOST_TEST(s.nothing_is_left(0));
+}
+
+// Its next call makes a new connection, which has no lock.
+BOOST_AUTO_TEST_CASE_TEMPLATE(lock_goes_with_its_session_and_the_store_forgets_it, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms};
+    lh::basic_lease other{s.stores[0], "other", terms};
+    auto guard = holder.try_acquire();
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    s.end_session_of_holder();
+    BOOST_REQUIRE(s.nothing_is_left(0));
+    BOOST_TEST(guard.renew());
+    BOOST_TEST(s.stores[0].health().session_locks == 0U);
+    auto another = other.try_acquire();
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    BOOST_TEST(s.stores[0].health().session_locks == 1U);
+    BOOST_TEST(s.stores[0].sessions() == 1U);
+    BOOST_TEST(guard.release() == lh::release_outcome::released);
+    BOOST_TEST(throughout([&] { return s.locks() == 1; }, 100ms));
+    another.release();
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+// Before the lock is to be taken, while it is, and after that.
+BOOST_AUTO_TEST_CASE_TEMPLATE(store_that_is_destroyed_while_a_lock_is_to_be_taken_leaves_none, Server, servers)
+{
+    waiting_scene<Server> s{1};
+    for (int i = 0; i < 60; ++i) {
+        lh::odbc_store store{s.server.connection_string(), lh::odbc_options{.session_locks = true}};
+        std::error_code ec;
+        BOOST_REQUIRE(store.try_acquire("n" + std::to_string(i), "we", 60s, ec).granted());
+        std::this_thread::sleep_for(i * 200us);
+    }
+    BOOST_TEST(s.nothing_is_left(0));
+    BOOST_TEST(eventually([&] { return s.sessions() <= 1; }));
+}
+
+// The lock goes with the connection, when the driver comes back.
+BOOST_AUTO_TEST_CASE_TEMPLATE(session_that_hangs_in_a_call_loses_its_locks, Server, servers)
+{
+    waiting_scene<Server> s;
+    tcp_gate gate{s.server.port()};
+    lh::odbc_store store{through(gate, s.server), lh::odbc_options{.call_timeout = 500ms, .session_locks = true}};
+    std::error_code ec;
+    const auto granted = store.try_acquire("n", "we", 60s, ec);
+    BOOST_REQUIRE(granted.granted());
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    gate.stall();
+    BOOST_TEST(!store.renew("n", "we", granted.token, 60s, ec));
+    BOOST_TEST(ec == lh::errc::store_timeout);
+    gate.pass();
+    BOOST_TEST(s.nothing_is_left(0));
+    BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }));
+    BOOST_TEST(store.renew("n", "we", granted.token, 60s, ec));
+    BOOST_TEST(store.health().session_locks == 0U);
+    BOOST_TEST(store.release("n", "we", granted.token, 0s, ec));
+    // Or it hangs while it takes the lock, and is in nobody's way.
+    BOOST_REQUIRE(store.try_acquire("m", "we", 60s, ec).granted());
+    gate.stall();
+    std::this_thread::sleep_for(50ms);
+    gate.pass();
+    BOOST_TEST(eventually([&] { return s.locks() == 1; }));
+}
+
+// Chores are in no call's way for longer than a statement.
+BOOST_AUTO_TEST_CASE_TEMPLATE(sessions_with_locks_are_used_for_calls, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::odbc_store store{s.server.connection_string(), lh::odbc_options{.pool_size = 1, .session_locks = true}};
+    std::error_code ec;
+    std::vector<std::int64_t> tokens;
+    for (int i = 0; i < 8; ++i) tokens.push_back(store.try_acquire("n" + std::to_string(i), "we", 60s, ec).token.value());
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 8; }));
+    for (int i = 0; i < 100; ++i) BOOST_TEST(store.renew("n0", "we", lh::fencing_token{tokens[0]}, 60s, ec));
+    for (std::size_t i = 0; i < 8; ++i) {
+        BOOST_TEST(store.release("n" + std::to_string(i), "we", lh::fencing_token{tokens[i]}, 0s, ec));
+        BOOST_TEST(!store.inspect("n" + std::to_string(i), ec).has_value());
+    }
+    BOOST_TEST(s.nothing_is_left(0));
+    BOOST_TEST(store.sessions() == 1U);
 }
 
 // A lock may be counted, and given back by another session than it was taken by, in a dozen ways: none must be left.

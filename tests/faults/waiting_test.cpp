@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -20,7 +21,9 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -30,6 +33,29 @@ using namespace leasehold_test;
 namespace {
 
 constexpr const char* connection_variable = "LEASEHOLD_TEST_HOLDER_OF";
+
+// Waits for the lock of a name as another process does, and keeps it.
+template <class Server>
+class foreign_waiter {
+public:
+    foreign_waiter(waiting_scene<Server>& s, std::string name)
+        : store_{s.stores[1]}, name_{std::move(name)}, ticket_{store_.enqueue(name_, woken_)}
+    {
+        std::error_code ec;
+        static_cast<void>(store_.try_acquire("another", "connects", 20ms, ec));
+        BOOST_REQUIRE((store_.try_acquire(ticket_, "waiter", 1min, ec).status == lh::acquire_status::queued));
+    }
+
+    // Its session has got the lock: the wake-up says so.
+    bool has_lock() { return has_lock_ = has_lock_ || woken_.wait_for(0s); }
+
+private:
+    lh::odbc_store& store_;
+    std::string name_;
+    lh::waker woken_;
+    lh::odbc::queue_ticket ticket_;
+    bool has_lock_ = false;
+};
 
 }  // namespace
 
@@ -256,9 +282,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(readers_and_writers_are_served_in_the_order_in_whi
     auto reader = reads.try_acquire_shared();
     BOOST_REQUIRE(reader.held());
     std::atomic<bool> read = false, wrote = false;
-    std::stop_source stop;
     std::chrono::steady_clock::time_point got;
-    std::jthread waiting{[&] {
+    std::jthread waiting{[&](const std::stop_token& stop) {
         auto next = waits.try_acquire_shared_for(30s);
         got = now();
         read = next.held();
@@ -278,7 +303,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(readers_and_writers_are_served_in_the_order_in_whi
     BOOST_TEST((got - released < at_once));
     BOOST_TEST(throughout([&] { return !wrote.load(); }, 100ms));
     released = now();
-    stop.request_stop();
+    waiting.request_stop();
     waiting.join();
     writing.join();
     BOOST_TEST(wrote);
@@ -295,6 +320,91 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_permit_for_which_nobody_waits_has_one_lock_at_mo
     BOOST_REQUIRE(eventually([&] { return s.locks() >= 1; }));
     const bool well = throughout([&] { return s.locks() == 1; }, 200ms);
     BOOST_TEST(as_expected("W6", well, std::to_string(s.locks()) + " locks"));
+}
+
+// Shares of readers, which wake the writer at the gate.
+BOOST_AUTO_TEST_CASE_TEMPLATE(terms_that_wake_one_name_have_one_lock_until_the_last_is_over, Server, servers)
+{
+    waiting_scene<Server> s;
+    std::error_code ec;
+    const std::array<lh::term_request, 3> shares{{{"n 0", "we", 60s, "n"}, {"n 1", "we", 60s, "n"}, {"n 2", "we", 60s, "n"}}};
+    std::array<std::optional<lh::acquire_result>, 3> answers{};
+    s.stores[0].acquire_many({shares.data(), 1}, 1, {answers.data(), 1}, ec);  // one by itself, and two together
+    s.stores[0].acquire_many({shares.data() + 1, 2}, 2, {answers.data() + 1, 2}, ec);
+    BOOST_REQUIRE(!ec);
+    for (const auto& each : answers) BOOST_REQUIRE((each && each->granted()));
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    BOOST_TEST(throughout([&] { return s.locks() == 1; }, 100ms));
+    foreign_waiter<Server> waits{s, "n"};
+    BOOST_REQUIRE(s.are_in_line(1));
+    BOOST_TEST(s.stores[0].release("n 1", "we", answers[1]->token, 0s, ec));
+    const std::array<lh::term_release, 1> one{{{"n 0", "we", answers[0]->token}}};
+    std::array<lh::batch_answer, 1> released{};
+    s.stores[0].release_many(one, released, ec);
+    BOOST_TEST((released[0] == lh::batch_answer::yes));
+    BOOST_TEST(throughout([&] { return !waits.has_lock(); }, 200ms));
+    const auto last = now();
+    BOOST_TEST(s.stores[0].release("n 2", "we", answers[2]->token, 0s, ec));
+    BOOST_TEST(eventually([&] { return waits.has_lock(); }));
+    BOOST_TEST((now() - last < at_once));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(term_that_is_lost_or_not_renewed_gives_the_lock_back_that_it_shares, Server, servers)
+{
+    waiting_scene<Server> s;
+    std::error_code ec;
+    const std::array<lh::term_request, 2> shares{{{"n 0", "we", 60s, "n"}, {"n 1", "we", 60s, "n"}}};
+    std::array<std::optional<lh::acquire_result>, 2> answers{};
+    s.stores[0].acquire_many(shares, 2, answers, ec);
+    BOOST_REQUIRE((answers[0]->granted() && answers[1]->granted()));
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    BOOST_TEST(s.stores[1].force_release("n 0"));
+    BOOST_TEST(s.stores[1].force_release("n 1"));
+    BOOST_TEST(s.stores[1].try_acquire("n 1", "another", 60s, ec).granted());
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 2; }));  // that of "n 1" is one of its own
+    BOOST_TEST(!s.stores[0].renew("n 0", "we", answers[0]->token, 60s, ec));
+    BOOST_TEST(throughout([&] { return s.locks() == 2; }, 100ms));
+    BOOST_TEST(!s.stores[0].try_acquire("n 1", "we", 60s, ec).granted());
+    BOOST_TEST(eventually([&] { return s.locks() == 1; }));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(term_that_wakes_nobody_takes_no_lock, Server, servers)
+{
+    waiting_scene<Server> s;
+    std::error_code ec;
+    const std::array<lh::term_request, 3> requests{{{"count", "2 permits", 60s, ""}, {"m", "we", 60s, ""}, {"n", "we", 60s, {}}}};
+    std::array<std::optional<lh::acquire_result>, 3> answers{};
+    s.stores[0].acquire_many(requests, 3, answers, ec);
+    for (const auto& each : answers) BOOST_REQUIRE((each && each->granted()));
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    BOOST_TEST(throughout([&] { return s.locks() == 1; }, 200ms));
+    BOOST_TEST(s.stores[0].health().session_locks == 1U);
+    // The same name without a lock from now on.
+    s.stores[0].acquire_many(std::array<lh::term_request, 1>{{{"n", "we", 60s, ""}}}, 1, {answers.data(), 1}, ec);
+    BOOST_REQUIRE(answers[0]->granted());
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
+// One of 8 would be all that the limit leaves.
+BOOST_AUTO_TEST_CASE_TEMPLATE(many_terms_that_wake_one_name_leave_the_other_locks_to_others, Server, servers)
+{
+    waiting_scene<Server> s;
+    std::error_code ec;
+    std::vector<std::string> names;
+    for (int i = 0; i < 64; ++i) names.push_back("n " + std::to_string(i));
+    std::vector<lh::term_request> shares;
+    for (const std::string& each : names) shares.push_back({each, "we", 60s, "n"});
+    std::vector<std::optional<lh::acquire_result>> answers(shares.size());
+    s.stores[0].acquire_many(shares, shares.size(), answers, ec);
+    lh::basic_lease holder{s.stores[0], "other", terms};
+    auto guard = holder.try_acquire();
+    BOOST_REQUIRE(guard.held());
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 2; }));
+    std::vector<lh::term_release> all;
+    for (std::size_t i = 0; i < names.size(); ++i) all.push_back({names[i], "we", answers[i]->token});
+    std::vector<lh::batch_answer> released(all.size());
+    s.stores[0].release_many(all, released, ec);
+    BOOST_TEST(s.nothing_is_left(1));
 }
 
 // As one writer after another: 6 statements, times two.

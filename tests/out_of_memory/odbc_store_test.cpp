@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_could_not_start_is_not_told_the_end_of_the_next
     const auto until = std::chrono::steady_clock::now() + 10s;
     const auto session = std::make_shared<od::bounded_session>(
         std::make_shared<const od::configuration>(database(), lh::odbc_options{}, &lh::dialect::detected::describe), false,
-        [](od::bounded_session&) {});
+        od::bounded_session::handlers{});
     session->inner().prepare({od::operation::connect, {}, {}, 0, {}}, until);
     int told = 0;
     bool started = true;

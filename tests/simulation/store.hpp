@@ -11,7 +11,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
-#include <leasehold/odbc/detail/session/remembered_terms.hpp>
+#include <leasehold/odbc/detail/session/token_hints.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
@@ -134,7 +134,7 @@ public:
                          [&](bool repeated) { return end(call, token.value(), min_hold_left.count(), repeated, released); }),
                ec);
         locks_.term_is_over(call.name, token.value());
-        if (released && !ec && min_hold_left.count() <= 0) terms_.put_hint(name, token.value());
+        if (released && !ec && min_hold_left.count() <= 0) hints_.put(name, token.value());
         return released && !ec;
     }
 
@@ -234,7 +234,7 @@ private:
                                       std::error_code& ec)
     {
         const instant begun = world_.time.now();
-        const std::int64_t hint = terms_.take_hint(name);
+        const std::int64_t hint = hints_.take(name);
         flows::grant_answer answer;
         const fault failed = try_until_deadline(call, [&](bool) { return grant(call, ttl.count(), hint, answer); });
         report(failed, ec);
@@ -398,7 +398,7 @@ private:
     world& world_;
     network& net_;
     process& of_;
-    flows::remembered_terms terms_;
+    flows::token_hints hints_;
     store_locks locks_;
     call_record last_;
 };

@@ -71,12 +71,12 @@ struct odbc_options {
     /// holds the name and the whole table is locked. At most a third of call_timeout is used (MariaDB rounds up to a second).
     duration lock_timeout = std::chrono::seconds{1};
     /// PostgreSQL, MariaDB: a store has a session lock of the database while it has a term, so that a release wakes the first waiter,
-    /// first come, first served. Only a hint: the row decides. Each name waited for takes one connection beyond the pool, and all
-    /// locks of terms that nobody waited for take another one. Without it waiters poll.
+    /// first come, first served. Only a hint: the row decides. Each name waited for takes one connection beyond the pool. If false,
+    /// waiters poll.
     bool session_locks = true;
-    /// Most terms that nobody waited for and that have a session lock at a time; those who wait for other such terms poll. The
-    /// locks live in memory that the whole server shares, and has a fixed size on PostgreSQL: about max_locks_per_transaction (64)
-    /// times max_connections, for all its programs together. 0: such terms have none.
+    /// Most session locks for terms that nobody waited for; those who wait for other such terms poll. Terms that wake one name (see
+    /// term_request) have one lock together. The locks live in memory that the whole server shares, and has a fixed size on
+    /// PostgreSQL: about max_locks_per_transaction (64) times max_connections, for all its programs together. 0: such terms have none.
     std::size_t max_session_locks = 8;
     /// PostgreSQL: whether a pooler such as PgBouncer gives each transaction another session. Then the store leaves nothing on the
     /// pooler's sessions: it has no session locks, so waiters poll, and prepares no statements. A database that answers at the numeric

@@ -187,7 +187,8 @@ LEASEHOLD_DECL void store_base::acquire_many(std::span<const term_request> reque
             operations_->attempt_together(requests.subspan(i, end - i), most, answers.subspan(i, end - i), until, on.why);
         } else {
             const term_request& one = requests[i];
-            const acquire_result said = most == 0 ? acquire_result{} : operations_->attempt({one.name, one.owner, one.ttl, until}, on.why);
+            acquire_result said;
+            if (most > 0) said = operations_->attempt({one.name, one.owner, one.ttl, until, one.wakes}, on.why);
             if (!on.why) answers[i] = said;
         }
         for (; i < end; ++i)
@@ -215,7 +216,7 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
     operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, on.why,
                                [&](detail::item_number i) {
                                    operations_->give_locks_back(releases[i].name, releases[i].token.value());
-                                   operations_->after_release(request_of(i), answers[i] == batch_answer::yes, until);
+                                   operations_->after_release(request_of(i), answers[i] == batch_answer::yes);
                                });
 }
 

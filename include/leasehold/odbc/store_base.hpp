@@ -181,8 +181,7 @@ public:
     [[nodiscard]] LEASEHOLD_DECL std::uint64_t abandoned_calls() const;
     /// Of these, those whose driver has still not returned.
     [[nodiscard]] LEASEHOLD_DECL std::size_t hanging_calls() const;
-    /// Connections for calls that the store has now, pool_size at most. Those that wait for releases, and the one for session locks, come
-    /// on top.
+    /// Connections for calls that the store has now, pool_size at most. Those that wait for releases, or have waited, come on top.
     [[nodiscard]] LEASEHOLD_DECL std::size_t sessions() const;
 
 protected:

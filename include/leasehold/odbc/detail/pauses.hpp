@@ -18,7 +18,7 @@ inline constexpr std::chrono::milliseconds longest_reconnect_pause{500};
 // After a conflict or a locked row, within one call; see session.
 inline constexpr std::chrono::microseconds first_conflict_pause{500};
 inline constexpr std::chrono::milliseconds longest_conflict_pause{50};
-// Before the lock of a term is taken that a single attempt was granted, and then while somebody else has it; see lock_keeper. A term
+// Before the lock of a term is taken that a single attempt was granted, and then while somebody else has it; see term_locks. A term
 // that is over before the first pause is gets no lock: nobody could have queued for it.
 inline constexpr std::chrono::milliseconds first_lock_pause{5};
 inline constexpr std::chrono::milliseconds longest_lock_pause{1000};

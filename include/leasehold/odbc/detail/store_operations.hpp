@@ -7,8 +7,6 @@
 #include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
-#include <leasehold/odbc/detail/queue/lock_keeper.hpp>
-#include <leasehold/odbc/detail/queue/lock_sessions.hpp>
 #include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
 #include <leasehold/odbc/detail/session/call.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
@@ -38,24 +36,17 @@ inline constexpr std::chrono::milliseconds end_wait_again_after{8};
 
 // What store_base is made of: which session carries out a request, and what becomes of the session lock of a term. Thread-safe.
 //
-// The row decides; its statements know nothing of locks. A term that a waiter got keeps the waiter's session, which has the lock;
-// for any other the keeper takes one. It is given back when the release has been answered, and so has been committed.
+// The row decides; its statements know nothing of locks. A term that a waiter got has the lock that the waiter's session got before; for
+// any other the session that was granted it takes one a little later. It is given back when the release has been answered, and so has been
+// committed.
 class store_operations {
 public:
     store_operations(std::shared_ptr<const configuration> config, bool in_process)
-        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)},
-          lock_sessions_{std::make_shared<lock_sessions>(config_, pool_)}, keeper_{std::make_shared<lock_keeper>(config_)}
+        : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)}
     {
     }
     // Ends idle connections, and waits for those for no longer than the call time-out.
-    ~store_operations()
-    {
-        const auto until = deadline();
-        for (auto& [name, held] : held_.take_all()) lock_sessions_->drop(held.session);
-        keeper_->close(until);
-        lock_sessions_->close(until);
-        pool_->close(until);
-    }
+    ~store_operations() { pool_->close(deadline()); }
 
     using time_point = pool::time_point;
 
@@ -63,6 +54,7 @@ public:
         std::string_view name, owner;
         duration ttl;
         time_point until;  // of all that has to be done for it
+        std::optional<std::string_view> wakes{};  // see term_request
     };
 
     [[nodiscard]] time_point deadline(duration within = duration::max()) const
@@ -70,10 +62,10 @@ public:
         return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                       std::min(within, config_->options().call_timeout));
     }
-    [[nodiscard]] const std::shared_ptr<lock_sessions>& waiting_sessions() const noexcept { return lock_sessions_; }
+    [[nodiscard]] const std::shared_ptr<pool>& waiting_sessions() const noexcept { return pool_; }
     [[nodiscard]] const pool& sessions() const noexcept { return *pool_; }
     // That it has for terms.
-    [[nodiscard]] std::size_t session_locks() const noexcept { return held_.size() + keeper_->size(); }
+    [[nodiscard]] std::size_t session_locks() const { return pool_->count().locks; }
 
     // By a session of the pool. Rethrows what was thrown underneath.
     answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
@@ -81,7 +73,7 @@ public:
     {
         why.kind = fault::none;
         fault no_session = fault::none;
-        const session_pointer session = pool_->take(asked, until, no_session);
+        const session_pointer session = pool_->check_out(asked, until, no_session);
         if (session && run(session, until)) return finish(session, asked, why);
         why = without_answer(no_session);
         return {};
@@ -110,28 +102,28 @@ public:
 
     bool release(const request& asked, time_point until, failure& why)
     {
-        auto held = held_.take(asked.name, asked.token);
-        const bool released = held ? release_on(std::move(*held), asked, until, why) : call(asked, until, why).yes && !why;
-        if (!held) keeper_->give_back(asked.name, asked.token);
-        after_release(asked, released, until);
+        const bool released = call(asked, until, why).yes && !why;
+        give_locks_back(asked.name, asked.token);
+        after_release(asked, released);
         return released;
     }
 
-    // The caller has given that term back. Where an attempt of the same owner that had been given up took it over in the meantime,
-    // nobody knows of what came out of it, and so it is ended too.
-    void after_release(request term, bool released, time_point until)
+    // The next attempt need not read the row first.
+    void after_release(const request& term, bool released)
     {
-        while ((term.token = pool_->given_back(term, released)) != 0) {
-            failure ignored;
-            released = call(term, until, ignored).yes && !ignored;
-        }
+        if (released && term.time <= duration::zero()) pool_->put_hint(term.name, term.token);
     }
 
     // A single attempt.
     acquire_result attempt(const acquire_request& request, failure& why)
     {
-        const answer said =
-            call({operation::acquire, request.name, request.owner, pool_->take_hint(request.name), request.ttl}, request.until, why);
+        const detail::request asked{.what = operation::acquire,
+                                    .name = request.name,
+                                    .owner = request.owner,
+                                    .token = pool_->take_hint(request.name),
+                                    .time = request.ttl,
+                                    .wakes = request.wakes};
+        const answer said = call(asked, request.until, why);
         if (why) return {};
         if (!said.grant.result.granted()) {
             pool_->put_hint(request.name, busy_last_time);
@@ -145,17 +137,14 @@ public:
                           time_point until, failure& why)
     {
         const auto many = std::make_shared<attempts>(what.size(), most);
-        for (const term_request& each : what) many->add(each.name, each.owner);
+        for (const term_request& each : what) many->add(each.name, each.owner, each.wakes);
         const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, why).attempted;
         if (!came_back) return;  // given up: terms that it is still granted will be ended
         for (item_number i = 0; i < what.size(); ++i) {
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;
             static_cast<void>(pool_->take_hint(what[i].name));
-            if (answers[i]->granted())
-                record_grant(what[i].name, answers[i]->token.value(), false);
-            else
-                give_locks_back(what[i].name, answers[i]->token.value() - 1);
+            if (!answers[i]->granted()) give_locks_back(what[i].name, answers[i]->token.value() - 1);
         }
     }
 
@@ -171,7 +160,8 @@ public:
         const bool has_lock = session->inner().lock().connection_number() == ticket.connection();
         acquire_result& result = said.grant.result;
         if (!why && result.granted() && has_lock) {
-            take_over(ticket, result.token.value());
+            ticket.give_session_away();
+            pool_->check_in_from_wait(session, ticket.name(), result.token.value(), ticket.connection());
         } else if (why || !has_lock) {
             ticket.drop();
         } else {
@@ -201,11 +191,7 @@ public:
     }
 
     // The terms up to that token are over.
-    void give_locks_back(std::string_view name, std::int64_t last)
-    {
-        if (auto held = held_.take(name, last)) return_session(name, std::move(*held));
-        keeper_->give_back(name, last);
-    }
+    void give_locks_back(std::string_view name, std::int64_t last) { pool_->release(name, last); }
 
     // From another session, since nothing makes the driver return. Best effort: a session that stays in the queue, for which nobody
     // asks, passes the lock on.
@@ -220,7 +206,7 @@ public:
             if (!cancels || !pool_->runs_detached(cancels)) {
                 const request asked{operation::end_wait, {}, {}, backend, {}};
                 fault ignored = fault::none;
-                cancels = pool_->take(asked, until, ignored);
+                cancels = pool_->check_out(asked, until, ignored);
                 if (!cancels) return;
                 cancels->inner().prepare(asked, std::chrono::steady_clock::now() + end_wait_stale_after);
                 try {
@@ -235,59 +221,11 @@ public:
     }
 
 private:
-    // The server has no room for more locks, or locks don't work: those that there are must not be in anybody's way.
-    void give_all_locks_back()
-    {
-        keeper_->give_up();
-        if (held_.size() == 0) return;
-        for (auto& [name, held] : held_.take_all()) return_session(name, std::move(held));
-    }
-
-    // Earlier terms of the name are over. A term that no waiter got has no session of its own with the lock.
-    void record_grant(std::string_view name, std::int64_t token, bool to_waiter)
-    {
-        if (to_waiter) return give_locks_back(name, token - 1);
-        if (auto held = held_.take(name, token - 1)) return_session(name, std::move(*held));
-        keeper_->keep(name, token);
-    }
-
-    // The term has the ticket's session, with the lock, from now on.
-    void take_over(waiting_ticket& ticket, std::int64_t token)
-    {
-        held_locks::entry entry{ticket.session(), ticket.session()->inner().lock().connection_number(), token};
-        ticket.give_session_away();
-        try {
-            // The lock of an earlier term can only be that of a connection that is gone.
-            if (auto replaced = held_.put(ticket.name(), entry)) lock_sessions_->drop(replaced->session);
-        } catch (const std::bad_alloc&) {
-            lock_sessions_->drop(entry.session);  // nobody will give the lock back
-        }
-    }
-
-    void return_session(std::string_view name, held_locks::entry held)
-    {
-        lock_sessions_->unlock_and_put_back(std::move(held.session), {config_->options().table, name}, held.connection);
-    }
-
-    // By the session that has the lock, which gives it back as soon as the release is committed.
-    bool release_on(held_locks::entry held, const request& asked, time_point until, failure& why)
-    {
-        answer said;
-        try {
-            if (!call_on(held.session, asked, until, said, why)) return false;
-        } catch (...) {
-            lock_sessions_->drop(held.session);
-            throw;
-        }
-        return_session(asked.name, std::move(held));
-        return said.yes && !why;
-    }
-
-    // By that session, which is not the pool's. False: it was given up, or not even begun.
+    // By that session, which is out to wait. False: it was abandoned.
     bool call_on(const session_pointer& session, const request& asked, time_point until, answer& said, failure& why)
     {
         why.kind = fault::none;
-        if (!pool_->take_dedicated(session, asked, until)) {
+        if (!pool_->check_out(session, asked, until)) {
             why = without_answer(fault::unavailable);
             return true;  // as it was
         }
@@ -303,10 +241,8 @@ private:
     {
         answer said = std::move(session->inner().result());
         said.attempted = asked.attempted != nullptr;
-        const bool granted = asked.what == operation::acquire && said.failed == fault::none && said.grant.result.granted();
-        if (granted) record_grant(asked.name, said.grant.result.token.value(), session->dedicated());
-        pool_->give_back(session);
-        if (config_->gave_up_session_locks()) give_all_locks_back();
+        pool_->check_in(session, asked, said);
+        pool_->release_all_if_given_up();
         if (said.thrown) std::rethrow_exception(said.thrown);
         if (said.failed != fault::none) why = {said.failed, std::move(said.details)};
         return said;
@@ -316,7 +252,7 @@ private:
     bool run(const session_pointer& session, time_point until)
     {
         try {
-            return session->run(until) || !pool_->give_up(session);
+            return session->run(until) || !pool_->abandon(session);
         } catch (...) {
             pool_->drop(session);
             throw;
@@ -338,9 +274,6 @@ private:
 
     const std::shared_ptr<const configuration> config_;
     const std::shared_ptr<pool> pool_;
-    const std::shared_ptr<lock_sessions> lock_sessions_;
-    const std::shared_ptr<lock_keeper> keeper_;
-    held_locks held_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -311,14 +311,15 @@ private:
         // lock_timeout holds for this lock too, and is looked at when the wait begins. A few seconds at a time: a statement that runs keeps
         // its snapshot, so that VACUUM leaves what died since, and CREATE INDEX CONCURRENTLY waits. At random, since a session that
         // queues again queues behind the others.
+        const std::string restored = "set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
         l.before_wait = "select set_config('statement_timeout', '0', false)";
         l.lock = "select 1 + 0 * length(set_config('lock_timeout', cast(4000 + cast(1000 * random() as int) as text), false)),"
                  " pg_advisory_lock({key}),"
                  " set_config('lock_timeout', '" +
-                 ms(at.lock_timeout) + "', false), set_config('statement_timeout', '" + ms(at.call_timeout) + "', false)";
+                 ms(at.lock_timeout) + "', false), " + restored;
         l.try_lock = "select case when pg_try_advisory_lock({key}) then 1 else 0 end";
         l.unlock = "select pg_advisory_unlock({key})";
-        l.unlock_all = "select pg_advisory_unlock_all()";
+        l.unlock_all = "select pg_advisory_unlock_all(), " + restored;
         l.backend = "select pg_backend_pid()";
         // Only while that session waits: another one may have the same number since.
         l.end_wait = "select pg_cancel_backend(pid) from pg_locks"

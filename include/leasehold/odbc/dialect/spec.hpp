@@ -193,7 +193,8 @@ struct session_lock_sql {
                               ///< it. What before_wait has changed is as before then
     std::string try_lock;     ///< does not wait for it; 1: has it
     std::string unlock;       ///< gives it back; no error if it hasn't got it
-    std::string unlock_all;   ///< gives back whatever the session has, with no warning if that is nothing; empty: `unlock` warns of nothing
+    std::string unlock_all;   ///< gives back whatever the session has, with no warning if that is nothing, and changes back what
+                              ///< before_wait has changed; empty: `unlock` warns of nothing
     std::string backend;      ///< the number by which others can end what this session is at
     std::string end_wait;     ///< ends the wait of the session :session, but not the session; no error where it doesn't wait.
                               ///< :session is the number itself, not a parameter: MySQL takes none there

@@ -32,11 +32,18 @@ class attempts {
 public:
     attempts(std::size_t count, std::size_t most) : left_{most} { items_.reserve(count); }
 
-    void add(std::string_view name, std::string_view owner) { items_.push_back({std::string{name}, std::string{owner}, {}, {}}); }
+    // `wakes`: see term_request.
+    void add(std::string_view name, std::string_view owner, std::optional<std::string_view> wakes = std::nullopt)
+    {
+        items_.push_back({std::string{name}, std::string{owner}, std::nullopt, {}, {}});
+        if (wakes) items_.back().wakes.emplace(*wakes);
+    }
 
     [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
     [[nodiscard]] std::string_view name(item_number i) const noexcept { return items_[i].name; }
     [[nodiscard]] std::string_view owner(item_number i) const noexcept { return items_[i].owner; }
+
+    [[nodiscard]] std::string_view wakes(item_number i) const noexcept { return items_[i].wakes ? *items_[i].wakes : name(i); }
 
     // As the row was read.
     [[nodiscard]] const attempted_row& row(item_number i) const noexcept { return items_[i].row; }
@@ -73,6 +80,7 @@ public:
 private:
     struct item {
         std::string name, owner;
+        std::optional<std::string> wakes;
         attempted_row row;
         std::optional<grant_answer> answer;
     };

@@ -6,8 +6,8 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/flow/session_lock_key.hpp>
-#include <leasehold/odbc/detail/queue/lock_sessions.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
+#include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <chrono>
@@ -23,12 +23,12 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// A waiter's place in the queue for a name, among those of all processes: a session of its own that waits for the session lock.
+// A waiter's place in the queue for a name, among those of all processes: a session that is out to wait for the session lock.
 //
 // Used by one thread, beside which the session's own tells how the wait for the lock has ended.
 class waiting_ticket : public std::enable_shared_from_this<waiting_ticket> {
 public:
-    waiting_ticket(std::shared_ptr<lock_sessions> sessions, std::string_view table, std::string_view name, waker& to_wake)
+    waiting_ticket(std::shared_ptr<pool> sessions, std::string_view table, std::string_view name, waker& to_wake)
         : sessions_{std::move(sessions)}, name_{name}, key_{table, name}, waker_{&to_wake},
           machine_{sessions_->wakes_come(key_)}
     {
@@ -52,7 +52,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         if (machine_.next(now()) != queue_action::queue_up) return std::nullopt;
-        session_ = sessions_->check_out();
+        session_ = sessions_->check_out_to_wait();
         if (!session_) return std::nullopt;
         session_->inner().prepare({operation::lock, name_, {}, 0, {}}, bounded_session::time_point::max());
         session_->inner().lock().set(key_);
@@ -61,7 +61,7 @@ public:
             session_->start([self = shared_from_this()] { self->wait_ended(); });
         } catch (const std::system_error&) {
             machine_.wait_ended(false, now());
-            sessions_->put_back(std::exchange(session_, nullptr));
+            sessions_->check_in_from_wait(std::exchange(session_, nullptr), name_, 0);
             return std::nullopt;
         }
         return machine_.look_after(now());
@@ -79,7 +79,7 @@ public:
     void drop()
     {
         const std::lock_guard lock{mutex_};
-        sessions_->drop(std::exchange(session_, nullptr));
+        sessions_->abandon_waiting(std::exchange(session_, nullptr));
         machine_.lost(now());
     }
 
@@ -164,16 +164,16 @@ private:
         if (!has_left) machine_.wait_ended(has_lock, now());
         if (has_lock) sessions_->note_wake(key_, true);
         if (!has_lock)
-            sessions_->put_back(std::exchange(session_, nullptr));
+            sessions_->check_in_from_wait(std::exchange(session_, nullptr), name_, 0);
         else if (has_left)  // it is for the next in the queue
             unlock_and_return();
         if (has_left) changed_.notify_all();
         if (waker_) waker_->wake();
     }
 
-    void unlock_and_return() { sessions_->unlock_and_put_back(std::exchange(session_, nullptr), key_, connection_); }
+    void unlock_and_return() { sessions_->check_in_from_wait(std::exchange(session_, nullptr), name_, connection_); }
 
-    const std::shared_ptr<lock_sessions> sessions_;
+    const std::shared_ptr<pool> sessions_;
     const std::string name_;
     const session_lock_key key_;
     mutable std::mutex mutex_;

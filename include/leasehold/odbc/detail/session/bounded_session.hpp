@@ -54,20 +54,23 @@ private:
 // A session whose calls end on time, because a thread of its own is in the driver while the caller waits: no ODBC attribute
 // and no SQLCancel makes a call to a frozen server return. A caller that gives up leaves the session and its thread behind;
 // they free themselves when the driver comes back, if ever. Where the database is in this process there is no thread.
+//
+// The thread can also be told when the session's next chore is due, which nobody waits for; see term_locks.
 class bounded_session : public std::enable_shared_from_this<bounded_session> {
 public:
     using time_point = session::time_point;
-    // Called on the session's thread when it comes back after it was given up.
-    using abandoned_return_handler = std::function<void(bounded_session&)>;
+    // Both are called on the session's thread.
+    struct handlers {
+        std::function<void(bounded_session&)> on_abandoned_return{};  // it has come back after it was given up
+        std::function<void(bounded_session&)> on_due{};               // the time of set_due() has come; may call start()
+    };
 
-    // `dedicated`: not one of the pool's.
-    bounded_session(std::shared_ptr<const configuration> config, bool runs_inline, abandoned_return_handler on_abandoned_return,
-                    bool dedicated = false)
-        : inner_{std::move(config)}, runs_inline_{runs_inline}, dedicated_{dedicated}, on_abandoned_return_{std::move(on_abandoned_return)}
+    bounded_session(std::shared_ptr<const configuration> config, bool runs_inline, handlers calls)
+        : inner_{std::move(config)}, runs_inline_{runs_inline}, calls_{std::move(calls)}
     {
     }
 
-    // The one that works. For its caller between take() and give_back(), and for the abandoned_return_handler.
+    // The one that works. For its caller between check_out() and check_in(), and for on_abandoned_return.
     [[nodiscard]] session& inner() noexcept { return inner_; }
 
     // Carries out what inner() was prepared for. False: not done by the deadline; then call give_up(). Throws
@@ -99,6 +102,15 @@ public:
         const std::lock_guard lock{mutex_};
         queue_call();  // first: where there is no thread, the next call must not find this one's end
         done_ = std::move(done);
+        to_thread_.notify_one();
+    }
+
+    // When on_due is to be called, once; not at all while the session has no thread. It may be called earlier, or for an earlier time.
+    void set_due(time_point when)
+    {
+        const std::lock_guard lock{mutex_};
+        if (when >= due_) return;
+        due_ = when;
         to_thread_.notify_one();
     }
 
@@ -138,11 +150,12 @@ public:
     }
 
     [[nodiscard]] bool runs_inline() const noexcept { return runs_inline_; }
-    [[nodiscard]] bool dedicated() const noexcept { return dedicated_; }
 
-    // The pool's count of uses when this one was taken and given back last; guarded by the pool's mutex.
+    // Guarded by the pool's mutex: the pool's count of uses when this one was taken and given back last;
     std::uint64_t last_use = 0;
     std::uint64_t last_return = 0;
+    bool waits = false;       // it is out to wait for a lock, or has just got it;
+    bool is_suspect = false;  // another one hung since it was used last
 
     // To be called on an idle session, followed by wait_stopped().
     void ask_to_stop()
@@ -206,9 +219,7 @@ private:
     {
         std::unique_lock lock{mutex_};
         for (;;) {
-            if (has_nothing_to_do()) own.busy = false;
-            to_thread_.wait(
-                lock, [this] { return state_ == state::queued || state_ == state::given_up || state_ == state::stopping; });
+            wait_for_call(lock, own);
             if (state_ != state::queued) break;
             state_ = state::working;
             lock.unlock();
@@ -229,18 +240,36 @@ private:
         const bool given_up = state_ == state::given_up;
         const bool keep_connection = runs_inline_;
         lock.unlock();
-        if (given_up) on_abandoned_return_(*this);
+        if (given_up) calls_.on_abandoned_return(*this);
         if (!keep_connection) inner_.disconnect();
         lock.lock();
         state_ = state::stopped;
         to_caller_.notify_one();
     }
 
+    // Or for its end. Calls on_due meanwhile.
+    void wait_for_call(std::unique_lock<std::mutex>& lock, driver_threads::entry& own)
+    {
+        while (has_nothing_to_do()) {
+            const time_point now = std::chrono::steady_clock::now();
+            if (due_ <= now) {
+                due_ = time_point::max();
+                lock.unlock();
+                calls_.on_due(*this);
+                lock.lock();
+                continue;
+            }
+            own.busy = false;
+            // An hour at a time: some libraries overflow on the greatest time.
+            to_thread_.wait_until(lock, std::min(due_, now + std::chrono::hours{1}));
+        }
+    }
+
     session inner_;
     bool runs_inline_;
-    bool dedicated_;
-    abandoned_return_handler on_abandoned_return_;
+    handlers calls_;
     std::function<void()> done_;
+    time_point due_ = time_point::max();  // under the mutex
     std::mutex mutex_;
     std::condition_variable to_thread_, to_caller_;
     // Changed under the mutex, but for a `done` that the caller has seen. The caller may see that without the mutex: it needs the

@@ -54,6 +54,7 @@ struct request {
     std::shared_ptr<batch> many{};
     std::shared_ptr<attempts> attempted{};
     std::string_view data{};  // publish, request_handover
+    std::optional<std::string_view> wakes{};  // acquire: see term_request
 };
 
 // What came out. Belongs to the session, so that it has somewhere to go when the caller has left.

@@ -4,16 +4,22 @@
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/odbc/detail/driver/configuration.hpp>
+#include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
-#include <leasehold/odbc/detail/session/remembered_terms.hpp>
+#include <leasehold/odbc/detail/session/term_locks.hpp>
+#include <leasehold/odbc/detail/session/token_hints.hpp>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -26,73 +32,179 @@ namespace leasehold::inline v0::odbc::detail {
 // must not keep new ones from being made. While there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
 
-// The sessions of a store. Shared with those that were given up, which may outlive the store. Thread-safe.
+// Most sessions of a store beyond pool_size: those that wait for a lock, and those that have waited and have it for a term. Beyond that
+// waiters poll.
+inline constexpr std::size_t max_waiting_sessions = 32;
+// Most of them that are kept for later waits.
+inline constexpr std::size_t max_idle_waiting_sessions = 4;
+// How long a call waits for a session that does something nobody waits for, which is one statement, before it makes another one.
+inline constexpr std::chrono::milliseconds patience_with_chores{20};
+// How long a session that has just done a chore leaves the next one undone while calls wait for a session.
+inline constexpr std::chrono::milliseconds chores_give_way{1};
+
+// The sessions of a store, and the session locks of its terms, which belong to the sessions that took them. Shared with those sessions
+// that were given up, which may outlive the store. Thread-safe.
+//
+// | | a session | its locks |
+// |---|---|---|
+// | check_out | is its caller's, for a call or to wait for a lock | stay; its chores wait until it is back |
+// | check_in | does its most urgent chore, and is idle | the lock that it waited for is a term's, or is given back |
+// | abandon | is left to its thread | are forgotten: they go with its connection |
+// | release | stays | of the terms that are over: given back, at once where the session is idle |
 class pool : public std::enable_shared_from_this<pool> {
 public:
     using time_point = session::time_point;
 
-    pool(std::shared_ptr<const configuration> config, bool in_process) : config_{std::move(config)}, runs_inline_{in_process} {}
+    pool(std::shared_ptr<const configuration> config, bool in_process)
+        : config_{std::move(config)}, runs_inline_{in_process}, locks_{config_->options().max_session_locks}
+    {
+    }
 
-    // A session, prepared for the request; the one that was used last, or a new one, or, when there are enough, the next to
-    // be given back. Null: `why` is timeout (none was free in time) or unavailable (too many were given up).
-    session_pointer take(const request& asked, time_point deadline, fault& why)
+    // A session, prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back. Null: `why` is
+    // timeout (none was free in time) or unavailable (too many were given up).
+    session_pointer check_out(const request& asked, time_point deadline, fault& why)
     {
         std::unique_lock lock{mutex_};
+        std::optional<time_point> patient_until;
         for (;;) {
-            give_up_the_overdue();
+            abandon_the_overdue();
             if (abandoned_.size() >= most_calls()) {
                 why = fault::unavailable;
                 return nullptr;
             }
-            if (has_room() && (!idle_.empty() || open_ < config_->options().pool_size)) break;
-            if (std::chrono::steady_clock::now() >= deadline) {
+            const time_point now = std::chrono::steady_clock::now();
+            if (!patient_until) patient_until = now + patience_with_chores;
+            const bool may_make = has_room() && for_calls() < config_->options().pool_size;
+            if (session_pointer best = has_room() ? best_idle(asked) : nullptr; best && !(best->is_suspect && may_make))
+                return begin(std::move(best), asked, deadline);
+            const bool waits_for_chores = may_make && !detached_.empty() && now < *patient_until;
+            if (may_make && !waits_for_chores) return begin(make(), asked, deadline);
+            if (now >= deadline) {
                 why = fault::timeout;
                 return nullptr;
             }
-            changed_.wait_until(lock, deadline);
+            ++callers_;
+            changed_.wait_until(lock, waits_for_chores ? std::min(deadline, *patient_until) : deadline);
+            --callers_;
         }
-        if (idle_.empty()) make();
-        return begin(session_pointer{idle_.back()}, asked, deadline);
     }
 
-    // Begins a call of a session that is not the pool's, but may hang like those that are. False: too many do.
-    bool take_dedicated(const session_pointer& session, const request& asked, time_point deadline)
+    // For a call of a session that is out to wait, and has the lock. False: too many calls hang.
+    bool check_out(const session_pointer& waiting, const request& asked, time_point deadline)
     {
         const std::lock_guard lock{mutex_};
-        give_up_the_overdue();
+        abandon_the_overdue();
         if (!has_room()) return false;
-        begin(session, asked, deadline);
+        begin(waiting, asked, deadline);
         return true;
     }
 
-    // Its caller is about to learn what came out of it.
-    void give_back(session_pointer session)
+    // To wait for a lock, as long as it takes. Null: there are too many. One session stays for calls: to end the wait takes one.
+    session_pointer check_out_to_wait()
+    {
+        const std::lock_guard lock{mutex_};
+        if (closed_) return nullptr;
+        const auto idle = std::find_if(idle_.rbegin(), idle_.rend(), [this](const auto& each) { return is_unburdened(*each); });
+        const bool makes = idle == idle_.rend() || for_calls() == 1;
+        const bool grows = makes || for_calls() <= config_->options().pool_size;
+        if (grows && beyond_calls() >= max_waiting_sessions) return nullptr;
+        session_pointer session = makes ? make() : *idle;
+        std::erase(idle_, session);
+        session->waits = true;
+        ++waiting_;
+        return session;
+    }
+
+    // From a call, whose caller is about to learn what came out of it: that answer. A session that is out to wait stays so.
+    void check_in(session_pointer session, const request& asked, const answer& said)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
-        if (terms_.late() != 0)
-            each_answered(session->inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool) {
-                if (token != 0) terms_.told(name, owner, token);
-            });
+        if (asked.what == operation::release) locks_.ended(asked.name, asked.token);
+        if (!session->waits) note_granted(*session, asked, said);
         end_call(session);
-        session->last_return = ++uses_;
-        changed_.notify_one();
-        if (session->dedicated()) return;
-        if (!closed_) return idle_.push_back(std::move(session));
-        --open_;  // nobody waited for this call
-        session->leave();
+        if (session->waits) {
+            session->last_return = ++uses_;
+            changed_.notify_one();
+        } else {
+            settle(std::move(session));
+        }
+        give_back_where_idle();
     }
 
-    // Carries out what a session from take() was prepared for, with nobody who waits for it. It gives itself back; should it
-    // hang for longer than calls may last, the next caller that needs a session gives it up.
+    // From a wait. `connection`: which of its connections has the lock of that name, for nobody; 0: none has.
+    void check_in_from_wait(session_pointer session, std::string_view name, std::uint64_t connection)
+    {
+        const std::lock_guard lock{mutex_};
+        end_wait(*session);
+        try {
+            if (connection != 0) locks_.give_back(name, session.get(), connection);
+        } catch (const std::bad_alloc&) {
+            return end(*session);
+        }
+        settle(std::move(session));
+    }
+
+    // From a wait for the term of that name, which has the lock from now on.
+    void check_in_from_wait(session_pointer session, std::string_view name, std::int64_t token, std::uint64_t connection)
+    {
+        const std::lock_guard lock{mutex_};
+        end_wait(*session);
+        try {
+            locks_.granted_with_lock(name, token, name, session.get(), connection);
+        } catch (const std::bad_alloc&) {
+            return end(*session);  // nobody will give the lock back
+        }
+        settle(std::move(session));
+        give_back_where_idle();
+    }
+
+    // Leaves a session whose call hangs to its thread, and makes room for another. False: it has just come back, and is the caller's still.
+    bool abandon(const session_pointer& session)
+    {
+        const std::lock_guard lock{mutex_};
+        return abandon_locked(session);
+    }
+
+    // The same for one that is out to wait, and in no call: it isn't known any more what its connection has. Doesn't wait for its end.
+    void abandon_waiting(const session_pointer& session)
+    {
+        const std::lock_guard lock{mutex_};
+        end_wait(*session);
+        end(*session);
+    }
+
+    // The terms of that name up to that token are over.
+    void release(std::string_view name, std::int64_t last)
+    {
+        const std::lock_guard lock{mutex_};
+        locks_.ended(name, last);
+        give_back_where_idle();
+    }
+
+    // Gives all locks back where there are to be none: the server has no room for more, or they don't work.
+    void release_all_if_given_up()
+    {
+        if (!config_->gave_up_session_locks()) return;
+        const std::lock_guard lock{mutex_};
+        locks_.give_all_back();
+        give_back_where_idle();
+    }
+
+    // Whether the last wake-up for the name came that was due. Names share a few places: one may be asked for too often.
+    [[nodiscard]] bool wakes_come(const session_lock_key& key) const noexcept { return !failed_wakes_[place_of(key)]; }
+    void note_wake(const session_lock_key& key, bool came) noexcept { failed_wakes_[place_of(key)] = !came; }
+
+    // Carries out what a session from check_out() was prepared for, with nobody who waits for it. It checks itself in; should it
+    // hang for longer than calls may last, the next caller that needs a session abandons it.
     void run_detached(const session_pointer& session)
     {
         {
             const std::lock_guard lock{mutex_};
             detached_.push_back({session, std::chrono::steady_clock::now() + config_->options().call_timeout});
         }
-        session->start([self = shared_from_this(), session] { self->give_back(session); });
+        session->start([self = shared_from_this(), session] { self->check_in(session, {}, {}); });
     }
 
     // Whether such a call has not come back.
@@ -102,59 +214,41 @@ public:
         return std::ranges::any_of(detached_, [&](const detached_call& each) { return each.session == session; });
     }
 
-    // Leaves it to its thread and makes room for another. False: it has just come back, and is the caller's still.
-    bool give_up(const session_pointer& session)
-    {
-        const std::lock_guard lock{mutex_};
-        return give_up_locked(session);
-    }
-
-    // On the thread of a session that was given up; does nothing unless that was in a call.
+    // On the thread of a session that was given up; does nothing unless that was in a call. Its caller was told of a time-out, so nobody
+    // knows of the terms that it was granted, and they are ended. But one that took over its own owner's unexpired term runs out: the
+    // holder of that one may believe in it still, and the next holder would be a second one.
     void came_late(bounded_session& back)
     {
-        const auto entry = [&] {
-            return std::find_if(abandoned_.begin(), abandoned_.end(), [&](const auto& each) { return each.get() == &back; });
-        };
-        std::unique_lock lock{mutex_};
-        if (entry() == abandoned_.end()) return;
-        each_answered(back.inner(), [&](std::string_view name, std::string_view owner, std::int64_t token, bool fresh) {
-            terms_.arrived(name, owner, token, fresh);
-            std::error_code without;  // memory: then the late terms run out by themselves
-            leasehold::detail::catch_into(without,
-                                          [&] { end_late_terms(lock, back.inner(), std::string{name}, std::string{owner}); });
-        });
-        abandoned_.erase(entry());
+        const auto is_it = [&back](const session_pointer& each) { return each.get() == &back; };
+        {
+            const std::lock_guard lock{mutex_};
+            if (std::ranges::none_of(abandoned_, is_it)) return;
+        }
+        std::error_code without;  // memory: then they run out, too
+        leasehold::detail::catch_into(without, [&back] { back.inner().undo_grants(); });
+        const std::lock_guard lock{mutex_};
+        std::erase_if(abandoned_, is_it);
         changed_.notify_all();
     }
 
-    // See remembered_terms.
+    // See token_hints.
     void put_hint(std::string_view name, std::int64_t hint)
     {
         const std::lock_guard lock{mutex_};
-        terms_.put_hint(name, hint);
+        hints_.put(name, hint);
     }
     std::int64_t take_hint(std::string_view name)
     {
         const std::lock_guard lock{mutex_};
-        return terms_.take_hint(name);
+        return hints_.take(name);
     }
 
-    // After the release of a term: its owner believes in it no longer. `released`: the row shows that. Returns the token of a late term
-    // that is to be released next, or 0.
-    std::int64_t given_back(const request& term, bool released)
-    {
-        const std::lock_guard lock{mutex_};
-        terms_.given_back(term.name, term.owner, term.token);
-        if (released && term.time <= duration::zero()) terms_.put_hint(term.name, term.token);
-        return terms_.next_to_end(term.name, term.owner);
-    }
-
-    // No session that could be made: undoes take().
+    // No session that could be made: undoes check_out().
     void drop(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
         end_call(session);
-        if (!session->dedicated()) --open_;
+        if (!session->waits) --open_;
         changed_.notify_one();
     }
 
@@ -164,6 +258,7 @@ public:
         std::vector<session_pointer> ending;
         {
             std::unique_lock lock{mutex_};
+            closing_ = true;  // locks go with their sessions
             changed_.wait_until(lock, deadline, [this] { return detached_.empty(); });
             closed_ = true;
             ending.swap(idle_);
@@ -174,13 +269,13 @@ public:
     }
 
     struct counts {
-        std::size_t sessions, hanging;
+        std::size_t sessions, hanging, locks;
         std::uint64_t abandoned_calls;  // so far
     };
     [[nodiscard]] counts count() const
     {
         const std::lock_guard lock{mutex_};
-        return {open_, abandoned_.size(), abandoned_calls_};
+        return {std::min(for_calls(), config_->options().pool_size), abandoned_.size(), locks_.size(), abandoned_calls_};
     }
 
 private:
@@ -189,43 +284,19 @@ private:
         time_point until;
     };
 
-    bool give_up_locked(const session_pointer& session)
+    bool abandon_locked(const session_pointer& session)
     {
         abandoned_.reserve(abandoned_.size() + 1);
-        each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { terms_.expect(name, owner); });
-        if (!session->give_up()) {
-            each_attempt(session->inner(), [&](std::string_view name, std::string_view owner) { terms_.arrived(name, owner, 0, false); });
-            return false;
-        }
-        std::erase(active_, session);
+        if (!session->give_up()) return false;
+        end_call(session);
         abandoned_.push_back(session);
-        if (!session->dedicated()) --open_;
+        if (session->waits) end_wait(*session);
+        --open_;
+        locks_.forget(session.get());
         ++abandoned_calls_;
         drop_idle_since(session->last_use);
         changed_.notify_all();
         return true;
-    }
-
-    // What its request is for; names and owners are not written while it is carried out.
-    template <class Each>
-    static void each_attempt(const session& of, Each each)
-    {
-        if (of.what() == operation::acquire) each(of.name(), of.owner());
-        if (of.what() == operation::acquire_many)
-            for (item_number i = 0; i < of.attempted()->size(); ++i) each(of.attempted()->name(i), of.attempted()->owner(i));
-    }
-
-    // What has come back, with the tokens of the terms that were granted, or 0, and whether nobody held the name then.
-    template <class Each>
-    static void each_answered(session& of, Each each)
-    {
-        if (of.what() == operation::acquire) return each(of.name(), of.owner(), of.granted_token(), of.result().grant.fresh);
-        const auto many = of.attempted();
-        for (item_number i = 0; many && i < many->size(); ++i) {
-            const auto& said = many->answer(i);
-            const bool granted = said && said->result.granted();
-            each(many->name(i), many->owner(i), granted ? said->result.token.value() : 0, granted && said->fresh);
-        }
     }
 
     void end_call(const session_pointer& session)
@@ -234,32 +305,51 @@ private:
         std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
     }
 
-    void end_late_terms(std::unique_lock<std::mutex>& lock, session& by, std::string_view name, std::string_view owner)
-    {
-        while (const std::int64_t token = terms_.next_to_end(name, owner)) {
-            lock.unlock();
-            by.undo(name, owner, token);
-            lock.lock();
-        }
-    }
-
     // One session hung, perhaps because a router forgot its connections. The same may have happened to all that have not answered
-    // since. A new connection is cheap, another call that hangs is not.
+    // since. A new connection is cheap, another call that hangs is not. Locks would be lost, so that sessions that have some are only used
+    // last.
     void drop_idle_since(std::uint64_t use)
     {
-        open_ -= std::erase_if(idle_, [use](const session_pointer& each) { return each->last_return < use && each->leave(); });
+        open_ -= std::erase_if(idle_, [use, this](const session_pointer& each) {
+            if (each->last_return >= use) return false;
+            each->is_suspect = locks_.has_any(each.get());
+            return !each->is_suspect && each->leave();
+        });
     }
 
     // One that has just come back is about to give itself back.
-    void give_up_the_overdue()
+    void abandon_the_overdue()
     {
         if (detached_.empty()) return;
         const auto now = std::chrono::steady_clock::now();
-        std::erase_if(detached_, [&](const detached_call& each) { return each.until <= now && give_up_locked(each.session); });
+        for (std::size_t i = detached_.size(); i-- > 0;)
+            if (detached_[i].until <= now) abandon_locked(session_pointer{detached_[i].session});
     }
 
     [[nodiscard]] std::size_t most_calls() const noexcept { return abandoned_calls_max + config_->options().pool_size; }
     [[nodiscard]] bool has_room() const noexcept { return active_.size() + abandoned_.size() < most_calls(); }
+
+    // So many sessions are for calls, or idle.
+    [[nodiscard]] std::size_t for_calls() const noexcept { return open_ - waiting_; }
+    [[nodiscard]] std::size_t beyond_calls() const noexcept
+    {
+        return waiting_ + (for_calls() > config_->options().pool_size ? for_calls() - config_->options().pool_size : 0);
+    }
+
+    [[nodiscard]] bool is_unburdened(const bounded_session& idle) const noexcept { return !idle.is_suspect && !locks_.has_any(&idle); }
+
+    // The one that has the lock which the request's end gives back; or the last that was used and has none, so that the others can do
+    // their chores. A suspect comes last. Null: none is idle.
+    session_pointer best_idle(const request& asked) const
+    {
+        if (idle_.empty()) return nullptr;
+        if (!locks_.empty() && asked.what == operation::release)
+            if (const auto holder = locks_.holder_of(asked.name, asked.token))
+                for (const session_pointer& each : idle_)
+                    if (each.get() == holder && !each->is_suspect) return each;
+        const auto worth = [this](const session_pointer& each) { return is_unburdened(*each) ? 2 : each->is_suspect ? 0 : 1; };
+        return *std::ranges::max_element(idle_.rbegin(), idle_.rend(), {}, worth);
+    }
 
     session_pointer begin(session_pointer session, const request& asked, time_point deadline)
     {
@@ -270,13 +360,148 @@ private:
         return session;
     }
 
-    void make()
+    // It is idle.
+    session_pointer make()
     {
-        idle_.reserve(config_->options().pool_size);  // so that giving back allocates nothing
-        active_.reserve(config_->options().pool_size);
+        idle_.reserve(open_ + 1);  // so that to check in allocates nothing
+        active_.reserve(open_ + 1);
         const auto late = [self = shared_from_this()](bounded_session& session) { self->came_late(session); };
-        idle_.push_back(std::make_shared<bounded_session>(config_, runs_inline_, late));
+        const auto due = [self = shared_from_this()](bounded_session& session) { self->do_chore(session); };
+        idle_.push_back(std::make_shared<bounded_session>(config_, runs_inline_, bounded_session::handlers{late, due}));
         ++open_;
+        return idle_.back();
+    }
+
+    // Terms that were granted to single attempts, which get their locks a little later.
+    void note_granted(const bounded_session& by, const request& asked, const answer& said) noexcept
+    {
+        if (asked.what == operation::acquire && said.failed == fault::none)
+            note_granted(by, asked.name, said.grant.result, asked.wakes.value_or(asked.name));
+        for (item_number i = 0; asked.attempted && i < asked.attempted->size(); ++i)
+            if (const auto& each = asked.attempted->answer(i))
+                note_granted(by, asked.attempted->name(i), each->result, asked.attempted->wakes(i));
+    }
+    void note_granted(const bounded_session& by, std::string_view name, const acquire_result& result, std::string_view wakes) noexcept
+    {
+        if (!result.granted()) return;
+        if (wakes.empty()) locks_.ended(name, result.token.value());
+        if (wakes.empty() || !config_->session_locks()) return;
+        try {
+            locks_.granted(name, result.token.value(), wakes, &by, std::chrono::steady_clock::now());
+        } catch (const std::bad_alloc&) {
+            // A term without a lock.
+        }
+    }
+
+    void end_wait(bounded_session& session) noexcept
+    {
+        session.waits = false;
+        --waiting_;
+    }
+
+    // One that is in no call.
+    void end(bounded_session& session)
+    {
+        locks_.forget(&session);
+        --open_;
+        session.leave();
+        changed_.notify_one();
+    }
+
+    // It is in no call, and no caller's: it gives a lock back, or is idle. Calls that wait for a session wait for one statement at most.
+    void settle(session_pointer session, bool after_chore = false)
+    {
+        session->last_return = ++uses_;
+        session->is_suspect = false;
+        if (!locks_.empty()) locks_.keep_only(session.get(), session->inner().connection_number());
+        const bool is_burdened = locks_.has_any(session.get());
+        const bool too_many = for_calls() > config_->options().pool_size + max_idle_waiting_sessions && !is_burdened;
+        if (closed_ || too_many) return end(*session);
+        idle_.push_back(session);
+        if (is_burdened && after_chore && callers_ > 0)
+            session->set_due(std::chrono::steady_clock::now());
+        else if (is_burdened)
+            begin_chore(session);
+        changed_.notify_one();
+    }
+
+    // Begins what an idle session has to give back, or else tells its thread when its next chore is due.
+    void begin_chore(const session_pointer& idle)
+    {
+        if (closing_) return;
+        if (locks_.has_to_give_back(idle.get()))
+            start_chore(idle, *locks_.begin(idle.get(), time_point::min()));
+        else if (const auto due = locks_.next_due(idle.get()))
+            idle->set_due(*due);
+    }
+
+    void give_back_where_idle()
+    {
+        if (closing_) return;
+        const auto has_some = [this](const session_pointer& each) { return locks_.has_to_give_back(each.get()); };
+        while (locks_.has_to_give_back()) {
+            const auto next = std::ranges::find_if(idle_, has_some);
+            if (next == idle_.end()) return;  // the others do it when they are back
+            begin_chore(session_pointer{*next});
+        }
+    }
+
+    // On the session's thread, some time after set_due().
+    void do_chore(bounded_session& session)
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = std::ranges::find(idle_, &session, &session_pointer::get);
+        if (found == idle_.end() || closing_) return;  // not idle: told again when it is
+        const session_pointer idle = *found;
+        const auto now = std::chrono::steady_clock::now();
+        if (callers_ > 0) return idle->set_due(now + chores_give_way);
+        try {
+            if (const auto chore = locks_.begin(idle.get(), now)) return start_chore(idle, *chore);
+        } catch (const std::bad_alloc&) {
+            return idle->set_due(now + longest_lock_pause);
+        }
+        begin_chore(idle);
+    }
+
+    void start_chore(const session_pointer& idle, const term_locks::chore& what)
+    {
+        const auto until = std::chrono::steady_clock::now() + config_->options().call_timeout;
+        try {
+            detached_.push_back({idle, until});
+            begin(idle, {what.takes() ? operation::try_lock : operation::unlock, what.name}, until);
+            idle->inner().lock().set({config_->options().table, what.name}, what.connection);
+            idle->start([self = shared_from_this(), idle, what] { self->chore_done(idle, what); });
+        } catch (...) {  // no memory: its locks go with it
+            end_call(idle);
+            std::erase(idle_, idle);
+            end(*idle);
+        }
+    }
+
+    // On the session's thread.
+    void chore_done(session_pointer session, const term_locks::chore& what)
+    {
+        const bool failed = session->inner().result().failed != fault::none;
+        const bool has_it = what.takes() && !failed && session->inner().result().yes;
+        if (!what.takes() && failed) session->inner().disconnect();
+        const std::lock_guard lock{mutex_};
+        end_call(session);
+        if (closing_) changed_.notify_all();
+        try {
+            const auto now = std::chrono::steady_clock::now();
+            if (what.takes()) locks_.tried(what.name, session.get(), has_it ? session->inner().connection_number() : 0, now);
+        } catch (const std::bad_alloc&) {
+            return end(*session);
+        }
+        settle(std::move(session), true);
+        if (!config_->gave_up_session_locks()) return;
+        locks_.give_all_back();
+        give_back_where_idle();
+    }
+
+    [[nodiscard]] std::size_t place_of(const session_lock_key& key) const noexcept
+    {
+        return static_cast<std::uint64_t>(key.number()) % failed_wakes_.size();
     }
 
     std::shared_ptr<const configuration> config_;
@@ -286,12 +511,17 @@ private:
     std::vector<session_pointer> idle_;
     std::vector<session_pointer> active_;
     std::vector<session_pointer> abandoned_;
-    remembered_terms terms_;
-    std::vector<detached_call> detached_;
-    std::size_t open_ = 0;
+    token_hints hints_;
+    term_locks locks_;
+    std::vector<detached_call> detached_;  // chores, and what run_detached() began
+    std::size_t open_ = 0;                 // but for those that were given up
+    std::size_t waiting_ = 0;              // of these, those that are out to wait
+    std::size_t callers_ = 0;              // who wait for a session
+    bool closing_ = false;                 // no chores are begun
     bool closed_ = false;
     std::uint64_t abandoned_calls_ = 0;
     std::uint64_t uses_ = 0;  // begun and ended
+    std::array<std::atomic<bool>, 256> failed_wakes_{};
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -23,6 +23,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -64,6 +65,9 @@ public:
         db_.in().data.assign(asked.data);
     }
 
+    // Which connection it has, see session_lock; 0: none. Between calls.
+    [[nodiscard]] std::uint64_t connection_number() const noexcept { return db_.is_open() ? lock_.connection_number() : 0; }
+
     // After prepare(), what it is about; in a wait from any thread.
     [[nodiscard]] session_lock& lock() noexcept { return lock_; }
 
@@ -79,32 +83,35 @@ public:
         }
     }
 
-    // Ends a term that an attempt was granted and nobody was told of. Best effort.
-    void undo(std::string_view name, std::string_view owner, std::int64_t token) noexcept
+    // Ends the terms of names that nobody held before, which the last request was granted and nobody was told of. Nothing else has their
+    // tokens. Best effort.
+    void undo_grants()
     {
-        prepare({operation::release, name, owner, token}, std::chrono::steady_clock::now() + db_.config()->options().call_timeout);
-        perform();
+        if (what_ == operation::acquire && answer_.failed == fault::none)
+            undo(std::string{name()}, std::string{owner()}, std::optional<grant_answer>{answer_.grant});
+        const auto many = attempted_;
+        for (item_number i = 0; many && i < many->size(); ++i) undo(many->name(i), many->owner(i), many->answer(i));
     }
 
     void disconnect() noexcept { db_.disconnect(); }
 
     [[nodiscard]] answer& result() noexcept { return answer_; }
     [[nodiscard]] const connection& database() const noexcept { return db_; }
-    // Of the last request, if it was acquire_many; else null.
-    [[nodiscard]] const std::shared_ptr<attempts>& attempted() const noexcept { return attempted_; }
-    [[nodiscard]] operation what() const noexcept { return what_; }
-    // Of the last request; not written while it is carried out.
-    [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
-    [[nodiscard]] std::string_view owner() const noexcept { return db_.in().owner.view(); }
-    // The token of the term that came out of it, which only matters if nobody waits for the answer any longer; 0: none did.
-    [[nodiscard]] std::int64_t granted_token() const noexcept
-    {
-        const bool granted = what_ == operation::acquire && answer_.failed == fault::none && answer_.grant.result.granted();
-        return granted ? answer_.grant.result.token.value() : 0;
-    }
     [[nodiscard]] bool runs_in_process() const noexcept { return db_.sql() != nullptr && db_.sql()->spec().in_process; }
 
 private:
+    // Of the request; not written while it is carried out.
+    [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
+    [[nodiscard]] std::string_view owner() const noexcept { return db_.in().owner.view(); }
+
+    void undo(std::string_view name, std::string_view owner, const std::optional<grant_answer>& granted)
+    {
+        if (!granted || !granted->result.granted() || !granted->fresh) return;
+        const auto until = std::chrono::steady_clock::now() + db_.config()->options().call_timeout;
+        prepare({operation::release, name, owner, granted->result.token.value()}, until);
+        perform();
+    }
+
     void set_names(std::string_view name, std::string_view owner) noexcept
     {
         db_.in().name.assign(name);
@@ -132,6 +139,13 @@ private:
         bool repeated = false;
         pauses_.reset();
         for (int reconnects = 0;;) {
+            // A lock is gone with its connection, and a term's lock is not worth another one.
+            const bool chore = what_ == operation::try_lock || what_ == operation::unlock;
+            if (chore && !db_.connected()) {
+                db_.disconnect();  // one that is not used any longer may have it still
+                answer_.failed = fault::none;
+                return;
+            }
             const time_point tried = std::chrono::steady_clock::now();
             fault failed = db_.connected() ? fault::none : connect();
             if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = check_table(db_);

@@ -55,28 +55,32 @@ public:
         return unless(db_.run(which), [this] { return db_.number(column::locked) == 1; });
     }
 
-    // Without a limit, but in statements of a few seconds: a waiter that leaves cancels it.
+    // Without a limit, but in statements of a few seconds: a waiter that leaves cancels it. A session that has come back without the lock
+    // is as it was before, or has no connection.
     outcome<bool> wait()
     {
         const auto* const locks = db_.locks();
         if (!locks) return false;
-        if (!locks->before_wait.empty())
-            if (const fault failed = db_.run_text(locks->before_wait); failed != fault::none) return failed;
         if (backend_ == 0) {
             if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
             backend_ = db_.number(column::token);
         }
-        while (!cancelled_) {
+        for (;;) {
+            if (!locks->before_wait.empty())
+                if (const fault failed = db_.run_text(locks->before_wait); failed != fault::none) return failed;
+            if (cancelled_) {
+                give_back_all(*locks);
+                return false;
+            }
             const outcome<bool> has_it = take(statement::lock);
             if (has_it.ok() && db_.locks() && db_.number(column::locked) == lock_time_ran_out) continue;
             const bool timed_out = has_it.failed() == fault::lock_timeout;
             const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
             if (!was_ended) return has_it;
             // The lock may have come at that moment: on PostgreSQL the session keeps it, though the statement has failed.
-            if (give_back_all(*locks) != fault::none) db_.disconnect();
+            give_back_all(*locks);
             if (!timed_out || !db_.connected()) return has_it;
         }
-        return false;
     }
 
     // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one in between. Such locks stay
@@ -100,9 +104,11 @@ public:
 private:
     static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
 
-    fault give_back_all(const dialect::session_lock_sql& locks)
+    // Or the connection goes, and the locks with it.
+    void give_back_all(const dialect::session_lock_sql& locks)
     {
-        return locks.unlock_all.empty() ? db_.run(statement::unlock) : db_.run_text(locks.unlock_all);
+        const fault failed = locks.unlock_all.empty() ? db_.run(statement::unlock) : db_.run_text(locks.unlock_all);
+        if (failed != fault::none) db_.disconnect();
     }
 
     connection& db_;

@@ -277,6 +277,12 @@ public:
         return result;
     }
 
+    lh::turn_answer turn(const broken_store_queue::ticket& ticket, std::error_code& ec)
+    {
+        ec.clear();
+        return queue_.turn(ticket);
+    }
+
     // What happens to a store.
 
     void erase(std::string_view name)

@@ -5,6 +5,7 @@
 #include <contract/broken_store_defects.hpp>
 
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/store/concept.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -32,7 +33,11 @@ public:
             const std::lock_guard lock{all_.mutex_};
             std::erase(all_.tickets_, this);
             all_.ended_.insert(name_);
+            std::erase(all_.turns_, this);
+            const ticket* const next = all_.first_in_turn(name_);
+            if (next && !is(defect::turn_wakes_nobody)) next->waker_.wake();
         }
+        void passed() noexcept {}
 
         [[nodiscard]] std::string_view name() const { return name_; }
         // Late: one that has been told when to ask again may sleep by then.
@@ -56,6 +61,15 @@ public:
         leasehold::waker& waker_;
         bool was_busy_ = false;
     };
+
+    leasehold::turn_answer turn(const ticket& of)
+    {
+        const std::lock_guard lock{mutex_};
+        const bool asks_again = std::ranges::find(turns_, &of) != turns_.end();
+        if (!asks_again) turns_.push_back(&of);
+        if (first_in_turn(of.name_) == &of && !(asks_again && is(defect::turn_is_forgotten))) return {};
+        return {leasehold::turn_status::behind, std::chrono::seconds{5}};
+    }
 
     [[nodiscard]] bool any(std::string_view name) const
     {
@@ -83,8 +97,17 @@ public:
     }
 
 private:
+    // Null: there is none.
+    [[nodiscard]] const ticket* first_in_turn(std::string_view name) const
+    {
+        const auto found =
+            std::ranges::find_if(turns_, [name](const ticket* each) { return is(defect::turn_of_any_name) || each->name_ == name; });
+        return found == turns_.end() ? nullptr : *found;
+    }
+
     mutable std::mutex mutex_;
     mutable std::vector<const ticket*> tickets_;
+    std::vector<const ticket*> turns_;  // in the order in which they were first asked for
     std::set<std::string> ended_;
 };
 

@@ -13,9 +13,11 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -24,6 +26,28 @@ namespace leasehold::contract {
 
 /// Far more than a wait takes to end on a busy machine, far less than the terms that it must not take.
 inline constexpr duration soon = 5s;
+
+// A waiter's place in a queue that is for no lease.
+template <ordered_store Store>
+struct place_in_queue {
+    place_in_queue(Store& of, std::string_view name) : store{of}, ticket{of.enqueue(name, to_wake)} {}
+
+    turn_answer turn()
+    {
+        std::error_code ec = leftover();
+        const turn_answer said = store.turn(ticket, ec);
+        expect_success(store, ec, "turn");
+        return said;
+    }
+    [[nodiscard]] bool comes_first()
+    {
+        return eventually([this] { return turn().status == turn_status::first; });
+    }
+
+    Store& store;
+    waker to_wake;
+    leasehold::detail::queue_ticket_of<Store> ticket;
+};
 
 // Waiting for a lease that is busy: what the store is asked, and what a wait leaves behind.
 template <store_fixture Fixture>
@@ -329,6 +353,42 @@ void add_turns(case_list<Fixture> cases)
         BOOST_TEST(all.size() == 2U * turns_each);
         BOOST_TEST(overlaps_in(all) == "");
     });
+
+    if constexpr (ordered_store<store_of<Fixture>>) {
+        // A store that can't order its waiters says first to each, and that nobody will wake it.
+        cases.add("turns_come_in_order_across_processes_and_each_wakes_the_next", [](auto& s) {
+            using place = place_in_queue<store_of<Fixture>>;
+            auto first = std::make_unique<place>(s.store(), s.name());
+            BOOST_REQUIRE(first->comes_first());
+            auto second = std::make_unique<place>(s.other(), s.name());
+            if (const turn_answer said = second->turn(); said.status == turn_status::first) {
+                BOOST_TEST((said.retry_after == duration::zero()));
+                return;
+            }
+            auto third = std::make_unique<place>(s.store(), s.name());
+            static_cast<void>(third->turn());
+            BOOST_TEST((first->turn().status == turn_status::first), "once the first, it stays so");
+            BOOST_TEST((second->turn().status == turn_status::behind));
+            BOOST_TEST((second->turn().retry_after > duration::zero()));
+            static_cast<void>(second->to_wake.take());
+            first.reset();
+            BOOST_TEST(second->to_wake.wait_for(soon), "its turn has come");
+            BOOST_TEST(second->comes_first());
+            BOOST_TEST((third->turn().status == turn_status::behind));
+            second.reset();
+            BOOST_TEST(third->comes_first());
+        });
+
+        cases.add("turn_at_a_name_has_nothing_to_do_with_its_lease", [](auto& s) {
+            place_in_queue waits{s.store(), s.name()};
+            BOOST_REQUIRE(waits.comes_first());
+            BOOST_TEST(!inspect(s.other(), s.name()).has_value());
+            BOOST_TEST(acquire(s.other(), s.name(), "a single attempt").granted());
+            BOOST_TEST((waits.turn().status == turn_status::first));
+            place_in_queue elsewhere{s.other(), s.name("another")};
+            BOOST_TEST(elsewhere.comes_first());
+        });
+    }
 
     if constexpr (fixture_that_deletes<Fixture>)
         cases.add("waiter_for_a_name_that_is_deleted_gets_it_when_the_term_would_have_run_out_at_the_latest", [](auto& s) {

@@ -43,9 +43,10 @@ public:
     /// until the end that the store reported, or until a release wakes it; it polls with growing, jittered pauses only if the store
     /// can't wake it. Throws like try_acquire(): an outage ends the wait.
     ///
-    /// For a permit, the releases of this process wake the waiter; for those of other processes it polls, but for one permit, whose
-    /// release wakes it if the store can do that. A writer that has the gate keeps new readers out, and takes the shares as they
-    /// come free; it gives all of it back if it doesn't get them. An outage that costs a writer the gate is errc::lost.
+    /// Those who wait for a permit, to read or to write stand in one line for the name, across processes if the store can order them
+    /// (ordered_store), and only the first asks. A permit that becomes free is then found within 25 ms. A writer that has the gate keeps
+    /// new readers out, and takes the shares as they come free; it gives all of it back if it doesn't get them. An outage that costs a
+    /// writer the gate is errc::lost.
     template <class Rep, class Period>
     [[nodiscard]] Guard try_acquire_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {

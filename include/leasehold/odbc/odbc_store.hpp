@@ -37,8 +37,8 @@ namespace leasehold::inline v0 {
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
 /// it after all is ended again, if nobody held the name before, and runs out otherwise. The store's other connections are then replaced,
-/// but for those that have answered since or have session locks. At most pool_size and odbc::detail::abandoned_calls_max (16) more hang so at once; while they do, calls fail at once with
-/// errc::store_unavailable. An in-process database (SQLite) uses the caller's thread.
+/// but for those that have answered since or have session locks. At most pool_size and odbc::detail::abandoned_calls_max (16) more hang so
+/// at once; while they do, calls fail at once with errc::store_unavailable. An in-process database (SQLite) uses the caller's thread.
 /// Errors: errc::store_unavailable, store_timeout, store_conflict, schema_missing, store_failure; errc::invalid_name or
 /// invalid_owner, before any I/O, for what can't be a name or an owner (renew_many and release_many look at neither).
 /// diagnostics() has the SQLSTATE, and words on what to do. Messages show *** for a password of the connection string: wherever it

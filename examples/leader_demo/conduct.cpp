@@ -93,7 +93,7 @@ private:
 
     void start_replicas()
     {
-        records_.write({event::rules, "conductor", 0, terms.ttl.count(), terms.safety_margin.count()});
+        records_.write({event::rules, "conductor", 0, terms.ttl.count(), terms.margin().count()});
         records_.write({event::began, "conductor", 0, began_, 0});
         show("conductor",
              "starts three processes of one service; ttl " + seconds(terms.ttl.count()) + ", a leader task every second");
@@ -222,7 +222,7 @@ private:
 
     [[nodiscard]] std::string remaining_of(instant at) const
     {
-        return token_and_remaining(leader_->token, leader_->until - at, (terms.ttl - terms.safety_margin).count());
+        return token_and_remaining(leader_->token, leader_->until - at, (terms.ttl - terms.margin()).count());
     }
 
     void show_now()

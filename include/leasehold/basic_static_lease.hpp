@@ -131,7 +131,7 @@ private:
         token_ = token;
         // Counted from the answer, which is later than the grant, so the name is never closed for too short a time.
         min_hold_until_ = now + terms_.min_hold;
-        machine_.granted(sent, terms_.ttl, terms_.safety_margin, policy_);
+        machine_.granted(sent, terms_.ttl, terms_.margin(), policy_);
         if (now < machine_.deadline()) return true;
         min_hold_until_ = now;  // nobody has worked under the term, so nobody has to be kept out
         return false;
@@ -165,7 +165,7 @@ private:
     bool extend(std::optional<duration> new_ttl, Error& ec) noexcept
     {
         ec.clear();
-        if (new_ttl && renewal::broken_rule(lease_terms{*new_ttl, terms_.safety_margin, terms_.min_hold}, policy_)) {
+        if (new_ttl && renewal::broken_rule(lease_terms{*new_ttl, terms_.margin(), terms_.min_hold}, policy_)) {
             ec = errc::invalid_terms;
             return false;
         }

@@ -8,6 +8,9 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 
+#include <chrono>
+#include <optional>
+
 namespace leasehold::inline v0 {
 
 /// The shortest ttl that is accepted: no database answers faster.
@@ -19,27 +22,29 @@ inline constexpr duration max_ttl = std::chrono::hours{24 * 3650};
 ///
 ///     constexpr lh::lease_terms terms{.ttl = 30s};
 ///     lh::basic_lease lease{store, "job", lh::checked_terms(terms)};   // wrong terms don't compile
-///
-/// Setting a new ttl on an existing object does not change its safety_margin.
 struct lease_terms {
     /// How long the store keeps the lease for a holder from which it no longer hears.
     duration ttl = std::chrono::seconds{30};
     /// How long before the store's expiry the holder stops believing. It covers the drift between the two clocks, and the
-    /// time that the work takes to stop. By default a tenth of the ttl.
-    duration safety_margin = ttl / 10;
+    /// time that the work takes to stop. Unset: a tenth of whatever ttl is set; see margin(). A guard
+    /// that is renewed by another ttl keeps its margin.
+    std::optional<duration> safety_margin{};
     /// If a release comes earlier than this after the grant, the lease stays closed to everybody until then. This is for
     /// short jobs that must run at most once per interval. May be longer than the ttl. It does not count after a failure, so
     /// that somebody else can do the work: the term of a crashed holder ends with its ttl, and a release by a thread that
     /// leaves the scope for an exception frees the lease at once (basic_static_lease does not look for exceptions).
     duration min_hold{};
 
+    /// The safety_margin that counts.
+    [[nodiscard]] constexpr duration margin() const noexcept { return safety_margin.value_or(ttl / 10); }
+
     /// The rule these terms break, in words, or nullptr if they can work.
     [[nodiscard]] constexpr const char* broken_rule() const noexcept
     {
         if (ttl < min_ttl) return "ttl must be at least 1 ms";
         if (ttl > max_ttl) return "ttl must be at most 10 years (3650 days)";
-        if (safety_margin < duration::zero()) return "safety_margin must not be negative";
-        if (safety_margin >= ttl) return "safety_margin must be shorter than ttl: nothing would be left to hold";
+        if (margin() < duration::zero()) return "safety_margin must not be negative";
+        if (margin() >= ttl) return "safety_margin must be shorter than ttl: nothing would be left to hold";
         if (min_hold < duration::zero()) return "min_hold must not be negative";
         if (min_hold > max_ttl) return "min_hold must be at most 10 years (3650 days)";
         return nullptr;
@@ -69,15 +74,12 @@ inline void min_hold_must_be_0_to_10_years() {}
 }  // namespace detail::rules
 
 /// Returns the same terms. If they break a rule, the program does not compile, and the error names the rule.
-///
-/// For g++ 12, terms with a default safety_margin must be a constexpr variable: otherwise g++ 12 regards the ttl, from which
-/// the default is computed, as uninitialised.
 consteval lease_terms checked_terms(lease_terms terms)
 {
     if (terms.ttl < min_ttl) detail::rules::ttl_must_be_at_least_1_ms();
     if (terms.ttl > max_ttl) detail::rules::ttl_must_be_at_most_10_years();
-    if (terms.safety_margin < duration::zero()) detail::rules::safety_margin_must_not_be_negative();
-    if (terms.safety_margin >= terms.ttl) detail::rules::safety_margin_must_be_shorter_than_ttl();
+    if (terms.margin() < duration::zero()) detail::rules::safety_margin_must_not_be_negative();
+    if (terms.margin() >= terms.ttl) detail::rules::safety_margin_must_be_shorter_than_ttl();
     if (terms.min_hold < duration::zero() || terms.min_hold > max_ttl) detail::rules::min_hold_must_be_0_to_10_years();
     validate(terms);
     return terms;

@@ -7,9 +7,9 @@ namespace lh = leasehold;
 
 struct my_policy {
 #ifdef LEASEHOLD_COMPILE_OK
-    std::optional<lh::duration> next(lh::renewal_state s) const { return s.ttl / 2; }
+    std::optional<lh::duration> next(lh::renewal_state s) const noexcept { return s.ttl / 2; }
 #else
-    lh::duration next(lh::renewal_state s) const { return s.ttl / 2; }
+    lh::duration next(lh::renewal_state s) const noexcept { return s.ttl / 2; }
 #endif
 };
 

@@ -59,7 +59,7 @@ void add_guards(case_list<Fixture> cases)
         BOOST_TEST(guard.held());
         BOOST_TEST(guard.token() > fencing_token{});
         BOOST_TEST(guard.remaining() > 0ns);
-        BOOST_TEST(guard.remaining() <= long_terms.ttl - long_terms.safety_margin);
+        BOOST_TEST(guard.remaining() <= long_terms.ttl - long_terms.margin());
         BOOST_CHECK_NO_THROW(guard.ensure_held());
         const auto record = inspect(s.other(), s.name());
         BOOST_REQUIRE(record.has_value());
@@ -218,7 +218,7 @@ void add_guards(case_list<Fixture> cases)
         ec = leftover();
         BOOST_TEST(guard.renew(2 * long_ttl, ec));
         BOOST_TEST(!ec);
-        BOOST_TEST(!guard.renew(long_terms.safety_margin, ec));
+        BOOST_TEST(!guard.renew(long_terms.margin(), ec));
         BOOST_TEST((ec == errc::invalid_terms));
         ec = leftover();
         BOOST_TEST(guard.release(ec) == release_outcome::released);

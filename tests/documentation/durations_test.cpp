@@ -23,7 +23,7 @@ outcome play(const lh::lease_terms& terms, lh::duration from, lh::duration until
     constexpr lh::time_point begun{1h};
     const lh::renew_at_fraction policy;
     lh::renewal::term_machine machine;
-    machine.granted(begun, terms.ttl, terms.safety_margin, policy);
+    machine.granted(begun, terms.ttl, terms.margin(), policy);
     outcome came;
     for (lh::time_point now = begun;;) {
         const lh::renewal::term_step step = machine.step(now);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(an_outage_of_so_long_costs_nothing_whenever_it_begins)
 {
     for (const lh::duration ttl : {30s, 60s, 3s}) {
         const lh::lease_terms terms{.ttl = ttl};
-        const lh::duration outage = ttl - terms.safety_margin - ttl / 3 - ttl / 12;
+        const lh::duration outage = ttl - terms.margin() - ttl / 3 - ttl / 12;
         if (ttl == 30s) BOOST_TEST((outage == 14500ms));
         if (ttl == 60s) BOOST_TEST((outage == 29s));
         for (lh::duration from{}; from < ttl; from += ttl / 997) BOOST_TEST(play(terms, from, from + outage - 1ms, 0s).survived);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(three_calls_that_hang_for_5_s_fit_into_30_s_and_none_into_3
 BOOST_AUTO_TEST_CASE(drift_that_a_tenth_covers_is_5_percent)
 {
     const lh::lease_terms terms;
-    const double margin = std::chrono::duration<double>(terms.safety_margin).count(),
+    const double margin = std::chrono::duration<double>(terms.margin()).count(),
                  ttl = std::chrono::duration<double>(terms.ttl).count();
     const double bound = margin / (2 * ttl - margin);
     BOOST_TEST(bound > 0.0525);

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(defaults_and_limits_are_those_of_the_code)
     constexpr lh::lease_terms terms;
     const lh::odbc_options store;
     const lh::leader_election_options election;
-    BOOST_TEST((terms.safety_margin == terms.ttl / 10), "a tenth, says the page");
+    BOOST_TEST((terms.margin() == terms.ttl / 10), "a tenth, says the page");
     BOOST_TEST(store.on_connect.empty());
     const std::map<std::string, row> wanted{
         {"`ttl`", {text(terms.ttl), text(lh::min_ttl) + " to " + text(lh::max_ttl)}},

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_losses_are_signalled_by_the_deadline_while_a_
         notes.emplace_back(guard.stop_token(), [&, deadline] { ++(now() <= deadline + slack ? on_time : late); });
     }
     BOOST_TEST(eventually([&] { return on_time + late == 300; }, 10s));
-    BOOST_TEST((now() - frozen <= short_terms.ttl - short_terms.safety_margin + slack));
+    BOOST_TEST((now() - frozen <= short_terms.ttl - short_terms.margin() + slack));
     BOOST_TEST(late == 0);
 
     const lh::time_point begun = now();

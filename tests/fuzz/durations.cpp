@@ -104,7 +104,7 @@ void terms_work_or_are_refused(fuzz::reader& in)
         const tool::chosen_terms chosen = tool::choose_terms(asked);
         fuzz::require(chosen.lease.valid(), "terms that were accepted work",
                       chosen.lease.broken_rule() ? chosen.lease.broken_rule() : "");
-        fuzz::require(chosen.kill_after <= chosen.lease.safety_margin, "the command is dead before another host is let in");
+        fuzz::require(chosen.kill_after <= chosen.lease.margin(), "the command is dead before another host is let in");
         fuzz::require(chosen.call_timeout > 0ns && chosen.call_timeout < chosen.lease.ttl,
                       "a renewal can be tried again within the term");
         fuzz::require(chosen.lease.ttl == asked.ttl && chosen.lease.min_hold == asked.min_hold, "what was said counts");

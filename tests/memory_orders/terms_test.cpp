@@ -14,7 +14,7 @@ struct explored_clock {
         instants = std::move(with);
         at = 0;
     }
-    lh::time_point now() const
+    lh::time_point now() const noexcept
     {
         orders::current->give_way(nullptr);
         at += orders::current->choose(instants.size() - at);

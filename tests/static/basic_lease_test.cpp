@@ -140,8 +140,8 @@ static_assert(!lh::renew_policy<policy_of_duration> && !lh::renew_policy<policy_
               !lh::renew_policy<lh::random_owner_id>);
 
 // terms and policies are usable where the compiler computes
-static_assert(terms.safety_margin == 3s && terms.valid());
-static_assert(lh::checked_terms({.ttl = 10s, .safety_margin = 1s}) == lh::lease_terms{.ttl = 10s});
+static_assert(terms.margin() == 3s && terms.valid());
+static_assert(lh::checked_terms({.ttl = 10s, .safety_margin = 1s}) == lh::lease_terms{.ttl = 10s, .safety_margin = 1s});
 static_assert(!lh::lease_terms{.ttl = 1s, .safety_margin = 1s}.valid());
 static_assert(lh::renew_at_fraction{1, 2}.next({.granted = {}, .ttl = 10s, .attempt = 0}) == 5s);
 static_assert(lh::renew_for{1s}.next({.granted = 2s, .ttl = 10s, .attempt = 0}) == std::nullopt);

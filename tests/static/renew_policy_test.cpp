@@ -17,7 +17,7 @@ struct archetype {
     std::optional<lh::duration> next(lh::renewal_state) const noexcept;
 };
 struct by_reference {
-    std::optional<lh::duration> next(const lh::renewal_state&) const;
+    std::optional<lh::duration> next(const lh::renewal_state&) const noexcept;
 };
 
 static_assert(lh::renew_policy<archetype>);
@@ -27,22 +27,25 @@ static_assert(lh::renew_policy<lh::renew_at_fraction>);
 
 struct without_next {};
 struct a_number {
-    int next(lh::renewal_state) const;
+    int next(lh::renewal_state) const noexcept;
 };
 struct never_gives_up {  // must be able to
-    lh::duration next(lh::renewal_state) const;
+    lh::duration next(lh::renewal_state) const noexcept;
 };
 struct of_milliseconds {  // another unit is another type
-    std::optional<std::chrono::milliseconds> next(lh::renewal_state) const;
+    std::optional<std::chrono::milliseconds> next(lh::renewal_state) const noexcept;
 };
 struct changes_itself {
-    std::optional<lh::duration> next(lh::renewal_state);
+    std::optional<lh::duration> next(lh::renewal_state) noexcept;
 };
 struct without_state {
-    std::optional<lh::duration> next() const;
+    std::optional<lh::duration> next() const noexcept;
 };
 struct move_only {
     std::unique_ptr<int> part;
+    std::optional<lh::duration> next(lh::renewal_state) const noexcept;
+};
+struct may_throw {
     std::optional<lh::duration> next(lh::renewal_state) const;
 };
 
@@ -53,6 +56,7 @@ static_assert(!lh::renew_policy<of_milliseconds>);
 static_assert(!lh::renew_policy<changes_itself>);
 static_assert(!lh::renew_policy<without_state>);
 static_assert(!lh::renew_policy<move_only>);
+static_assert(!lh::renew_policy<may_throw>);
 
 // A clock that can't be waited on has nothing in the background.
 struct tick_clock {

@@ -24,8 +24,8 @@ static_assert(token{1} < token{2} && token{2} == token{2} && token{} == token{0}
 static_assert(!std::is_convertible_v<std::int64_t, token> && !std::is_convertible_v<token, std::int64_t>);
 static_assert(std::is_nothrow_constructible_v<token, std::int64_t>);
 
-static_assert(lh::lease_terms{}.ttl == 30s && lh::lease_terms{}.safety_margin == 3s && lh::lease_terms{}.min_hold == 0s);
-static_assert(lh::lease_terms{.ttl = 1s}.safety_margin == 100ms);
+static_assert(lh::lease_terms{}.ttl == 30s && lh::lease_terms{}.margin() == 3s && lh::lease_terms{}.min_hold == 0s);
+static_assert(lh::lease_terms{.ttl = 1s}.margin() == 100ms);
 static_assert(lh::lease_terms{.ttl = 1s, .safety_margin = 0s}.valid());
 static_assert(lh::lease_terms{}.valid() && lh::lease_terms{.ttl = lh::min_ttl}.valid() && lh::lease_terms{.ttl = lh::max_ttl}.valid());
 static_assert(!lh::lease_terms{.ttl = 0s}.valid() && !lh::lease_terms{.ttl = lh::max_ttl + 1ns}.valid());
@@ -33,7 +33,7 @@ static_assert(!lh::lease_terms{.ttl = 1s, .safety_margin = 1s}.valid());
 static_assert(lh::lease_terms{.ttl = 1s, .min_hold = 1h}.valid());
 constexpr lh::lease_terms five_seconds{.ttl = 5s};
 static_assert(lh::checked_terms(five_seconds) == five_seconds);
-static_assert(lh::checked_terms({.ttl = 5s, .safety_margin = 500ms}) == five_seconds);
+static_assert(lh::checked_terms({.ttl = 5s}) == five_seconds);
 static_assert(std::is_aggregate_v<lh::lease_terms> && std::is_nothrow_copy_constructible_v<lh::lease_terms>);
 static_assert(std::is_same_v<lh::duration, std::chrono::nanoseconds>);
 

@@ -42,17 +42,17 @@ struct testy_store {
     }
 
     template <class Error>
-    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, Error& ec)
+    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, Error& ec) noexcept
     {
         return carry_out(ec, [&] { return leases.try_acquire(name, owner, ttl, ec); });
     }
     template <class Error>
-    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, Error& ec)
+    bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, Error& ec) noexcept
     {
         return carry_out(ec, [&] { return leases.renew(name, owner, token, ttl, ec); });
     }
     template <class Error>
-    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left, Error& ec)
+    bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left, Error& ec) noexcept
     {
         return carry_out(ec, [&] { return leases.release(name, owner, token, min_hold_left, ec); });
     }

@@ -25,16 +25,18 @@ std::string broken_rule(const lh::lease_terms& terms)
 
 BOOST_AUTO_TEST_CASE(margin_is_a_tenth_of_the_ttl_unless_given)
 {
-    BOOST_TEST(lh::lease_terms{}.safety_margin == 3s);
-    BOOST_TEST(lh::lease_terms{.ttl = 2s}.safety_margin == 200ms);
-    BOOST_TEST((lh::lease_terms{.ttl = 2s, .safety_margin = 5ms}.safety_margin) == 5ms);
+    BOOST_TEST(lh::lease_terms{}.margin() == 3s);
+    BOOST_TEST(lh::lease_terms{.ttl = 2s}.margin() == 200ms);
+    BOOST_TEST((lh::lease_terms{.ttl = 2s, .safety_margin = 5ms}.margin()) == 5ms);
 }
 
-BOOST_AUTO_TEST_CASE(a_ttl_set_later_leaves_the_margin)
+BOOST_AUTO_TEST_CASE(a_ttl_set_later_has_a_margin_of_its_own_unless_one_is_given)
 {
-    lh::lease_terms terms;
-    terms.ttl = 100s;
-    BOOST_TEST(terms.safety_margin == 3s);
+    lh::lease_terms terms, given{.safety_margin = 3s};
+    terms.ttl = given.ttl = 100s;
+    BOOST_TEST(terms.margin() == 10s);
+    BOOST_TEST(given.margin() == 3s);
+    terms.ttl = 2s;
     BOOST_TEST(terms.valid());
 }
 
@@ -76,7 +78,8 @@ BOOST_AUTO_TEST_CASE(validate_throws_the_rule_under_invalid_terms)
 
 BOOST_AUTO_TEST_CASE(equal_terms_compare_equal)
 {
-    BOOST_CHECK((lh::lease_terms{.ttl = 1s} == lh::lease_terms{.ttl = 1000ms, .safety_margin = 100ms}));
+    BOOST_CHECK((lh::lease_terms{.ttl = 1s} == lh::lease_terms{.ttl = 1000ms}));
+    BOOST_CHECK((lh::lease_terms{.ttl = 1s} != lh::lease_terms{.ttl = 1s, .safety_margin = 100ms}));
     BOOST_CHECK((lh::lease_terms{.ttl = 1s} != lh::lease_terms{.ttl = 1s, .min_hold = 1ms}));
 }
 

@@ -31,7 +31,7 @@ class waker;
 ///     };
 template <class C>
 concept lease_clock = std::copy_constructible<C> && requires(const C& c) {
-    { c.now() } -> std::same_as<time_point>;
+    { c.now() } noexcept -> std::same_as<time_point>;
 };
 
 /// A clock that can be waited on. Background renewal, the signal of a loss, and waiting for a busy lease need one; any other

@@ -276,11 +276,6 @@ public:
         return attempt(search, *this, ec);
     }
 
-    [[nodiscard]] const char* broken_rule(duration ttl) const
-    {
-        return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
-    }
-
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false, bool of_another = false)
     {
         if (const std::string said = counted_->disagreement(); ec == errc::invalid_terms && !said.empty())

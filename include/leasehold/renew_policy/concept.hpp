@@ -35,7 +35,7 @@ struct renewal_state {
 /// An instant at or after the deadline has the same effect as none: by then the term is over.
 template <class P>
 concept renew_policy = std::copy_constructible<P> && requires(const P& p, renewal_state state) {
-    { p.next(state) } -> std::same_as<std::optional<duration>>;
+    { p.next(state) } noexcept -> std::same_as<std::optional<duration>>;
 };
 
 /// A policy whose next() never returns an instant, and which says so by `static constexpr bool never_renews = true`.

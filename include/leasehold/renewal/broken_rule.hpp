@@ -16,7 +16,7 @@ constexpr const char* broken_rule(const lease_terms& terms, const Policy& policy
 {
     if (const char* rule = terms.broken_rule()) return rule;
     const auto first = policy.next(renewal_state{.granted = {}, .ttl = terms.ttl, .attempt = 0});
-    if (first && *first >= terms.ttl - terms.safety_margin)
+    if (first && *first >= terms.ttl - terms.margin())
         return "the policy renews only when the deadline (ttl - safety_margin) has passed: renew earlier, or choose a shorter "
                "safety_margin";
     return nullptr;

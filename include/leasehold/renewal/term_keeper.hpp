@@ -120,7 +120,7 @@ public:
         const time_point now = clock_.now();
         term& granted = *spare_;
         granted.token = token;
-        granted.machine.granted(sent, terms_.ttl, terms_.safety_margin, policy_, grid());
+        granted.machine.granted(sent, terms_.ttl, terms_.margin(), policy_, grid());
         if (now >= granted.machine.deadline()) {
             granted.reset();
             return nullptr;
@@ -178,7 +178,7 @@ public:
     /// The rule that this ttl breaks, or nullptr.
     [[nodiscard]] const char* broken_rule(duration ttl) const
     {
-        return renewal::broken_rule(lease_terms{ttl, terms_.safety_margin, terms_.min_hold}, policy_);
+        return renewal::broken_rule(lease_terms{ttl, terms_.margin(), terms_.min_hold}, policy_);
     }
 
     /// Its release, however early, does not keep the name closed: nobody has worked under the term.

@@ -16,7 +16,7 @@ namespace leasehold::inline v0 {
 /// | m.lock() | void | returns when no other user of `m` is between its lock() and unlock(); must not throw |
 /// | m.unlock() | void | lets the next user in, who sees everything that was written before; must not throw |
 ///
-/// Minimal model, for tasks and interrupts of one Cortex-M core:
+/// Neither need be noexcept, since std::mutex isn't. Minimal model, for tasks and interrupts of one Cortex-M core:
 ///
 ///     struct critical_section {
 ///         void lock() { const auto was = get_primask(); disable_interrupts(); before = was; }

@@ -66,7 +66,7 @@ public:
 
     /// See lease_store.
     template <error_report Error>
-    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, Error& ec)
+    acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, Error& ec) noexcept
     {
         ec.clear();
         const bool name_is_broken = detail::broken_text_rule(name, max_name_bytes) != nullptr;
@@ -92,7 +92,7 @@ public:
 
     /// See lease_store.
     template <error_report Error>
-    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, Error& ec)
+    bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, Error& ec) noexcept
     {
         ec.clear();
         const detail::locked lock{mutex_};
@@ -104,7 +104,7 @@ public:
 
     /// See lease_store.
     template <error_report Error>
-    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, Error& ec)
+    bool release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left, Error& ec) noexcept
     {
         ec.clear();
         const detail::locked lock{mutex_};

@@ -24,9 +24,9 @@ namespace leasehold::inline v0 {
 /// | S::max_name_bytes, S::max_owner_bytes | std::size_t | the longest texts that it accepts |
 template <class S>
 concept plain_lease_store = requires(S& s, std::string_view text, fencing_token token, duration time, plain_error& ec) {
-    { s.try_acquire(text, text, time, ec) } -> std::same_as<acquire_result>;
-    { s.renew(text, text, token, time, ec) } -> std::same_as<bool>;
-    { s.release(text, text, token, time, ec) } -> std::same_as<bool>;
+    { s.try_acquire(text, text, time, ec) } noexcept -> std::same_as<acquire_result>;
+    { s.renew(text, text, token, time, ec) } noexcept -> std::same_as<bool>;
+    { s.release(text, text, token, time, ec) } noexcept -> std::same_as<bool>;
     { S::max_name_bytes } -> std::convertible_to<std::size_t>;
     { S::max_owner_bytes } -> std::convertible_to<std::size_t>;
 };

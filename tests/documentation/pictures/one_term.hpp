@@ -26,7 +26,7 @@ inline term_story play(const lh::lease_terms& terms, lh::duration cut_off)
     const lh::renew_at_fraction policy;
     lh::renewal::term_machine machine;
     term_story story;
-    machine.granted(begun, terms.ttl, terms.safety_margin, policy);
+    machine.granted(begun, terms.ttl, terms.margin(), policy);
     story.extended.push_back({});
     for (lh::time_point now = begun;;) {
         const lh::renewal::term_step step = machine.step(now);
@@ -88,7 +88,7 @@ inline std::string one_term()
     out.measure(x(story.extended.back()), x(expiry), axis_y);
     out.text("small", x(story.extended.back()) + 8, axis_y + 20, "ttl " + seconds(terms.ttl) + ", from the last success");
     out.measure(x(story.deadline), x(expiry), axis_y + 52);
-    out.text("small", x(expiry) + 6, axis_y + 57, seconds(terms.safety_margin) + " margin");
+    out.text("small", x(expiry) + 6, axis_y + 57, seconds(terms.margin()) + " margin");
     out.text("small", x(story.deadline) - 6, axis_y + 57, "deadline at " + seconds(story.deadline) + ": held() is false, stop token",
              "end");
     out.text("small", x(expiry) + 6, axis_y + 80, "take-over", "start");

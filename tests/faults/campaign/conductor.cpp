@@ -127,7 +127,7 @@ void conduct(const std::string& database, const circumstances& around, std::chro
     const scene on{at, processes, beside ? &*beside : nullptr, notes, records, around.only};
 
     notes.write({event::rules, "conductor", static_cast<std::int64_t>(holders_at_once(around.right)), terms.ttl.count(),
-                 terms.safety_margin.count(), database});
+                 terms.margin().count(), database});
     notes.write({event::limits, "conductor", 0, call_timeout.count(), longest_pause.count()});
     notes.write({event::began, "conductor", 0, now(), 0, database});
     fault_lane surroundings{fault_lane::sort::surroundings, on, static_cast<std::uint32_t>(seeds())};

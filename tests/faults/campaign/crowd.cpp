@@ -23,7 +23,7 @@ crowd::crowd(site& at, const std::filesystem::path& records, const std::string& 
                                 leasehold_test::process_options{.environment = std::move(environment),
                                                                 .output_file = records / "output"});
     }
-    notes_.write({event::rules, "crowd", 0, crowd_terms.ttl.count(), crowd_terms.safety_margin.count(), at.kind(), 1});
+    notes_.write({event::rules, "crowd", 0, crowd_terms.ttl.count(), crowd_terms.margin().count(), at.kind(), 1});
     notes_.write({event::limits, "crowd", 0, crowd_call_timeout.count(), crowd_pause.count(), "-", 1});
     constexpr std::int64_t leases = count * leases_of_each_in_the_crowd;
     notes_.write({event::circumstance, "crowd", leases, now(), 0, "leases_of_the_crowd", 1});

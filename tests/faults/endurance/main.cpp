@@ -215,7 +215,7 @@ private:
     lh::lease_terms terms_{.ttl = std::chrono::seconds{o_.ttl}};
     const lh::duration call_timeout_ = terms_.ttl / 12;
     // A term that was renewed a third of the ttl before a fault outlives it, even if two calls then hang.
-    const lh::duration bearable_ = terms_.ttl - terms_.safety_margin - terms_.ttl / 3 - 2 * call_timeout_;
+    const lh::duration bearable_ = terms_.ttl - terms_.margin() - terms_.ttl / 3 - 2 * call_timeout_;
     lh::odbc_store store_{through(gate_, *server_), lh::odbc_options{.call_timeout = call_timeout_}};
     endurance::held_leases leases_{store_, o_.leases, terms_};
     steady_clock::time_point begun_ = steady_clock::now();

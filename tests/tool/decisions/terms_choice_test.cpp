@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(by_default_leave_five_seconds_to_end)
     const chosen_terms chosen = choose_terms({});
     BOOST_TEST(chosen.lease.ttl == 30s);
     BOOST_TEST(chosen.kill_after == 5s);
-    BOOST_TEST(chosen.lease.safety_margin == 6s);
+    BOOST_TEST(chosen.lease.margin() == 6s);
     BOOST_TEST(chosen.call_timeout == 5s);
 }
 
@@ -41,14 +41,14 @@ BOOST_AUTO_TEST_CASE(that_are_short_leave_less)
 {
     const chosen_terms chosen = choose_terms({.ttl = 3s});
     BOOST_TEST(chosen.kill_after == 500ms);
-    BOOST_TEST(chosen.lease.safety_margin == 600ms);
+    BOOST_TEST(chosen.lease.margin() == 600ms);
     BOOST_TEST(chosen.call_timeout == 750ms);
 }
 
 BOOST_AUTO_TEST_CASE(keep_to_what_was_asked_for)
 {
     const chosen_terms chosen = choose_terms({.ttl = 1min, .margin = 20s, .kill_after = 15s, .min_hold = 5min});
-    BOOST_TEST(chosen.lease.safety_margin == 20s);
+    BOOST_TEST(chosen.lease.margin() == 20s);
     BOOST_TEST(chosen.kill_after == 15s);
     BOOST_TEST(chosen.lease.min_hold == 5min);
     BOOST_TEST(choose_terms({.margin = 2s}).kill_after == 2s);
@@ -77,10 +77,10 @@ BOOST_AUTO_TEST_CASE(whatever_is_asked_for_the_margin_covers_the_killing_and_hal
         if (!refusal_of(asked).empty()) continue;
         ++accepted;
         const chosen_terms chosen = choose_terms(asked);
-        BOOST_REQUIRE(chosen.lease.safety_margin >= chosen.kill_after);
-        BOOST_REQUIRE(chosen.lease.safety_margin * 2 <= chosen.lease.ttl);
+        BOOST_REQUIRE(chosen.lease.margin() >= chosen.kill_after);
+        BOOST_REQUIRE(chosen.lease.margin() * 2 <= chosen.lease.ttl);
         BOOST_REQUIRE(chosen.lease.valid());
-        BOOST_REQUIRE(!asked.margin || chosen.lease.safety_margin == *asked.margin);
+        BOOST_REQUIRE(!asked.margin || chosen.lease.margin() == *asked.margin);
         BOOST_REQUIRE(!asked.kill_after || chosen.kill_after == *asked.kill_after);
     }
     BOOST_TEST(accepted > 1000);

@@ -36,7 +36,7 @@ struct held_term : term {
 
 // Calls something after each look, in the place of another thread.
 struct shared_clock {
-    [[nodiscard]] lh::time_point now() const
+    [[nodiscard]] lh::time_point now() const noexcept
     {
         const lh::time_point seen = time;
         if (after_look) after_look();

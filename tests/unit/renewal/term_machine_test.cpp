@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(policy_hears_age_ttl_and_failures)
     std::vector<lh::renewal_state> heard;
     struct listener {
         std::vector<lh::renewal_state>* heard;
-        std::optional<lh::duration> next(lh::renewal_state s) const
+        std::optional<lh::duration> next(lh::renewal_state s) const noexcept
         {
             heard->push_back(s);
             return 1s;

@@ -84,7 +84,7 @@ struct interrupted_clock {
         std::function<void()> after_next_look;
     };
 
-    lh::time_point now() const
+    lh::time_point now() const noexcept
     {
         const lh::time_point seen = at->now;
         if (const auto interruption = std::exchange(at->after_next_look, nullptr)) interruption();

@@ -35,7 +35,7 @@ struct interrupted_clock {
     };
     std::shared_ptr<state> at = std::make_shared<state>();
 
-    lh::time_point now() const
+    lh::time_point now() const noexcept
     {
         const lh::time_point seen = at->now;
         if (const auto interruption = std::exchange(at->after_next_look, nullptr)) interruption();

@@ -26,7 +26,7 @@ namespace {
 
 // Its now() is called under the lock of a name's shard: so it can hold that lock, and show who waits for it.
 struct stopping_clock {
-    lh::time_point now() const
+    lh::time_point now() const noexcept
     {
         if (armed->exchange(false)) gate->pass();
         return lh::time_point{1h};

@@ -26,6 +26,9 @@ class renew_at_fraction;
 class renew_for;
 struct no_renewal;
 
+class cron;
+struct every;
+
 struct lease_record;
 struct lease_terms;
 class fencing_token;

@@ -39,6 +39,9 @@
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renew_policy/renew_for.hpp>
+#include <leasehold/schedule/concept.hpp>
+#include <leasehold/schedule/cron.hpp>
+#include <leasehold/schedule/every.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>
 #include <leasehold/static_lease_record.hpp>

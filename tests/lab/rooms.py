@@ -12,7 +12,7 @@ ROWS = (
                " detail/handover_priority.hpp detail/host.hpp detail/never_destroyed.hpp detail/new_stop_source.hpp detail/printable.hpp"
                " detail/stable_hash.hpp detail/thread_locks.hpp detail/thread_without_signals.hpp detail/utf8.hpp"},
     {"clock": "clock/"},
-    {"owner_id": "owner_id/", "renew_policy": "renew_policy/"},
+    {"owner_id": "owner_id/", "renew_policy": "renew_policy/", "schedule": "schedule/"},
     {"store": "store/ waiting/local_queue.hpp waiting/waiter_list.hpp"},
     {"waiting": "waiting/", "dialect": "odbc/dialect/ odbc/expiry/"},
     {"renewal": "renewal/",

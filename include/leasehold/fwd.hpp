@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/concepts.hpp>
+#include <leasehold/schedule/concept.hpp>
 #include <leasehold/static_text_limits.hpp>
 #include <leasehold/store/basic_lockable.hpp>
 
@@ -29,6 +30,12 @@ struct no_renewal;
 class cron;
 struct every;
 
+struct completed_fire;
+struct fire_record;
+struct open_fire;
+struct recurring_options;
+
+struct checkpoint_record;
 struct lease_record;
 struct lease_terms;
 class fencing_token;
@@ -40,6 +47,12 @@ class basic_lease;
 
 template <class Lease>
 class lease_guard;
+
+template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
+class recurring;
+
+template <class Lease>
+class recurring_run;
 
 template <lease_clock Clock>
 class basic_memory_store;

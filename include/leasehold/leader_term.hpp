@@ -13,7 +13,9 @@
 #include <leasehold/store/concept.hpp>
 
 #include <mutex>
+#include <optional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -84,6 +86,17 @@ public:
     bool publish(std::string_view data) { return guard_.publish(data); }
     /// The same, reported in `ec`: does not throw.
     bool publish(std::string_view data, std::error_code& ec) noexcept { return guard_.publish(data, ec); }
+
+    /// Saves how far the work has come for the next leader, like lease_guard::save_checkpoint(). False: the lease is lost, and nothing
+    /// was written. Does I/O.
+    bool save_checkpoint(std::string_view text) { return guard_.save_checkpoint(text); }
+    /// The same, reported in `ec`: does not throw.
+    bool save_checkpoint(std::string_view text, std::error_code& ec) noexcept { return guard_.save_checkpoint(text, ec); }
+
+    /// What the last leader saved, like lease_guard::load_checkpoint(). Does I/O.
+    [[nodiscard]] std::optional<std::string> load_checkpoint() const { return guard_.load_checkpoint(); }
+    /// The same, reported in `ec`: does not throw.
+    [[nodiscard]] std::optional<std::string> load_checkpoint(std::error_code& ec) const noexcept { return guard_.load_checkpoint(ec); }
 
     /// Ends the leadership and releases the lease before the function that leads returns, so that the function can do the
     /// rest of its work without being the leader. Does I/O, and throws, like lease_guard::release().

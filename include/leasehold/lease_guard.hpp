@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
@@ -189,6 +190,67 @@ public:
         return published && !ec;
     }
 
+    /// Saves `text` for whoever holds the lease next: how far the work has come, as in "offset=4711". It takes the place of what was saved
+    /// before, under whatever term, and outlives this term, its release or loss included. At most max_checkpoint_bytes (4,096) bytes of
+    /// UTF-8 without a NUL. False: the term is over, and nothing was written. Does I/O.
+    ///
+    /// Throws std::system_error with errc::invalid_data, which says what is wrong, or errc::not_held when the guard is empty; and
+    /// store_error when the store fails: then it may be saved or not. For stores that are a checkpointing_store.
+    template <class S = store_type>  // so that it is no part of an explicit instantiation
+    bool save_checkpoint(std::string_view text)
+    {
+        require_term();
+        validate_checkpoint(text);
+        std::error_code ec;
+        const bool saved = save_checkpoint<S>(text, ec);
+        if (ec) detail::raise_store_failure(keeper().store(), ec, "save_checkpoint", name());
+        return saved;
+    }
+
+    /// The same, reported in `ec`: does not throw.
+    template <class S = store_type>  // so that it is no part of an explicit instantiation
+    bool save_checkpoint(std::string_view text, std::error_code& ec) noexcept
+    {
+        require_checkpointing_store<S>();
+        ec = term_ ? detail::refusal_of_checkpoint(text) : make_error_code(errc::not_held);
+        bool saved = false;
+        if constexpr (checkpointing_store<S>)
+            if (!ec && held())
+                detail::catch_into(ec, [&] { saved = keeper().store().save_checkpoint(name(), owner(), token(), text, ec); });
+        return saved && !ec;
+    }
+
+    /// What was saved last for this name, by this holder or an earlier one; empty if nothing ever was. Asks the store each time, also
+    /// after a loss: what it returns then may be the next holder's. Does I/O.
+    ///
+    /// Throws std::system_error with errc::not_held when the guard is empty, store_error when the store fails, and std::bad_alloc. For
+    /// stores that are a checkpointing_store.
+    template <class S = store_type>  // so that it is no part of an explicit instantiation
+    [[nodiscard]] std::optional<std::string> load_checkpoint() const&
+    {
+        require_term();
+        std::error_code ec;
+        std::optional<std::string> text = load_checkpoint<S>(ec);
+        if (ec) detail::raise_store_failure(keeper().store(), ec, "load_checkpoint", name());
+        return text;
+    }
+
+    /// The same, reported in `ec`: does not throw.
+    template <class S = store_type>  // so that it is no part of an explicit instantiation
+    [[nodiscard]] std::optional<std::string> load_checkpoint(std::error_code& ec) const& noexcept
+    {
+        require_checkpointing_store<S>();
+        ec = term_ ? std::error_code{} : make_error_code(errc::not_held);
+        std::optional<std::string> text;
+        if constexpr (checkpointing_store<S>)
+            if (!ec)
+                detail::catch_into(ec, [&] {
+                    if (std::optional<checkpoint_record> saved = keeper().store().checkpoint(name(), ec); saved && !ec)
+                        text = std::move(saved->text);
+                });
+        return text;
+    }
+
     /// Whether somebody has asked for the lease (basic_lease::request_handover()); false when the guard is empty, and once the
     /// term is over. A request takes nothing away: to follow it, end the work and release.
     ///
@@ -270,6 +332,8 @@ public:
     std::string_view owner() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
     store_type* store() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
     std::stop_token stop_token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::optional<std::string> load_checkpoint() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    std::optional<std::string> load_checkpoint(std::error_code& ec) const&& = delete;  ///< the same
     std::error_code renewal_error() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
     bool handover_requested() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
     std::string handover_reason() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
@@ -292,6 +356,12 @@ private:
     static constexpr void require_handover_store() noexcept
     {
         static_assert(handover_store<store_type>, "this store keeps neither data nor requests of a term: it has to be a handover_store");
+    }
+
+    template <class S>
+    static constexpr void require_checkpointing_store() noexcept
+    {
+        static_assert(checkpointing_store<S>, "this store keeps no checkpoints: it has to be a checkpointing_store");
     }
 
     void require_term() const

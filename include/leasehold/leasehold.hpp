@@ -10,6 +10,7 @@
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/basic_static_lease.hpp>
 #include <leasehold/bounded_text.hpp>
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
@@ -17,6 +18,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/exclusive_guard.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/fire_record.hpp>
 #include <leasehold/fwd.hpp>
 #include <leasehold/leader_election.hpp>
 #include <leasehold/leader_term.hpp>
@@ -34,6 +36,9 @@
 #include <leasehold/owner_id/static_owner_id.hpp>
 #include <leasehold/plain_error.hpp>
 #include <leasehold/permit_guard.hpp>
+#include <leasehold/recurring.hpp>
+#include <leasehold/recurring_options.hpp>
+#include <leasehold/recurring_run.hpp>
 #include <leasehold/release_all.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>

@@ -23,6 +23,8 @@ inline constexpr std::size_t max_owner_bytes = 190;
 inline constexpr std::size_t max_permits = 1024;
 /// The longest data that a holder publishes, and the longest reason of a request to hand over, in bytes of UTF-8.
 inline constexpr std::size_t max_data_bytes = 1024;
+/// The longest checkpoint that a holder saves, in bytes of UTF-8.
+inline constexpr std::size_t max_checkpoint_bytes = 4096;
 
 namespace detail {
 
@@ -52,6 +54,12 @@ constexpr const char* broken_data_rule(std::string_view text) noexcept
     return text.size() > max_data_bytes ? "is longer than the 1024 bytes that are allowed" : broken_encoding_rule(text);
 }
 
+// What is wrong with a checkpoint, or nullptr. It may be empty.
+constexpr const char* broken_checkpoint_rule(std::string_view text) noexcept
+{
+    return text.size() > max_checkpoint_bytes ? "is longer than the 4096 bytes that are allowed" : broken_encoding_rule(text);
+}
+
 // The error of a store's call with texts that can't be a name or an owner; no error if they can.
 inline std::error_code refusal_of(std::string_view name) noexcept
 {
@@ -68,7 +76,13 @@ inline std::error_code refusal_of_data(std::string_view text) noexcept
     return broken_data_rule(text) ? make_error_code(errc::invalid_data) : std::error_code{};
 }
 
-static_assert(max_name_bytes == 190 && max_owner_bytes == 190 && max_data_bytes == 1024, "the messages above name the limits");
+inline std::error_code refusal_of_checkpoint(std::string_view text) noexcept
+{
+    return broken_checkpoint_rule(text) ? make_error_code(errc::invalid_data) : std::error_code{};
+}
+
+static_assert(max_name_bytes == 190 && max_owner_bytes == 190 && max_data_bytes == 1024 && max_checkpoint_bytes == 4096,
+              "the messages above name the limits");
 
 }  // namespace detail
 
@@ -96,6 +110,13 @@ inline void validate_data(std::string_view data)
 inline void validate_reason(std::string_view reason)
 {
     if (const char* rule = detail::broken_data_rule(reason)) detail::raise_invalid(errc::invalid_data, std::string{"the reason "} + rule);
+}
+
+/// Throws std::system_error with errc::invalid_data, which says why, unless a holder can save `text` as its checkpoint.
+inline void validate_checkpoint(std::string_view text)
+{
+    if (const char* rule = detail::broken_checkpoint_rule(text))
+        detail::raise_invalid(errc::invalid_data, std::string{"the checkpoint "} + rule);
 }
 
 /// Returns the same name. If it can't be the name of a lease, the program does not compile. `max_bytes` is for stores with

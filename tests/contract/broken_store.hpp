@@ -172,6 +172,54 @@ public:
         return shown;
     }
 
+    bool save_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view text, std::error_code& ec)
+    {
+        if (failing(ec)) return {};
+        if (!is(defect::checkpoint_takes_any_text)) ec = lh::detail::refusal_of_checkpoint(text);
+        if (ec) return false;
+        const std::lock_guard lock{mutex_};
+        row* r = find(name);
+        if (!r && is(defect::checkpoint_creates)) r = &(rows_[key(name)] = {.name = std::string{name}});
+        const lh::time_point now = clock_.now();
+        if (!r) return false;
+        const bool ours = (r->token == token.value() || is(defect::checkpoint_ignores_the_token)) &&
+                          (same_owner(r->owner, owner) || is(defect::checkpoint_ignores_the_owner)) &&
+                          (live(*r, now) || is(defect::checkpoint_ignores_expiry)) && !r->released;
+        if (ours && is(defect::checkpoint_extends)) r->ends += std::chrono::seconds{1};
+        if (ours || is(defect::checkpoint_creates) || is(defect::checkpoint_of_a_term_that_is_over_is_saved))
+            (is(defect::checkpoint_of_another_name) ? saved_[""] : saved_[key(name)]) = {
+                .text = std::string{is(defect::checkpoint_is_cut_at_1024_bytes) ? text.substr(0, 1024) : text}, .token = token};
+        return ours;
+    }
+
+    std::optional<lh::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+    {
+        if (failing(ec)) return {};
+        const std::lock_guard lock{mutex_};
+        const row* r = find(name);
+        const auto found = saved_.find(is(defect::checkpoint_of_another_name) ? "" : key(name));
+        if (found == saved_.end() || (is(defect::empty_checkpoint_is_none) && found->second.text.empty())) return std::nullopt;
+        if (r && is(defect::checkpoint_ends_with_the_term) && !live(*r, clock_.now())) return std::nullopt;
+        if (r && ((is(defect::checkpoint_ends_with_a_release) && r->released && !r->forced) ||
+                  (is(defect::checkpoint_ends_with_a_forced_release) && r->forced)))
+            return std::nullopt;
+        lh::checkpoint_record shown = found->second;
+        if (r && is(defect::checkpoint_has_the_token_of_now)) shown.token = lh::fencing_token{r->token};
+        return shown;
+    }
+
+    lh::store_time now(std::error_code& ec)
+    {
+        if (failing(ec)) return {};
+        using std::chrono::floor;
+        using std::chrono::microseconds;
+        const lh::store_time begin = floor<microseconds>(std::chrono::system_clock::now());
+        const lh::store_time first = begun_.value_or(begin);
+        begun_ = first;
+        if (is(defect::store_clock_is_local)) return begin + std::chrono::hours{9};
+        return first + (is(defect::store_clock_stands_still) ? microseconds{} : floor<microseconds>(clock_.now() - made_));
+    }
+
     std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)
     {
         ec.clear();
@@ -364,8 +412,11 @@ private:
     }
 
     lh::manual_clock clock_;
+    const lh::time_point made_ = clock_.now();
+    std::optional<lh::store_time> begun_;
     std::mutex mutex_;
     std::map<std::string, row> rows_;
+    std::map<std::string, lh::checkpoint_record> saved_;
     broken_store_queue queue_;
     std::atomic<bool> outage_ = false;
     int releases_ = 0;

@@ -75,6 +75,22 @@ enum class defect {
     batch_of_releases_is_all_or_nothing,
     batch_of_releases_keeps_nothing_closed,
     batch_of_releases_repeats_yes,
+    checkpoint_ignores_the_token,
+    checkpoint_ignores_the_owner,
+    checkpoint_ignores_expiry,
+    checkpoint_of_a_term_that_is_over_is_saved,
+    checkpoint_creates,
+    checkpoint_ends_with_the_term,
+    checkpoint_ends_with_a_release,
+    checkpoint_ends_with_a_forced_release,
+    checkpoint_has_the_token_of_now,
+    checkpoint_extends,
+    checkpoint_is_cut_at_1024_bytes,
+    checkpoint_takes_any_text,
+    checkpoint_of_another_name,
+    empty_checkpoint_is_none,
+    store_clock_is_local,
+    store_clock_stands_still,
     count_  // how many there are
 };
 

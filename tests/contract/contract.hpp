@@ -26,6 +26,7 @@
 // failure names the seed, and LEASEHOLD_TEST_SEED=<seed> in the environment draws them again.
 
 #include <contract/batches.hpp>
+#include <contract/checkpoints.hpp>
 #include <contract/faults_underneath.hpp>
 #include <contract/grants.hpp>
 #include <contract/handover.hpp>
@@ -74,6 +75,8 @@ public:
         theme("several_rights", &add_several_rights<Fixture>);
         if constexpr (batch_acquiring_store<store_of<Fixture>>) theme("many_attempts", &add_many_attempts<Fixture>);
         if constexpr (handover_store<store_of<Fixture>>) theme("handover", &add_handover<Fixture>);
+        if constexpr (checkpointing_store<store_of<Fixture>>) theme("checkpoints", &add_checkpoints<Fixture>);
+        if constexpr (timed_store<store_of<Fixture>>) theme("store_clock", &add_store_clock<Fixture>);
         theme("races", &add_races<Fixture>);
         theme("races_at_expiry", &add_races_at_expiry<Fixture>);
         theme("contention", &add_contention<Fixture>);

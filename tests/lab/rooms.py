@@ -6,7 +6,8 @@ import re
 # From the lowest row to the highest. A room includes itself and rooms of lower rows. A pattern is a folder with all that is in it, or a
 # header; the longest one that fits counts.
 ROWS = (
-    {"values": "error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp lease_event.hpp lease_record.hpp lease_terms.hpp"
+    {"values": "error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp checkpoint_record.hpp lease_event.hpp lease_record.hpp"
+               " lease_terms.hpp"
                " plain_error.hpp release_outcome.hpp step_down_reason.hpp store_diagnostics.hpp version.hpp bounded_text.hpp"
                " static_lease_record.hpp static_text_limits.hpp detail/backoff.hpp detail/catch_into.hpp detail/config.hpp"
                " detail/handover_priority.hpp detail/host.hpp detail/never_destroyed.hpp detail/new_stop_source.hpp detail/printable.hpp"
@@ -23,6 +24,7 @@ ROWS = (
                " detail/batch_attempt.hpp detail/count_machine.hpp detail/counted_store.hpp detail/exclusive_wait.hpp"
                " detail/guard_sets.hpp detail/permit_pool.hpp detail/permit_search.hpp detail/permit_wait.hpp detail/set_order.hpp"
                " detail/shared_attempts.hpp",
+     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/recurring_machine.hpp",
      "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",

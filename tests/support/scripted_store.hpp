@@ -88,7 +88,10 @@ enum class operation : std::size_t {
     acquire_many,
     publish,
     request_handover,
-    handover_requested
+    handover_requested,
+    save_checkpoint,
+    checkpoint,
+    now
 };
 
 /// What becomes of a statement.
@@ -206,6 +209,23 @@ public:
                     [&] { return leases.handover_requested(name, owner, token, ec); });
     }
 
+    bool save_checkpoint(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view text,
+                         std::error_code& ec)
+    {
+        return play(operation::save_checkpoint, name, ec, false, [&] { return leases.save_checkpoint(name, owner, token, text, ec); });
+    }
+
+    std::optional<leasehold::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+    {
+        return play(operation::checkpoint, name, ec, std::optional<leasehold::checkpoint_record>{},
+                    [&] { return leases.checkpoint(name, ec); });
+    }
+
+    leasehold::store_time now(std::error_code& ec)
+    {
+        return play(operation::now, {}, ec, leasehold::store_time{}, [&] { return leases.now(ec); });
+    }
+
     /// What it is made of: for looking at, or changing, what is really held.
     leasehold::basic_memory_store<leasehold::manual_clock> leases;
 
@@ -257,7 +277,7 @@ private:
     [[nodiscard]] const script& of(operation op) const { return scripts_[static_cast<std::size_t>(op)]; }
 
     mutable std::mutex mutex_;
-    std::array<script, 10> scripts_;
+    std::array<script, 13> scripts_;
     leasehold::duration last_keep_closed_{};
 };
 

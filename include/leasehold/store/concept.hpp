@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
@@ -26,6 +27,10 @@
 namespace leasehold::inline v0 {
 
 class waker;
+
+/// An instant on a store's own clock, in UTC. It says when something happened for all who use the store; terms are never judged by it
+/// anywhere but in the store.
+using store_time = std::chrono::sys_time<std::chrono::microseconds>;
 
 /// The answers to an attempt.
 enum class acquire_status : std::uint8_t {
@@ -156,6 +161,17 @@ concept store_can_tell_requested_handover =
     requires(S& s, std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec) {
         { s.handover_requested(name, owner, token, ec) } -> std::same_as<std::optional<std::string>>;
     };
+
+template <class S>
+concept store_can_save_checkpoint = requires(S& s, std::string_view name, std::string_view owner, fencing_token token,
+                                             std::string_view text, std::error_code& ec) {
+    { s.save_checkpoint(name, owner, token, text, ec) } -> std::same_as<bool>;
+};
+
+template <class S>
+concept store_can_tell_checkpoint = requires(S& s, std::string_view name, std::error_code& ec) {
+    { s.checkpoint(name, ec) } -> std::same_as<std::optional<checkpoint_record>>;
+};
 
 template <class S>
 concept store_can_acquire_many = requires(S& s, std::span<const term_request> requests, std::size_t most,
@@ -328,6 +344,34 @@ concept batch_acquiring_store = lease_store<S> && detail::store_can_acquire_many
 template <class S>
 concept handover_store = lease_store<S> && detail::store_can_publish<S> && detail::store_can_request_handover<S> &&
                          detail::store_can_tell_requested_handover<S>;
+
+/// A store that keeps for each name what its next holder must know: how far the last one has come.
+///
+/// `text` is a std::string_view, which may be empty.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.save_checkpoint(name, owner, token, text, ec) | bool | true: that very term was unexpired, and the checkpoint of `name` is `text` under this token from now on, in place of an earlier one; false: the term is over, and nothing is written. One atomic step. Reports errc::invalid_data, and writes nothing, if `text` is longer than max_checkpoint_bytes (4,096) bytes, is not UTF-8 or has a NUL |
+/// | s.checkpoint(name, ec) | std::optional<checkpoint_record> | what was saved last, under whatever term; empty if nothing ever was |
+///
+/// A checkpoint belongs to the name, not to a term: it outlives renewals, a release, an expiry, a forced end, later terms, and whatever
+/// else the tokens outlive. Whoever has been granted a term sees what every earlier term has saved, and no earlier term saves any more.
+/// Neither operation grants, extends or ends a term. Everything else is as for lease_store.
+template <class S>
+concept checkpointing_store = lease_store<S> && detail::store_can_save_checkpoint<S> && detail::store_can_tell_checkpoint<S>;
+
+/// A store that tells the time of its own clock, which it judges terms by: the same for all processes that use the store, whatever the
+/// clocks of their hosts say.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.now(ec) | store_time | the time of the store's clock at some instant between the call and its return |
+///
+/// Everything else is as for lease_store.
+template <class S>
+concept timed_store = lease_store<S> && requires(S& s, std::error_code& ec) {
+    { s.now(ec) } -> std::same_as<store_time>;
+};
 
 /// A store that has details about its last failure.
 ///

@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
@@ -93,6 +94,28 @@ public:
     {
         return planned({store_operation::handover_requested, name, owner, token}, ec,
                         [&] { return store_.handover_requested(name, owner, token, ec); });
+    }
+
+    /// See checkpointing_store.
+    bool save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text, std::error_code& ec)
+        requires checkpointing_store<Store>
+    {
+        return planned({store_operation::save_checkpoint, name, owner, token}, ec,
+                       [&] { return store_.save_checkpoint(name, owner, token, text, ec); });
+    }
+
+    /// See checkpointing_store.
+    std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+        requires checkpointing_store<Store>
+    {
+        return planned({store_operation::checkpoint, name}, ec, [&] { return store_.checkpoint(name, ec); });
+    }
+
+    /// See timed_store.
+    store_time now(std::error_code& ec)
+        requires timed_store<Store>
+    {
+        return planned({store_operation::now, {}}, ec, [&] { return store_.now(ec); });
     }
 
     /// See lease_store.

@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store/store_call.hpp>
@@ -26,8 +27,8 @@ namespace leasehold::inline v0 {
 /// A finished call: how it went and how long it took, on std::chrono::steady_clock.
 struct store_call_report {
     std::error_code error;  ///< the error, if it failed
-    bool succeeded = false;  ///< granted, renewed, released, held (inspect), published, or asked (both operations about a hand-over);
-                             ///< meaningless if error is set
+    bool succeeded = false;  ///< granted, renewed, released, held (inspect), published, asked (both operations about a hand-over), saved,
+                             ///< there (checkpoint), or told (now); meaningless if error is set
     duration elapsed{};        ///< from call to return
     std::size_t batch_size = 1;  ///< how many operations shared one call; `elapsed` is the time of all of them
 };
@@ -99,6 +100,29 @@ public:
     {
         return reported({store_operation::handover_requested, name, owner, token}, ec,
                         [&] { return store_.handover_requested(name, owner, token, ec); }, &std::optional<std::string>::has_value);
+    }
+
+    /// See checkpointing_store.
+    bool save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text, std::error_code& ec)
+        requires checkpointing_store<Store>
+    {
+        return reported({store_operation::save_checkpoint, name, owner, token}, ec,
+                        [&] { return store_.save_checkpoint(name, owner, token, text, ec); }, std::identity{});
+    }
+
+    /// See checkpointing_store.
+    std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+        requires checkpointing_store<Store>
+    {
+        return reported({store_operation::checkpoint, name}, ec, [&] { return store_.checkpoint(name, ec); },
+                        &std::optional<checkpoint_record>::has_value);
+    }
+
+    /// See timed_store.
+    store_time now(std::error_code& ec)
+        requires timed_store<Store>
+    {
+        return reported({store_operation::now, {}}, ec, [&] { return store_.now(ec); }, [](store_time) { return true; });
     }
 
     /// See lease_store.

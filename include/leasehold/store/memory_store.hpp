@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/clock/waker.hpp>
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -47,8 +49,9 @@ public:
 
     /// Uses a default-constructed clock.
     basic_memory_store() : basic_memory_store{Clock{}} {}
-    /// Uses this clock, which decides when terms are over.
-    explicit basic_memory_store(Clock clock) : clock_{std::move(clock)} {}
+    /// Uses this clock, which decides when terms are over, and which now() goes on by. `begins` is what now() says at this moment: the
+    /// system's time, unless a test with a manual clock begins at a time of its own.
+    explicit basic_memory_store(Clock clock, store_time begins = system_time()) : clock_{std::move(clock)}, begins_{begins} {}
     basic_memory_store(const basic_memory_store&) = delete;
     basic_memory_store& operator=(const basic_memory_store&) = delete;
 
@@ -140,6 +143,40 @@ public:
             if (e.of_term) reason = e.of_term->request;
         });
         return reason;
+    }
+
+    /// See checkpointing_store. May throw std::bad_alloc.
+    bool save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text, std::error_code& ec)
+    {
+        if (ec = detail::refusal_of_checkpoint(text); ec) return false;
+        return change_term(name, owner, token, ec, [text](shard&, entry& e, time_point) {
+            e.saved = std::make_unique<checkpoint_record>(checkpoint_record{.text = std::string{text}, .token = fencing_token{e.token}});
+        });
+    }
+
+    /// The checkpoint of this name, if it has one; see checkpointing_store. May throw std::bad_alloc.
+    [[nodiscard]] std::optional<checkpoint_record> checkpoint(std::string_view name) const
+    {
+        const key wanted{name};
+        shard& s = shard_of(wanted);
+        const std::lock_guard lock{s.mutex};
+        const auto found = s.entries.find(wanted);
+        if (found == s.entries.end() || !found->second.saved) return std::nullopt;
+        return *found->second.saved;
+    }
+
+    /// The same, reported in `ec`. May throw std::bad_alloc.
+    [[nodiscard]] std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec) const
+    {
+        ec.clear();
+        return checkpoint(name);
+    }
+
+    /// See timed_store. It goes on by the clock of this store, from the time that the constructor was given.
+    [[nodiscard]] store_time now(std::error_code& ec) const noexcept
+    {
+        ec.clear();
+        return begins_ + std::chrono::floor<std::chrono::microseconds>(clock_.now() - made_);
     }
 
     /// See lease_store.
@@ -268,6 +305,7 @@ private:
         std::int64_t token = 0;
         time_point ends = time_point::min();
         std::unique_ptr<said_in_term> of_term;
+        std::unique_ptr<checkpoint_record> saved;
 
         said_in_term& said()
         {
@@ -353,7 +391,11 @@ private:
 
     shard& shard_of(const key& name) const noexcept { return shards_[name.hash % shards]; }
 
+    static store_time system_time() { return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()); }
+
     Clock clock_;
+    const store_time begins_;
+    const time_point made_ = clock_.now();
     mutable std::array<shard, shards> shards_;
     waiting::local_queue waiters_;
 };

@@ -13,15 +13,27 @@
 
 namespace leasehold::inline v0 {
 
-/// The operations of a store: the four that each store has, and the three of handover_store.
-enum class store_operation : std::uint8_t { try_acquire, renew, release, inspect, publish, request_handover, handover_requested };
+/// The operations of a store: the four that each store has, the three of handover_store, the two of checkpointing_store, and the one of
+/// timed_store.
+enum class store_operation : std::uint8_t {
+    try_acquire,
+    renew,
+    release,
+    inspect,
+    publish,
+    request_handover,
+    handover_requested,
+    save_checkpoint,
+    checkpoint,
+    now
+};
 
 /// One call of a store's operation, as the decorators report it. The texts live as long as the call.
 struct store_call {
     store_operation operation{};  ///< which operation
-    std::string_view name;        ///< the name of the lease
-    std::string_view owner{};     ///< empty for inspect and request_handover
-    fencing_token token{};        ///< 0 for try_acquire, inspect and request_handover
+    std::string_view name;        ///< the name of the lease; empty for now
+    std::string_view owner{};     ///< empty for inspect, request_handover, checkpoint and now
+    fencing_token token{};        ///< 0 for try_acquire, inspect, request_handover, checkpoint and now
     duration time{};              ///< ttl, or how long release keeps the name closed; 0 for the others
 };
 

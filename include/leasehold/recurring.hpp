@@ -12,6 +12,7 @@
 #include <leasehold/detail/backoff.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/fire_book.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/recurring_machine.hpp>
 #include <leasehold/error.hpp>
@@ -24,10 +25,12 @@
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/schedule/concept.hpp>
 #include <leasehold/time_point.hpp>
+#include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <concepts>
-#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -140,6 +143,35 @@ public:
         return run;
     }
 
+    /// As try_begin(), but waits while a fire is due that is not completed, at most this long: for the one that is at it, and for the pause
+    /// after a failure. So this host takes the fire over if the other one fails or dies. An empty run: it was completed, or no fire is due,
+    /// or the time ran out, or `stop` was asked to stop. Throws like try_begin(): an outage ends the wait.
+    template <class Rep, class Period>
+    [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
+    {
+        failure why;
+        run_type run = begin_until(waiting::deadline_after(clock(), at_most), stop, why);
+        if (why.ec) raise(why, "try_begin_for");
+        return run;
+    }
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out, or that no fire is due.
+    template <class Rep, class Period>
+    [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec) & noexcept
+    {
+        return try_begin_for(at_most, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Rep, class Period>
+    [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop, std::error_code& ec) & noexcept
+    {
+        failure why;
+        run_type run;
+        detail::catch_into(why.ec, [&] { run = begin_until(waiting::deadline_after(clock(), at_most), stop, why); });
+        ec = why.ec;
+        if (!ec && run.empty() && stop.stop_requested()) ec = std::make_error_code(std::errc::operation_canceled);
+        return run;
+    }
+
     /// Waits for each fire, waits for the lease, and calls `job` with the run, until `stop` is asked to stop. The fire is completed when
     /// `job` returns, unless it has said otherwise (fail(), release()). If it throws, the fire is left open: on_failed is called, and
     /// after a pause whoever comes first tries again.
@@ -155,8 +187,8 @@ public:
         while (!stop.stop_requested()) {
             failure why;
             if (!start) start = starts(why);
-            std::optional<fire_time> until;
-            run_type begun = why.ec ? run_type{} : begin(waiting_for(stop, *start, until), why);
+            std::optional<detail::fire_step> rest;
+            run_type begun = why.ec ? run_type{} : begin(waiting_until(time_point::max(), stop, start, rest), why);
             if (why.ec) {
                 start = why.not_read ? std::nullopt : start;
                 report(why);
@@ -166,8 +198,8 @@ public:
             retry.reset();
             if (!begun.empty())
                 carry_out(begun, job);
-            else if (until)
-                pause_until(book_->local(*until), stop);
+            else if (rest)
+                pause_until(book_->local(rest->until), stop);
         }
     }
 
@@ -211,6 +243,8 @@ public:
     /// Deleted: a temporary object would be gone when its run is used.
     template <class... Arguments>
     run_type try_begin(Arguments&&...) && = delete;
+    template <class... Arguments>
+    run_type try_begin_for(Arguments&&...) && = delete;  ///< see try_begin() &&
 
 private:
     using book_type = detail::fire_book_of<lease_type>;
@@ -222,11 +256,11 @@ private:
         bool not_read = false;  // the store's clock
     };
 
-    // How a fire is begun: how the lease is acquired, where a name without a record starts, and when to come again.
+    // How a fire is begun: how the lease is acquired, where a name without a record starts, and what to wait for if nothing is to be done.
     struct manner {
         std::function<guard_type(std::error_code&)> acquire;
         std::optional<fire_time> start{};
-        std::optional<fire_time>* until = nullptr;
+        std::optional<detail::fire_step>* rest = nullptr;
     };
 
     template <class... Options>
@@ -285,16 +319,29 @@ private:
         return {.acquire = [this](std::error_code& ec) { return lease_.try_acquire(ec); }};
     }
 
-    [[nodiscard]] manner waiting_for(const std::stop_token& stop, fire_time start, std::optional<fire_time>& until)
+    [[nodiscard]] manner waiting_until(time_point deadline, const std::stop_token& stop, std::optional<fire_time> start,
+                                       std::optional<detail::fire_step>& rest)
     {
         return {.acquire =
-                    [this, &stop](std::error_code& ec) {
-                        guard_type guard = lease_.acquire(stop, ec);
+                    [this, deadline, &stop](std::error_code& ec) {
+                        guard_type guard = lease_.try_acquire_until(deadline, stop, ec);
                         if (ec == std::errc::operation_canceled) ec.clear();
                         return guard;
                     },
                 .start = start,
-                .until = &until};
+                .rest = &rest};
+    }
+
+    run_type begin_until(time_point deadline, const std::stop_token& stop, failure& why)
+    {
+        for (;;) {
+            std::optional<detail::fire_step> rest;
+            run_type run = begin(waiting_until(deadline, stop, {}, rest), why);
+            // A fire that is to be retried is due, and so is worth the wait.
+            const bool waits = run.empty() && !why.ec && rest && rest->fire <= book_->now_at_hand();
+            if (!waits || stop.stop_requested() || clock().now() >= deadline) return run;
+            pause_until(std::min(book_->local(rest->until), deadline), stop);
+        }
     }
 
     [[nodiscard]] detail::fire_step step_at(const fire_record& record, const manner& how, fire_time now) const
@@ -330,7 +377,7 @@ private:
             if (why.ec) return false;
             step = step_at(*record, how, now);
         }
-        if (step.action == detail::fire_action::rest && how.until) *how.until = step.until;
+        if (step.action == detail::fire_action::rest && how.rest) *how.rest = step;
         return step.action != detail::fire_action::rest;
     }
 
@@ -355,7 +402,7 @@ private:
             const detail::fire_step step = step_at(record, how, now);
             if (step.action == detail::fire_action::rest) {
                 book_->knows_up_to(guard.token(), record);
-                if (how.until) *how.until = step.until;
+                if (how.rest) *how.rest = step;
                 return {};
             }
             if (!noted(guard, record, step, how, why)) return {};

@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -423,6 +424,49 @@ BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
     BOOST_TEST((ec == lh::errc::not_held));
     auto moved = std::move(none);
     BOOST_TEST(moved.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(host_that_waits_takes_over_from_one_that_fails, scene)
+{
+    auto a = host("a", {.retry_min = 10s});
+    lh::recurring b{store, "report", nightly, hooks({.retry_min = 10s}), clock, lh::fixed_owner_id{"b"}};
+    auto run = a.try_begin();
+    BOOST_REQUIRE(run.held());
+    std::atomic<bool> began{false};
+    std::jthread other{[&] {
+        auto second = b.try_begin_for(30s);
+        began = second.held();
+        BOOST_TEST(second.complete());
+    }};
+    while (clock.sleepers() == 0) std::this_thread::yield();
+    BOOST_TEST(!began);
+    BOOST_TEST(run.fail());
+    for (int i = 0; i < 25 && !began; ++i) {
+        clock.advance(1s);
+        std::this_thread::sleep_for(1ms);
+    }
+    other.join();
+    BOOST_TEST(began);
+    BOOST_TEST(b.last()->owner == "b");
+}
+
+BOOST_FIXTURE_TEST_CASE(host_that_waits_goes_when_the_fire_is_completed_or_its_time_is_over, scene)
+{
+    auto a = host("a");
+    lh::recurring b{store, "report", nightly, hooks(), clock, lh::fixed_owner_id{"b"}};
+    auto run = a.try_begin();
+    BOOST_TEST(is_empty(b.try_begin_for(0s)));
+    std::jthread other{[&] { BOOST_TEST(is_empty(b.try_begin_for(24h))); }};
+    while (clock.sleepers() == 0) std::this_thread::yield();
+    BOOST_TEST(run.complete());
+    run.release();
+    other.join();
+    BOOST_TEST(is_empty(b.try_begin_for(24h)));  // none is due
+    std::stop_source stop;
+    stop.request_stop();
+    std::error_code ec;
+    BOOST_TEST(is_empty(b.try_begin_for(1s, stop.get_token(), ec)));
+    BOOST_TEST((ec == std::errc::operation_canceled));
 }
 
 BOOST_AUTO_TEST_CASE(run_waits_for_each_fire_and_retries_one_that_threw)

@@ -38,6 +38,7 @@ public:
         tell_deadline();
         for (const leasehold::fencing_token each : term_.tokens) keeper_.tell({word::token, 0, each.value()});
         if (term_.number) keeper_.tell({word::number, static_cast<std::int32_t>(*term_.number)});
+        if (term_.fire) keeper_.tell({word::fire, 0, term_.fire->time_since_epoch().count()});
         keeper_.tell({word::start, terminal_.give_at_start(), term_.token.value()});
         if (signals_.ended_by() != 0) keeper_.tell({word::signal, signals_.ended_by()});
         while (!end_) {

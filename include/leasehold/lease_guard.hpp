@@ -196,25 +196,23 @@ public:
     ///
     /// Throws std::system_error with errc::invalid_data, which says what is wrong, or errc::not_held when the guard is empty; and
     /// store_error when the store fails: then it may be saved or not. For stores that are a checkpointing_store.
-    template <class S = store_type>  // so that it is no part of an explicit instantiation
     bool save_checkpoint(std::string_view text)
     {
         require_term();
         validate_checkpoint(text);
         std::error_code ec;
-        const bool saved = save_checkpoint<S>(text, ec);
+        const bool saved = save_checkpoint(text, ec);
         if (ec) detail::raise_store_failure(keeper().store(), ec, "save_checkpoint", name());
         return saved;
     }
 
     /// The same, reported in `ec`: does not throw.
-    template <class S = store_type>  // so that it is no part of an explicit instantiation
     bool save_checkpoint(std::string_view text, std::error_code& ec) noexcept
     {
-        require_checkpointing_store<S>();
+        require_checkpointing_store();
         ec = term_ ? detail::refusal_of_checkpoint(text) : make_error_code(errc::not_held);
         bool saved = false;
-        if constexpr (checkpointing_store<S>)
+        if constexpr (checkpointing_store<store_type>)
             if (!ec && held())
                 detail::catch_into(ec, [&] { saved = keeper().store().save_checkpoint(name(), owner(), token(), text, ec); });
         return saved && !ec;
@@ -225,24 +223,22 @@ public:
     ///
     /// Throws std::system_error with errc::not_held when the guard is empty, store_error when the store fails, and std::bad_alloc. For
     /// stores that are a checkpointing_store.
-    template <class S = store_type>  // so that it is no part of an explicit instantiation
     [[nodiscard]] std::optional<std::string> load_checkpoint() const&
     {
         require_term();
         std::error_code ec;
-        std::optional<std::string> text = load_checkpoint<S>(ec);
+        std::optional<std::string> text = load_checkpoint(ec);
         if (ec) detail::raise_store_failure(keeper().store(), ec, "load_checkpoint", name());
         return text;
     }
 
     /// The same, reported in `ec`: does not throw.
-    template <class S = store_type>  // so that it is no part of an explicit instantiation
     [[nodiscard]] std::optional<std::string> load_checkpoint(std::error_code& ec) const& noexcept
     {
-        require_checkpointing_store<S>();
+        require_checkpointing_store();
         ec = term_ ? std::error_code{} : make_error_code(errc::not_held);
         std::optional<std::string> text;
-        if constexpr (checkpointing_store<S>)
+        if constexpr (checkpointing_store<store_type>)
             if (!ec)
                 detail::catch_into(ec, [&] {
                     if (std::optional<checkpoint_record> saved = keeper().store().checkpoint(name(), ec); saved && !ec)
@@ -358,10 +354,9 @@ private:
         static_assert(handover_store<store_type>, "this store keeps neither data nor requests of a term: it has to be a handover_store");
     }
 
-    template <class S>
     static constexpr void require_checkpointing_store() noexcept
     {
-        static_assert(checkpointing_store<S>, "this store keeps no checkpoints: it has to be a checkpointing_store");
+        static_assert(checkpointing_store<store_type>, "this store keeps no checkpoints: it has to be a checkpointing_store");
     }
 
     void require_term() const

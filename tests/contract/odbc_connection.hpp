@@ -12,9 +12,10 @@
 
 namespace leasehold_test {
 
-/// What a table taken over needs for what is said during a term, in any database.
+/// What a table taken over needs for what is said during a term and to later ones, in any database.
 inline const std::string handover_columns =
-    "holder_data varchar(1024), holder_data_token bigint, handover_request varchar(1024), handover_token bigint";
+    "holder_data varchar(1024), holder_data_token bigint, handover_request varchar(1024), handover_token bigint,"
+    " checkpoint varchar(4096), checkpoint_token bigint";
 
 /// An application's connection, written without the library: what it shows does not depend on the code under test.
 class odbc_connection {
@@ -78,11 +79,16 @@ public:
         SQLSMALLINT columns = 0;
         SQLLEN size = 0;
         SQLNumResultCols(statement, &columns);
+        rows_ = -1;
+        if (columns == 0) SQLRowCount(statement, &rows_);
         if (columns > 0 && SQL_SUCCEEDED(SQLFetch(statement)))
             SQLGetData(statement, 1, SQL_C_CHAR, value.data(), value.size(), &size);
         SQLFreeHandle(SQL_HANDLE_STMT, statement);
         return value.data();
     }
+
+    /// Rows that the last one counted; -1: it had a result.
+    [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
 
 private:
     void free_handles() noexcept
@@ -103,6 +109,7 @@ private:
 
     SQLHENV environment_ = nullptr;
     SQLHDBC connection_ = nullptr;
+    SQLLEN rows_ = -1;
 };
 
 }  // namespace leasehold_test

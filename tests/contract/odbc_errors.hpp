@@ -146,7 +146,8 @@ void check_taking_a_table_over(const std::string& connection_string, Execute exe
     check_failure(store, {.code = lh::errc::schema_missing, .sqlstates = sqlstates, .words = {"column", "token", "docs/migrating.md"}});
 
     for (const char* column : {"fencing_token bigint not null default 0", "holder_data varchar(1024)", "holder_data_token bigint",
-                               "handover_request varchar(1024)", "handover_token bigint"})
+                               "handover_request varchar(1024)", "handover_token bigint", "checkpoint varchar(4096)",
+                               "checkpoint_token bigint"})
         execute("alter table shedlock add column " + std::string{column});
     using lh::contract::acquire;
     const auto taken = acquire(store, "over", "a");

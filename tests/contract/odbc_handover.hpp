@@ -45,7 +45,8 @@ inline void check_missing_columns(const std::string& connection_string, const st
     const auto options = with_table("with_columns_missing");
     leasehold::odbc_store{connection_string, options}.create_schema();
     odbc_connection own{connection_string};
-    for (const std::string column : {"holder_data", "holder_data_token", "handover_request", "handover_token"}) {
+    for (const std::string column :
+         {"holder_data", "holder_data_token", "handover_request", "handover_token", "checkpoint", "checkpoint_token"}) {
         BOOST_TEST_CONTEXT(column)
         {
             own.execute("alter table with_columns_missing rename column " + column + " to elsewhere");

@@ -68,6 +68,27 @@ inline void check_what_goes(purge_scene& s)
     BOOST_TEST(!s.store.try_acquire("closed", "b", 1s, s.ignored).granted());
 }
 
+// What somebody may come back for stays, unless it is known that nobody will.
+inline void check_checkpoints_stay(purge_scene& s)
+{
+    for (const std::string name : {"plain", "with a checkpoint", "with an empty one"}) {
+        const lh::fencing_token token = grant(s.store, name, "a");
+        if (name != "plain")
+            BOOST_TEST(s.store.save_checkpoint(name, "a", token, name == "with an empty one" ? "" : "offset=4711", s.ignored));
+        release(s.store, name, "a", token);
+        s.make_release_older(name, 62min);
+    }
+    BOOST_TEST(s.store.purge(1h) == 1U);
+    BOOST_TEST(s.names() == (std::set<std::string>{"with a checkpoint", "with an empty one"}), boost::test_tools::per_element());
+    BOOST_TEST(s.store.checkpoint("with a checkpoint")->text == "offset=4711");
+    BOOST_TEST(s.store.purge(2h, lh::with_checkpoints) == 0U);
+    BOOST_TEST(s.store.purge(1h, lh::with_checkpoints, s.ignored) == 2U);
+    BOOST_TEST(s.names().empty());
+    BOOST_TEST(!s.store.checkpoint("with a checkpoint").has_value());
+    BOOST_TEST(grant(s.store, "with a checkpoint", "a") > lh::fencing_token{1});
+    BOOST_TEST(!s.store.checkpoint("with a checkpoint").has_value());
+}
+
 // Whatever way a term is ended, its time can be read.
 inline void check_all_releases_keep_their_time(purge_scene& s)
 {
@@ -351,6 +372,7 @@ public:
     {
         boost::unit_test::framework::master_test_suite().add(suite_);
         add("purge_removes_what_was_unused_for_that_long_and_nothing_else", &check_what_goes);
+        add("names_with_a_checkpoint_stay_unless_told_otherwise", &check_checkpoints_stay);
         add("every_way_to_release_keeps_the_time_of_it", &check_all_releases_keep_their_time);
         add("tokens_after_a_purge_are_above_all_that_were_removed", &check_tokens_go_on);
         add("purge_goes_through_many_names_step_by_step", &check_many_names);

@@ -68,7 +68,8 @@ BOOST_AUTO_TEST_CASE(term_that_is_renewed_while_it_is_read_is_not_over)
     store.create_schema();
     odbc_connection{server.connection_string()}.execute(
         "create view slow as select name, owner, token, (select expires_at from (select pg_sleep(1.5)) as pause) as expires_at,"
-        " holder_data, holder_data_token, handover_request, handover_token from leasehold");
+        " holder_data, holder_data_token, handover_request, handover_token,"
+        " checkpoint, checkpoint_token from leasehold");
     lh::odbc_options options = patient;
     options.table = "slow";
     lh::odbc_store slow{server.connection_string(), options};

@@ -84,6 +84,7 @@ std::string literal(od::parameter which, std::size_t place)
     case od::parameter::unit: return "1000";
     case od::parameter::nth_token:
     case od::parameter::most:
+    case od::parameter::seen:
     case od::parameter::token: return "1";
     case od::parameter::nth_name:
     case od::parameter::each_name: return "'job-" + std::to_string(place % 500 + 1) + "'";
@@ -337,6 +338,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(holder_of_one_of_thousands_of_names_keeps_its_leas
     BOOST_REQUIRE(lh::odbc::fence(application.handle(), guard));
     BOOST_TEST(throughout([&] { return guard.held(); }, 8s));
     guard.publish("data");
+    BOOST_TEST(guard.save_checkpoint("offset=4711"));
     BOOST_TEST(guard.renew());
     BOOST_TEST((guard.release() == lh::release_outcome::released));
     application.roll_back();

@@ -201,7 +201,7 @@ void check_rights_by_column(const std::string& create_user)
     BOOST_TEST((ec == lh::errc::store_failure), ec.message());
     BOOST_TEST(store.diagnostics().advice.find("grant SELECT, INSERT and UPDATE") != std::string::npos, store.diagnostics().advice);
     BOOST_TEST((store.health().error == lh::errc::store_failure));
-    grant("holder_data, holder_data_token, handover_request, handover_token");
+    grant("holder_data, holder_data_token, handover_request, handover_token, checkpoint, checkpoint_token");
     const auto granted = store.try_acquire("job", "we", 10min, ec);
     BOOST_TEST(granted.granted());
     BOOST_TEST(store.publish("job", "we", granted.token, "data", ec), store.diagnostics().advice);

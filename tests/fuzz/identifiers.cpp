@@ -78,10 +78,11 @@ std::vector<std::string> statements_of(const statement_catalog& catalog)
     return all;
 }
 
-std::array<std::string*, 10> columns_of(lh::odbc_columns& columns)
+std::array<std::string*, 12> columns_of(lh::odbc_columns& columns)
 {
     return {&columns.name, &columns.owner, &columns.token,      &columns.expires_at, &columns.version,
-            &columns.ttl,  &columns.data,  &columns.data_token, &columns.request,    &columns.request_token};
+            &columns.ttl,  &columns.data,  &columns.data_token, &columns.request,    &columns.request_token,
+            &columns.checkpoint, &columns.checkpoint_token};
 }
 
 // The name that the one has where the other has its own.

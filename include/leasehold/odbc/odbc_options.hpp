@@ -31,7 +31,7 @@ inline constexpr std::size_t max_session_locks_of_a_store = 256;
 inline constexpr duration max_call_timeout = std::chrono::hours{1};
 
 /// Names of the columns, for a table that is there already. It needs them all, but that stores that expire by observation have
-/// version and ttl in place of expires_at, which others have. The last four may be NULL; docs/migrating.md says how to add them.
+/// version and ttl in place of expires_at, which others have. The last six may be NULL; docs/migrating.md says how to add them.
 struct odbc_columns {
     std::string name = "name";              ///< of the lease; the primary key
     std::string owner = "owner";            ///< who holds
@@ -43,12 +43,21 @@ struct odbc_columns {
     std::string data_token = "holder_data_token";  ///< the token of the term that it was published in
     std::string request = "handover_request";      ///< the reason of the last request to hand over
     std::string request_token = "handover_token";  ///< the token of the term that was asked
+    std::string checkpoint = "checkpoint";              ///< what was saved last for the next holder
+    std::string checkpoint_token = "checkpoint_token";  ///< the token of the term that saved it
 };
 
 /// How long a name must have been unused at least, for basic_odbc_store::purge().
 inline constexpr duration min_unused_for = std::chrono::minutes{1};
 /// See min_unused_for.
 inline constexpr duration max_unused_for = std::chrono::hours{24 * 365 * 50};
+
+/// Tells basic_odbc_store::purge() to remove names that have a checkpoint, too.
+struct with_checkpoints_t {
+    explicit with_checkpoints_t() = default;
+};
+/// See with_checkpoints_t.
+inline constexpr with_checkpoints_t with_checkpoints{};
 
 /// What there is between a store and its database.
 enum class transaction_pooler : std::uint8_t {
@@ -98,7 +107,8 @@ struct odbc_options {
             return "table must be a name or schema.name, each part a letter or _, then letters, digits, _ or $, up to 63 "
                    "bytes";
         for (const std::string* column : {&columns.name, &columns.owner, &columns.token, &columns.expires_at, &columns.version,
-                                          &columns.ttl, &columns.data, &columns.data_token, &columns.request, &columns.request_token})
+                                          &columns.ttl, &columns.data, &columns.data_token, &columns.request, &columns.request_token,
+                                          &columns.checkpoint, &columns.checkpoint_token})
             if (!odbc::detail::is_identifier(*column))
                 return "a column's name must be a letter or _, then letters, digits, _ or $, up to 63 bytes";
         return nullptr;

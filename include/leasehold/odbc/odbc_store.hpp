@@ -18,6 +18,7 @@
 #include <leasehold/odbc/store_base.hpp>
 #include <leasehold/store/concept.hpp>
 
+#include <concepts>
 #include <string>
 #include <utility>
 
@@ -29,8 +30,8 @@ namespace leasehold::inline v0 {
 /// wants it next (expiry_by_observation); stores that differ in it need tables of their own.
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
-/// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store and
-/// notifying_store: where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for
+/// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store,
+/// checkpointing_store, timed_store (but with the generic dialect) and notifying_store: where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for
 /// releases, and one has the locks of terms that nobody here waited for.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
@@ -58,6 +59,14 @@ public:
     {
     }
 
+    /// timed_store: by the database's clock, in UTC; SQLite's is the host's. errc::store_failure if the database turns out to be one for
+    /// the generic dialect, which knows no SQL for it.
+    [[nodiscard]] store_time now(std::error_code& ec)
+        requires(!std::same_as<Dialect, dialect::generic>)
+    {
+        return ask_clock(ec);
+    }
+
 private:
     static dialect::spec describe(const dialect::server_info& at) { return Expiry::applied_to(Dialect::describe(at)); }
 };
@@ -69,7 +78,8 @@ using odbc_store = basic_odbc_store<dialect::detected>;
 using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_observation>;
 
 static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store> &&
-              batch_acquiring_store<odbc_store> && handover_store<odbc_store>);
+              batch_acquiring_store<odbc_store> && handover_store<odbc_store> && checkpointing_store<odbc_store> &&
+              timed_store<odbc_store>);
 
 }  // namespace leasehold::inline v0
 

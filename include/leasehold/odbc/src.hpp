@@ -244,6 +244,30 @@ LEASEHOLD_DECL std::optional<std::string> store_base::handover_requested(std::st
     return operations_->call({detail::operation::handover_requested, name, owner, token.value()}, on.why).reason;
 }
 
+LEASEHOLD_DECL bool store_base::save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
+                                                std::error_code& ec)
+{
+    const std::error_code refusal = leasehold::detail::refusal_of(name, owner);
+    reporting on{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_checkpoint(text)};
+    if (ec) return false;
+    const detail::request asked{
+        .what = detail::operation::save_checkpoint, .name = name, .owner = owner, .token = token.value(), .data = text};
+    return operations_->call(asked, on.why).yes && !on.why;
+}
+
+LEASEHOLD_DECL std::optional<checkpoint_record> store_base::checkpoint(std::string_view name, std::error_code& ec)
+{
+    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    if (ec) return {};
+    return operations_->call({detail::operation::checkpoint, name}, on.why).checkpoint;
+}
+
+LEASEHOLD_DECL store_time store_base::ask_clock(std::error_code& ec)
+{
+    reporting on{*this, ec};
+    return store_time{std::chrono::microseconds{operations_->call({detail::operation::now}, on.why).clock_us}};
+}
+
 LEASEHOLD_DECL std::vector<lease_record> store_base::list(std::string_view prefix, std::error_code& ec)
 {
     reporting on{*this, ec};
@@ -259,7 +283,7 @@ LEASEHOLD_DECL bool store_base::force_release(std::string_view name, std::error_
 }
 
 // Step by step, each a call of its own. Counts what went before a failure, too.
-LEASEHOLD_DECL std::size_t store_base::purge(duration unused_for, std::error_code& ec)
+LEASEHOLD_DECL std::size_t store_base::purge(duration unused_for, std::int64_t below, std::error_code& ec)
 {
     if (!is_purgeable(unused_for)) {
         ec = std::make_error_code(std::errc::invalid_argument);
@@ -269,7 +293,7 @@ LEASEHOLD_DECL std::size_t store_base::purge(duration unused_for, std::error_cod
     std::size_t gone = 0;
     std::string after;
     do {
-        const detail::answer step = operations_->call({detail::operation::purge, after, {}, 0, unused_for}, on.why);
+        const detail::answer step = operations_->call({detail::operation::purge, after, {}, below, unused_for}, on.why);
         gone += static_cast<std::size_t>(step.purged.removed);
         after = step.purged.last;
     } while (!on.why && !after.empty());

@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/config.hpp>
 #include <leasehold/duration.hpp>
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -91,6 +93,20 @@ public:
     [[nodiscard]] LEASEHOLD_DECL std::optional<std::string> handover_requested(std::string_view name, std::string_view owner,
                                                                                fencing_token token, std::error_code& ec);
 
+    /// checkpointing_store: one UPDATE. After a lost connection the row is read back; where a later term has saved another checkpoint by
+    /// then, the error is errc::store_unavailable.
+    LEASEHOLD_DECL bool save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
+                                        std::error_code& ec);
+
+    /// checkpointing_store: what was saved last, whoever holds the name.
+    [[nodiscard]] LEASEHOLD_DECL std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec);
+    /// The same; throws store_error, or std::system_error with errc::invalid_name.
+    [[nodiscard]] std::optional<checkpoint_record> checkpoint(std::string_view name)
+    {
+        validate_name(name);
+        return or_throw("checkpoint '" + std::string{name} + "'", [&](std::error_code& ec) { return checkpoint(name, ec); });
+    }
+
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).
     [[nodiscard]] LEASEHOLD_DECL queue_ticket enqueue(std::string_view name, waker& to_wake);
     /// notifying_store: in the order of coming, across processes, where the database has session locks.
@@ -124,8 +140,8 @@ public:
     }
 
     /// Removes the rows of names that nobody has held, nor kept closed, for `unused_for`, so that a table with ever new names
-    /// doesn't grow for ever. Returns how many. Tokens are not used again: a name that comes back, and every name that is new,
-    /// begins above all that were removed. PostgreSQL, MariaDB, MySQL and SQLite, by the database's clock; errc::store_failure
+    /// doesn't grow for ever; but those that have a checkpoint stay. Returns how many. Tokens are not used again: a name that comes
+    /// back, and every name that is new, begins above all that were removed. PostgreSQL, MariaDB, MySQL and SQLite, by the database's clock; errc::store_failure
     /// for the generic dialect and for stores that expire by observation.
     ///
     /// `unused_for`: at least min_unused_for (1 minute) and twice call_timeout, at most max_unused_for (50 years); otherwise
@@ -138,15 +154,23 @@ public:
     /// Safe beside everything else, several purges included, but all processes that use the table must be of a version that
     /// has purge(), with a dialect that can: older ones begin new names at 1. A name that is locked by a fence or another
     /// transaction stays for the next purge, and those after it in the same step. Needs the right to DELETE.
-    LEASEHOLD_DECL std::size_t purge(duration unused_for, std::error_code& ec);
+    std::size_t purge(duration unused_for, std::error_code& ec) { return purge(unused_for, 0, ec); }
     /// The same; throws store_error, or std::system_error with std::errc::invalid_argument.
     std::size_t purge(duration unused_for)
     {
-        if (!is_purgeable(unused_for))
-            leasehold::detail::throw_exception(
-                std::system_error{std::make_error_code(std::errc::invalid_argument),
-                                  "leasehold: purge: unused_for must be at least 1 minute and twice call_timeout, at most 50 years"});
+        require_purgeable(unused_for);
         return or_throw("purge", [&](std::error_code& ec) { return purge(unused_for, ec); });
+    }
+    /// The same, names that have a checkpoint included: it goes with them.
+    std::size_t purge(duration unused_for, with_checkpoints_t, std::error_code& ec)
+    {
+        return purge(unused_for, std::numeric_limits<std::int64_t>::max(), ec);
+    }
+    /// The same; throws store_error, or std::system_error with std::errc::invalid_argument.
+    std::size_t purge(duration unused_for, with_checkpoints_t all)
+    {
+        require_purgeable(unused_for);
+        return or_throw("purge", [&](std::error_code& ec) { return purge(unused_for, all, ec); });
     }
 
     /// Creates the table if it is not there; safe from many processes at once. Does nothing, and so needs no right to
@@ -188,6 +212,9 @@ protected:
                               bool in_process);
     LEASEHOLD_DECL ~store_base();
 
+    /// See basic_odbc_store::now().
+    [[nodiscard]] LEASEHOLD_DECL store_time ask_clock(std::error_code& ec);
+
 private:
     friend queue_ticket;
     friend detail::fence_access;
@@ -199,6 +226,17 @@ private:
     {
         return unused_for >= std::max(min_unused_for, 2 * call_timeout()) && unused_for <= max_unused_for;
     }
+
+    void require_purgeable(duration unused_for) const
+    {
+        if (!is_purgeable(unused_for))
+            leasehold::detail::throw_exception(
+                std::system_error{std::make_error_code(std::errc::invalid_argument),
+                                  "leasehold: purge: unused_for must be at least 1 minute and twice call_timeout, at most 50 years"});
+    }
+
+    // Checkpoints saved under a token less than `below` keep no name.
+    LEASEHOLD_DECL std::size_t purge(duration unused_for, std::int64_t below, std::error_code& ec);
 
     template <class Call>
     std::invoke_result_t<Call&, std::error_code&> or_throw(std::string_view doing, Call call) const

@@ -40,7 +40,7 @@ struct generic {
                        {"{this term}", "{name} = :name and {owner} = :owner and {token} = :token"}};
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
                     " {token} bigint not null, {expiry columns}, {data} varchar(1024), {data_token} bigint, {request} varchar(1024),"
-                    " {request_token} bigint)",
+                    " {request_token} bigint, {checkpoint} varchar(4096), {checkpoint_token} bigint)",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
         d.handover = plain_handover();

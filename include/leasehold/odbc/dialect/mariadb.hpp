@@ -70,8 +70,8 @@ struct mariadb {
             {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
         };
         d.schema = schema();
-        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token} from {table}"
-                  " where 1 = 0";
+        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
+                  " {checkpoint_token} from {table} where 1 = 0";
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
@@ -92,9 +92,15 @@ struct mariadb {
         d.locks = locks();
         d.fence = fence();
         d.handover = plain_handover();
+        d.checkpoint = plain_checkpoint();
+        // The session is the application's, in whatever time zone, so that sysdate() can't be used; and a row that is written as it was
+        // is neither counted nor certified.
+        d.checkpoint.by_itself = "update {table} set {checkpoint} = :checkpoint, {checkpoint_token} = {token},"
+                                 " {expires_at} = {expires_at} + interval 1 microsecond"
+                                 " where {name} = :name and {ours} and {token} = :token and {seen live}";
         d.name_key = name_key();
-        for (std::string* const update : {&d.handover.publish, &d.handover.request, &d.handover.request_of_candidate, &d.fence.write,
-                                          &d.fence.write_back})
+        for (std::string* const update : {&d.handover.publish, &d.handover.request, &d.handover.request_of_candidate, &d.checkpoint.save,
+                                          &d.checkpoint.save_fenced, &d.fence.write, &d.fence.write_back})
             keep_expiry(*update);
         d.purge = purge_with(d.schema.back());
         // Of the two forms of DELETE the one that may name an index; MariaDB takes it for one without a key under sql_safe_updates.
@@ -159,7 +165,8 @@ private:
     {
         return {"create table if not exists {table} ({name} varbinary(190) not null primary key, {owner} varbinary(190) not null,"
                 " {token} bigint not null, {expiry columns}, {data} varbinary(1024), {data_token} bigint, {request} varbinary(1024),"
-                " {request_token} bigint, unique key leasehold_fence ({name}, {token})) engine = InnoDB",
+                " {request_token} bigint, {checkpoint} varbinary(4096), {checkpoint_token} bigint,"
+                " unique key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                 " values ('', 'leasehold schema', 1, {expiry of no lease})"};
     }

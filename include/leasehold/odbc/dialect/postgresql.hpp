@@ -66,8 +66,8 @@ struct postgresql {
             {"{key}", "cast(:lock_number as bigint)"},
         };
         d.schema = schema();
-        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token} from {table}"
-                  " where 1 = 0";
+        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
+                  " {checkpoint_token} from {table} where 1 = 0";
         d.grant = grant();
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
@@ -93,6 +93,12 @@ struct postgresql {
         if (!at.pooled) d.locks = locks(at);
         d.fence = fence();
         d.handover = plain_handover();
+        d.checkpoint = plain_checkpoint();
+        // As in renew: a term may end while the statement waits for its row.
+        d.checkpoint.save = "with \"locked row\" as (select {expires_at} from {table} where {this term} for no key update)"
+                            " update {table} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this term}"
+                            " and (select {live} from \"locked row\")";
+        d.checkpoint.by_itself = "update {table} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this live term}";
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;
@@ -165,7 +171,8 @@ private:
     {
         return {"create table if not exists {table} ({name} text collate \"C\" primary key,"
                 " {owner} text collate \"C\" not null, {token} bigint not null, {expiry columns}, {data} text, {data_token} bigint,"
-                " {request} text, {request_token} bigint, unique ({name}, {token})) with (fillfactor = 50)",
+                " {request} text, {request_token} bigint, {checkpoint} text, {checkpoint_token} bigint,"
+                " unique ({name}, {token})) with (fillfactor = 50)",
                 "insert into {table} ({name}, {owner}, {token}, {expiry names})"
                 " values ('', 'leasehold schema', 1, {expiry of no lease}) on conflict do nothing"};
     }

@@ -119,7 +119,8 @@ struct name_key_sql {
 /// `insert` (see there) or `grant`, and writes the time of a release so that it can be read again.
 ///
 /// "Unused" is a row that was released :us ago or longer, or ran out then; never one that is live. :us is never less than
-/// min_unused_for. All are run in autocommit.
+/// min_unused_for. A row with a checkpoint is kept, unless the token that saved it is less than :seen: that is 0, or greater than all.
+/// All are run in autocommit.
 struct purge_sql {
     /// Rows that one step looks at.
     static constexpr std::size_t rows_per_step = 1000;
@@ -145,11 +146,12 @@ inline purge_sql purge_with(std::string add_floor)
     p.floor = "select {token} from {table} where {name} = ''";
     p.add_floor = std::move(add_floor);
     p.raise_floor = "update {table by name} set {token} = :token where {name} = '' and {token} < :token";
-    p.look = "select count(*), coalesce(max(case when {unused} then {token} + 1 end), 0), max({name})"
-             " from (select {name}, {token}, {expires_at} from {table} where {name} > :name and {name} <> ''"
+    const std::string removable = "{unused} and ({checkpoint_token} is null or {checkpoint_token} < :seen)";
+    p.look = "select count(*), coalesce(max(case when " + removable + " then {token} + 1 end), 0), max({name})"
+             " from (select {name}, {token}, {expires_at}, {checkpoint_token} from {table} where {name} > :name and {name} <> ''"
              " and {name bytes} <= 190 order by {name} limit " +
              std::to_string(purge_sql::rows_per_step) + ") as step";
-    p.remove = "delete from {table} where {name} > :name and {name} <= :upper and {name} <> '' and {unused}"
+    p.remove = "delete from {table} where {name} > :name and {name} <= :upper and {name} <> '' and " + removable +
                " and {token} < :token";
     return p;
 }
@@ -180,6 +182,35 @@ inline handover_sql plain_handover()
     h.requested = "select {request} from {table} where {this term} and {seen live} and {request_token} = {token}";
     h.said = "select {token}, {data and request} from {table} where {name} = :name and {seen live}";
     return h;
+}
+
+/// The statements of checkpointing_store.
+///
+/// What is saved belongs to the name, so nothing else that is done to the row needs to know of it, and it stays until it is saved anew.
+struct checkpoint_sql {
+    std::string save{};  ///< :checkpoint is the checkpoint of the row that has :owner, :token and is live, and is that term's
+    /// Of the row of :name: the token of the term that saved its checkpoint, NULL if it has none; 1 if the row has :owner, :token and is
+    /// live; the checkpoint.
+    std::string saved{};
+    /// As `save`, but on the caller's connection and in its transaction, after the fence: so without a look at the clock.
+    std::string save_fenced{};
+    std::string saved_fenced{};  ///< a row if that has been done
+    /// The whole in one statement, for odbc::checkpoint_sql: :checkpoint, :name, :owner and :token once each, in this order. An UPDATE that
+    /// counts the row if that term is live, also where it had that checkpoint, and locks it. Empty: a term can't be judged by one
+    /// statement.
+    std::string by_itself{};
+};
+
+/// With plain statements, for a dialect that has the fragments {this term}, {this live term} and {seen live}.
+inline checkpoint_sql plain_checkpoint()
+{
+    checkpoint_sql c;
+    c.save = "update {table by name} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this live term}";
+    c.saved = "select {checkpoint_token}, case when {this term} and {seen live} then 1 else 0 end, {checkpoint} from {table}"
+              " where {name} = :name";
+    c.save_fenced = "update {table by name} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this term}";
+    c.saved_fenced = "select 1 from {table} where {this term} and {checkpoint_token} = {token} and {checkpoint} = :checkpoint";
+    return c;
 }
 
 /// The statements of a lock that belongs to a session, not to a transaction, and for which other sessions queue: it wakes waiters.
@@ -224,7 +255,8 @@ struct server_info {
 /// this process) and :later_ms (the same :us later, rounded up; both milliseconds since 1970), :unit (the smallest change that the
 /// expiry's column keeps, likewise), :upper (end of a range of names), :version and :seen (the version to write, and the one that was
 /// read; see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. {data}, {data_token}, {request} and
-/// {request_token} stand for the columns of what is said during a term, and {data and request} for two values: the data of the row's
+/// {request_token} stand for the columns of what is said during a term, {checkpoint} and {checkpoint_token} for those of what is said to
+/// later ones, which :checkpoint is for, and {data and request} for two values: the data of the row's
 /// term, and the reason of the last request to it; NULL where there is none. "Live" is a row whose expiry is later than the database's
 /// clock in that very statement.
 struct spec {
@@ -282,13 +314,14 @@ struct spec {
     std::string force_release;  ///< as release, no matter who holds, and leaves no owner, so that a repeated release knows it from one
     /// 1: a statement that came back with a warning may not be where it has to be; empty: a warning is harmless.
     std::string unconfirmed{};
-    std::string clock{};  ///< the database's clock, in us since 1970; empty: it has none, or the host's
+    std::string clock{};  ///< the database's clock, in us since 1970 in UTC; empty: it can't be asked
 
     batch_sql batches;       ///< for many terms at once; without them it is one after the other
     many_attempts_sql many_attempts;  ///< likewise
     session_lock_sql locks;  ///< for waking waiters; empty where sessions have no locks
     fence_sql fence;         ///< for odbc::fence; without a `lock` there is none on this database
     handover_sql handover;   ///< for data and requests of a term
+    checkpoint_sql checkpoint;  ///< for what later terms must know
     name_key_sql name_key;   ///< for a table that has no key
     purge_sql purge;         ///< for removing names nobody uses; without it there is no such thing
 };

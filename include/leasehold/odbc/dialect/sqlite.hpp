@@ -66,11 +66,11 @@ struct sqlite {
         d.schema = {"pragma journal_mode = wal",
                     "create table if not exists {table} ({name} text not null primary key, {owner} text not null,"
                     " {token} integer not null, {expiry columns}, {data} text, {data_token} integer, {request} text,"
-                    " {request_token} integer) without rowid",
+                    " {request_token} integer, {checkpoint} text, {checkpoint_token} integer) without rowid",
                     "insert or ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
-        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token} from {table}"
-                  " where 1 = 0";
+        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
+                  " {checkpoint_token} from {table} where 1 = 0";
         d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
                  " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
                  " from {table} where {name} = :name";
@@ -88,12 +88,15 @@ struct sqlite {
                  " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
         d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
                           " where {name} = :name and {token} = :token and {live}";
+        d.clock = "select {now} * 1000";
         d.batches = batches();
         d.many_attempts = many_attempts();
         // The write lock of the whole database.
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         d.fence.by_itself = d.fence.lock;
         d.handover = plain_handover();
+        d.checkpoint = plain_checkpoint();
+        d.checkpoint.by_itself = d.checkpoint.save;
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;

@@ -44,9 +44,8 @@ namespace leasehold::inline v0::dialect {
     d.grant.clear();
     d.read.clear();
     d.inspect.clear();
-    d.clock.clear();
-    d.probe = "select {version}, {ttl}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token} from {table}"
-              " where 1 = 0";
+    d.probe = "select {version}, {ttl}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
+              " {checkpoint_token} from {table} where 1 = 0";
     d.observe = "select {token}, {version}, {ttl}, {owner}, {name} from {table} where {name} = :name";
     d.insert = "insert into {table} ({name}, {owner}, {token}, {version}, {ttl}) values (:name, :owner, 1, :version, :us)";
     d.take = "update {table by name} set {owner} = :owner, {token} = {token} + 1, {version} = :version, {ttl} = :us"
@@ -58,6 +57,7 @@ namespace leasehold::inline v0::dialect {
                 " where {this live term}";
     d.force_release = "update {table by name} set {version} = :version, {ttl} = 0"
                       " where {name} = :name and {token} = :token and {live}";
+    d.checkpoint = plain_checkpoint();
     d.list = "select {token}, {ttl}, {owner}, {name}, {data and request} from {table} where {name} <> '' and {live}";
     return d;
 }

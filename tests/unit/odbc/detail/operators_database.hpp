@@ -80,6 +80,11 @@ public:
     [[nodiscard]] const texts_to_run* sql() const { return &texts_; }
     [[nodiscard]] const od::report& last_report() const { return report_; }
     void set_last_report(od::report last) { report_ = std::move(last); }
+    od::fault fail(od::fault kind, const char* advice)
+    {
+        report_ = od::own_report(kind, advice);
+        return kind;
+    }
 
     /// In the server's words.
     [[nodiscard]] const std::string& told() const { return report_.details.server_message; }

@@ -136,6 +136,7 @@ public:
     [[nodiscard]] bool purges() const { return has_floor; }
     od::fault check_name_key() const { return key_is; }
     [[nodiscard]] bool tells_time() const { return has_clock; }
+    [[nodiscard]] bool judges_by_its_clock() const { return has_clock; }
     [[nodiscard]] bool reads_back() const { return !believes; }
     [[nodiscard]] od::failure last_report() const { return {now_.failed, {{}, 0, now_.advice, {}}}; }
 

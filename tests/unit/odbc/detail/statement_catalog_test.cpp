@@ -253,7 +253,8 @@ BOOST_AUTO_TEST_CASE(probe_asks_for_each_column_of_the_table_and_no_statement_fo
             const statement_catalog compiled{d, {}};
             const std::vector<std::string> by_clock{"expires_at"}, by_observation{"version", "ttl_us"};
             std::vector<std::string> columns = d.observes ? by_observation : by_clock;
-            for (const char* name : {"name", "owner", "token", "holder_data", "holder_data_token", "handover_request", "handover_token"})
+            for (const char* name : {"name", "owner", "token", "holder_data", "holder_data_token", "handover_request", "handover_token",
+                                     "checkpoint", "checkpoint_token"})
                 columns.emplace_back(name);
             std::string schema;
             for (const std::string& text : compiled.schema()) schema += text;
@@ -277,7 +278,8 @@ BOOST_AUTO_TEST_CASE(every_update_of_a_term_sets_the_expiry_on_mariadb)
     const auto d = lh::dialect::mariadb::describe(connected_to("MariaDB"));
     for (const std::string& text :
          {d.take, d.renew, d.release, d.force_release, d.batches.renew, d.batches.release, d.many_attempts.take, d.handover.publish,
-          d.handover.request, d.handover.request_of_candidate, d.fence.write, d.fence.write_back, d.fence.by_itself_on_cluster}) {
+          d.handover.request, d.handover.request_of_candidate, d.checkpoint.save, d.checkpoint.save_fenced,
+          d.checkpoint.by_itself, d.fence.write, d.fence.write_back, d.fence.by_itself_on_cluster}) {
         BOOST_TEST_CONTEXT(text)
         {
             BOOST_REQUIRE((text.find("update {table") != std::string::npos && text.find(" where ") != std::string::npos));

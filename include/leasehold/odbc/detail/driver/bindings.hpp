@@ -66,6 +66,7 @@ struct parameter_block {
     text_buffer<max_owner_bytes + 1> owner;
     text_buffer<max_name_bytes + 8> upper;
     text_buffer<max_data_bytes + 1> data;
+    text_buffer<max_checkpoint_bytes + 1> checkpoint;
     SQLBIGINT token = 0;
     SQLBIGINT version = 0;
     SQLBIGINT seen = 0;
@@ -102,6 +103,7 @@ struct result_block {
 
     std::array<SQLBIGINT, number_columns> numbers{};
     std::array<text_buffer<max_text>, text_columns> texts{};
+    text_buffer<max_checkpoint_bytes + 1> checkpoint{};
     std::array<SQLLEN, number_columns> lengths{};
     std::array<integer_text, number_columns> digits{};
 
@@ -113,9 +115,11 @@ struct result_block {
         numbers.fill(untouched);
         lengths.fill(0);
         for (auto& each : texts) each.length = SQL_NULL_DATA;
+        checkpoint.length = SQL_NULL_DATA;
         for (auto& each : digits) each.length = 0;
     }
 
+    // Not of the checkpoint.
     [[nodiscard]] text_buffer<max_text>& text_of(column which) noexcept
     {
         return texts[static_cast<std::size_t>(which) - number_columns];
@@ -169,6 +173,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::lock_number: return integer(in.lock_number);
     case parameter::lock_name: return text(in.lock_name);
     case parameter::data: return text(in.data, max_data_bytes);
+    case parameter::checkpoint: return text(in.checkpoint, max_checkpoint_bytes);
     default: break;  // those of batches have buffers of their own
     }
     return SQL_ERROR;
@@ -181,6 +186,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_bl
                             &buffer.length);
     };
     const auto index = static_cast<std::size_t>(which);
+    if (which == column::checkpoint) return text(out.checkpoint);
     if (is_text(which)) return text(out.text_of(which));
     if (in_digits) return text(out.digits[index]);
     return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);

@@ -44,6 +44,8 @@ public:
     [[nodiscard]] bool reads_back() const noexcept { return catalog_->spec().reads_back; }
     [[nodiscard]] bool purges() const noexcept { return catalog_->spec().purge.available(); }
     [[nodiscard]] bool tells_time() const noexcept { return !catalog_->spec().clock.empty(); }
+    // Not this host's, and terms are judged by it.
+    [[nodiscard]] bool judges_by_its_clock() const noexcept { return tells_time() && !catalog_->spec().in_process && !observes(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
     {
@@ -118,7 +120,10 @@ public:
     [[nodiscard]] bool found() const noexcept { return found_; }
     [[nodiscard]] bool warned() const noexcept { return warned_; }
     [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
-    [[nodiscard]] std::string_view text(column which) const noexcept { return out_.text_of(which).view(); }
+    [[nodiscard]] std::string_view text(column which) const noexcept
+    {
+        return which == column::checkpoint ? out_.checkpoint.view() : out_.text_of(which).view();
+    }
     [[nodiscard]] bool has_text(column which) const noexcept { return out_.text_of(which).length != SQL_NULL_DATA; }
     // Whether the last failure was a constraint's: of a key, or of a column that must not be NULL.
     [[nodiscard]] bool met_constraint() const noexcept { return report_.details.sqlstate.starts_with("23"); }

@@ -41,6 +41,8 @@ struct compiled_fence {
     compiled_statement write;
     compiled_statement written;
     compiled_statement write_back;
+    compiled_statement save_checkpoint;  // these two: see dialect::checkpoint_sql
+    compiled_statement saved_checkpoint;
     mutable std::atomic<fence_kind> kind{fence_kind::unknown};  // all find out the same; a thread that does not see it asks again
 };
 
@@ -82,6 +84,7 @@ public:
         const dialect::session_lock_sql& l = d.locks;
         const dialect::purge_sql& p = d.purge;
         const dialect::handover_sql& h = d.handover;
+        const dialect::checkpoint_sql& c = d.checkpoint;
         const std::string write_nothing = d.without_waiting + "update {table} set {owner} = {owner} where 1 = 0";
         const struct {
             statement which;
@@ -100,7 +103,8 @@ public:
                 {statement::publish, h.publish}, {statement::request, h.request},
                 {statement::request_of_candidate, h.request_of_candidate.empty() ? h.request : h.request_of_candidate},
                 {statement::published, h.published, columns::published}, {statement::requested, h.requested, columns::requested},
-                {statement::said, h.said, columns::said}};
+                {statement::said, h.said, columns::said},
+                {statement::save_checkpoint, c.save}, {statement::saved_checkpoint, c.saved, columns::checkpoint}};
         static_assert(std::size(all) == statement_count);
         for (const auto& [which, text, shows] : all) {
             compiled_statement& compiled = statements_[static_cast<std::size_t>(which)];
@@ -113,7 +117,8 @@ public:
         const dialect::fence_sql& f = d.fence;
         const std::pair<compiled_statement&, const std::string&> of_fence[]{
             {fence_.possible, f.possible}, {fence_.transaction, f.transaction}, {fence_.cluster, f.cluster}, {fence_.lock, f.lock},
-            {fence_.write, f.write},       {fence_.written, f.written},         {fence_.write_back, f.write_back}};
+            {fence_.write, f.write},       {fence_.written, f.written},         {fence_.write_back, f.write_back},
+            {fence_.save_checkpoint, c.save_fenced}, {fence_.saved_checkpoint, c.saved_fenced}};
         for (const auto& [into, text] : of_fence) into = compile(text, options);
         compile_batches(options);
     }
@@ -141,16 +146,18 @@ public:
 private:
     static constexpr std::string_view data_and_request = "case when {data_token} = {token} and {owner} <> '' then {data} end,"
                                                          " case when {request_token} = {token} and {owner} <> '' then {request} end";
-    static constexpr std::array<std::pair<std::string_view, std::string odbc_columns::*>, 10> column_markers{{
+    static constexpr std::array<std::pair<std::string_view, std::string odbc_columns::*>, 12> column_markers{{
         {"{name}", &odbc_columns::name}, {"{owner}", &odbc_columns::owner}, {"{token}", &odbc_columns::token},
         {"{version}", &odbc_columns::version}, {"{ttl}", &odbc_columns::ttl}, {"{expires_at}", &odbc_columns::expires_at},
         {"{data}", &odbc_columns::data}, {"{data_token}", &odbc_columns::data_token},
-        {"{request}", &odbc_columns::request}, {"{request_token}", &odbc_columns::request_token}}};
-    static constexpr std::array<std::pair<std::string_view, parameter>, 23> parameter_markers{{
+        {"{request}", &odbc_columns::request}, {"{request_token}", &odbc_columns::request_token},
+        {"{checkpoint}", &odbc_columns::checkpoint}, {"{checkpoint_token}", &odbc_columns::checkpoint_token}}};
+    static constexpr std::array<std::pair<std::string_view, parameter>, 24> parameter_markers{{
         {":name", parameter::name}, {":owner", parameter::owner}, {":token", parameter::token}, {":version", parameter::version},
         {":seen", parameter::seen}, {":us", parameter::us}, {":now_ms", parameter::now_ms}, {":later_ms", parameter::later_ms},
         {":unit", parameter::unit}, {":upper", parameter::upper}, {":lock_number", parameter::lock_number},
-        {":lock_name", parameter::lock_name}, {":data", parameter::data}, {":all_names", parameter::all_names},
+        {":lock_name", parameter::lock_name}, {":data", parameter::data},
+        {":checkpoint", parameter::checkpoint}, {":all_names", parameter::all_names},
         {":all_owners", parameter::all_owners}, {":all_tokens", parameter::all_tokens}, {":each_name", parameter::each_name},
         {":each_term", parameter::each_term}, {":most", parameter::most}, {":nth_name", parameter::nth_name},
         {":nth_owner", parameter::nth_owner}, {":nth_token", parameter::nth_token}, {":last_name", parameter::last_name}}};

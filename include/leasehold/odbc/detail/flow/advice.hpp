@@ -62,6 +62,10 @@ inline constexpr const char* not_written =
 inline constexpr const char* overtaken =
     "the connection was lost before the answer to the release came, and somebody else has been granted the name since, or has opened it:"
     " whether the release ended the term, or it was over before, is unknown";
+inline constexpr const char* checkpoint_overtaken =
+    "whether the checkpoint was saved is unknown: the term is over, and a later one has saved another checkpoint since";
+inline constexpr const char* no_clock =
+    "this database's clock can't be asked: the generic dialect knows no SQL for it that all databases understand";
 inline constexpr const char* locked = "another transaction has the row or the table locked";
 inline constexpr const char* encoding = "the database can't store this text: its encoding, or the column's, must be UTF-8";
 inline constexpr const char* declare_fetch =

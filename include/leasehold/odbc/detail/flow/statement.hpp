@@ -37,9 +37,11 @@ enum class statement : std::uint8_t {
     request,
     request_of_candidate,
     requested,
-    said
+    said,
+    save_checkpoint,  // this one and the next: see dialect::checkpoint_sql
+    saved_checkpoint
 };
-inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::said) + 1;
+inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::saved_checkpoint) + 1;
 
 enum class parameter : std::uint8_t {
     name,
@@ -55,6 +57,7 @@ enum class parameter : std::uint8_t {
     lock_number,
     lock_name,
     data,
+    checkpoint,
     all_names,  // this one and those below: see dialect::batch_sql
     all_owners,
     all_tokens,
@@ -82,10 +85,11 @@ enum class column : std::uint8_t {
     owner,
     name,
     data,
-    request
+    request,
+    checkpoint  // longer than the others
 };
 
-// Numbers first, then texts.
+// Numbers first, then texts of up to max_data_bytes.
 inline constexpr std::size_t number_columns = static_cast<std::size_t>(column::owner);
 inline constexpr std::size_t text_columns = static_cast<std::size_t>(column::request) + 1 - number_columns;
 constexpr bool is_text(column which) noexcept { return which >= column::owner; }
@@ -111,6 +115,7 @@ inline constexpr std::array list{column::token, column::remaining, column::owner
 inline constexpr std::array published{column::data};
 inline constexpr std::array requested{column::request};
 inline constexpr std::array said{column::token, column::data, column::request};
+inline constexpr std::array checkpoint{column::token, column::live, column::checkpoint};
 
 }  // namespace columns
 

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_SESSION_CALL_HPP
 #define LEASEHOLD_ODBC_DETAIL_SESSION_CALL_HPP
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/odbc/detail/flow/attempts.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
@@ -40,7 +41,10 @@ enum class operation : std::uint8_t {
     publish,
     request_handover,
     handover_requested,
-    purge,     // one step, after `name`
+    save_checkpoint,
+    checkpoint,
+    now,       // by the database's clock
+    purge,     // one step, after `name`; `token`: with the checkpoints that earlier terms have saved
     end_wait  // end the wait of the session `token` for a lock
 };
 
@@ -53,7 +57,7 @@ struct request {
     duration time{};         // ttl, min_hold_left, or for how long unused
     std::shared_ptr<batch> many{};
     std::shared_ptr<attempts> attempted{};
-    std::string_view data{};  // publish, request_handover
+    std::string_view data{};  // publish, request_handover, save_checkpoint
 };
 
 // What came out. Belongs to the session, so that it has somewhere to go when the caller has left.
@@ -61,8 +65,10 @@ struct answer {
     fault failed = fault::none;
     grant_answer grant{};
     bool attempted = false;  // the attempts have their answers, and nobody writes them any longer
-    bool yes = false;  // renewed, released, published, asked; lock: has it
+    bool yes = false;  // renewed, released, published, asked, saved; lock: has it
     std::optional<std::string> reason{};
+    std::optional<checkpoint_record> checkpoint{};
+    std::int64_t clock_us = 0;
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
     purge_step purged{};

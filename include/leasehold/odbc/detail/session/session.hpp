@@ -8,6 +8,7 @@
 #include <leasehold/odbc/detail/driver/connection.hpp>
 #include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/attempts_flow.hpp>
+#include <leasehold/odbc/detail/flow/checkpoint_flow.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/handover_flow.hpp>
 #include <leasehold/odbc/detail/flow/observing_flow.hpp>
@@ -61,7 +62,10 @@ public:
         deadline_ = deadline;
         db_.begin_call(deadline);
         set_names(asked.name, asked.owner);
-        db_.in().data.assign(asked.data);
+        if (asked.what == operation::save_checkpoint)
+            db_.in().checkpoint.assign(asked.data);
+        else
+            db_.in().data.assign(asked.data);
     }
 
     // After prepare(), what it is about; in a wait from any thread.
@@ -118,6 +122,7 @@ private:
         case operation::connect:
         case operation::create_schema:
         case operation::health:
+        case operation::now:
         case operation::lock:
         case operation::try_lock:
         case operation::unlock:
@@ -238,6 +243,9 @@ private:
         case operation::publish:
         case operation::request_handover:
         case operation::handover_requested: return hand_over();
+        case operation::save_checkpoint: return save_checkpoint(repeated);
+        case operation::checkpoint: return keep(answer_.checkpoint, checkpoint_flow(db_));
+        case operation::now: return keep(answer_.clock_us, clock_flow(db_));
         case operation::force_release: return keep(answer_.yes, force_release(repeated));
         case operation::create_schema: return schema_flow(db_);
         case operation::health: return health_flow(db_, &wall_now, answer_.health);
@@ -369,6 +377,7 @@ private:
     {
         if (!db_.purges()) return db_.fail(fault::failure, no_purge);
         db_.set_time_to_live(time_);
+        db_.set_seen(token_);
         return keep(answer_.purged, purge_flow(db_));
     }
 
@@ -383,6 +392,13 @@ private:
         if (db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now())) return fault::none;
         if (what_ == operation::publish) return keep(answer_.yes, publish_flow(db_, token_, db_.in().data.view()));
         return keep(answer_.reason, requested_flow(db_, token_));
+    }
+
+    // Where terms expire by observation, as in hand_over().
+    fault save_checkpoint(bool repeated)
+    {
+        const bool over = db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now());
+        return keep(answer_.yes, save_checkpoint_flow(db_, token_, db_.in().checkpoint.view(), repeated, over));
     }
 
     connection db_;

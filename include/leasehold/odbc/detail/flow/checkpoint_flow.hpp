@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_ODBC_DETAIL_FLOW_CHECKPOINT_FLOW_HPP
+#define LEASEHOLD_ODBC_DETAIL_FLOW_CHECKPOINT_FLOW_HPP
+
+#include <leasehold/checkpoint_record.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
+#include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/statement.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// What a term leaves for later ones, and the database's clock. As in flow.hpp, no ODBC and no SQL.
+namespace leasehold::inline v0::odbc::detail {
+
+// Whether the row that was read last has that checkpoint, saved in that term.
+bool shows_checkpoint(const flow_database auto& db, std::int64_t token, std::string_view text)
+{
+    return db.found() && db.number(column::token) == token && db.text(column::checkpoint) == text;
+}
+
+// One UPDATE, as a rule. What is read afterwards tells it where no count of rows is believed, where a row that was as it should be is not
+// counted (MariaDB), and where an earlier try may have done it (`repeated`), with the reply lost. `over`: the term is, though the row does
+// not show it, so that nothing is written.
+outcome<bool> save_checkpoint_flow(flow_database auto& db, std::int64_t token, std::string_view text, bool repeated, bool over)
+{
+    if (over && !repeated) return false;
+    db.set_token(token);
+    if (db.reads_back() && !repeated) {
+        // So that what is read afterwards is what this call has written, also if the term has ended by then.
+        if (const fault failed = db.run(statement::saved_checkpoint); failed != fault::none) return failed;
+        if (!db.found() || db.number(column::live) == 0) return false;
+        if (shows_checkpoint(db, token, text)) return true;
+    }
+    if (const fault failed = over ? fault::none : db.run(statement::save_checkpoint); failed != fault::none) return failed;
+    if (!over && !db.reads_back() && db.rows() > 0) return true;
+    if (const fault failed = db.run(statement::saved_checkpoint); failed != fault::none) return failed;
+    const bool may_be_done = repeated || db.reads_back();
+    if (shows_checkpoint(db, token, text)) return may_be_done || db.number(column::live) != 0;
+    if (may_be_done && db.found() && db.number(column::token) > token) return db.fail(fault::overtaken, advice::checkpoint_overtaken);
+    return false;
+}
+
+outcome<std::optional<checkpoint_record>> checkpoint_flow(flow_database auto& db)
+{
+    return unless(db.run(statement::saved_checkpoint), [&]() -> std::optional<checkpoint_record> {
+        const std::int64_t token = db.found() ? db.number(column::token) : 0;
+        if (token == 0) return std::nullopt;
+        return checkpoint_record{.text = std::string{db.text(column::checkpoint)}, .token = fencing_token{token}};
+    });
+}
+
+// The database's clock, in microseconds since 1970.
+outcome<std::int64_t> clock_flow(flow_database auto& db)
+{
+    if (!db.tells_time()) return db.fail(fault::failure, advice::no_clock);
+    return unless(db.run(statement::clock), [&] { return db.number(column::clock); });
+}
+
+}  // namespace leasehold::inline v0::odbc::detail
+
+#endif

@@ -9,6 +9,7 @@
 #include <leasehold/detail/config.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
 #include <leasehold/odbc/fence_sql.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
@@ -51,6 +52,11 @@ namespace detail {
 LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner, fencing_token token,
                                std::error_code& ec, store_diagnostics& details);
 
+// See odbc::save_checkpoint(). Likewise.
+LEASEHOLD_DECL bool save_checkpoint_in_transaction(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner,
+                                                   fencing_token token, std::string_view text, std::error_code& ec,
+                                                   store_diagnostics& details);
+
 inline constexpr const char* fence_needs_a_transaction =
     "leasehold: fence: the connection is in autocommit mode, in which a fence would end with its own statement; set"
     " SQL_ATTR_AUTOCOMMIT to SQL_AUTOCOMMIT_OFF, and end the transaction with SQLEndTran";
@@ -66,6 +72,30 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
             return fence_term(innermost(*guard.store()), connection, guard.name(), guard.owner(), guard.token(), ec, details);
     }
     return false;
+}
+
+template <class Guard>
+bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view text, std::error_code& ec, store_diagnostics& details)
+{
+    constexpr bool possible = is_odbc_store<innermost_store_of<Guard>>;
+    static_assert(possible, "a checkpoint in a transaction needs a lease in a database: its store must be a basic_odbc_store");
+    ec = leasehold::detail::refusal_of_checkpoint(text);
+    if constexpr (possible) {
+        if (!ec && guard.held())
+            return save_checkpoint_in_transaction(innermost(*guard.store()), connection, guard.name(), guard.owner(), guard.token(), text,
+                                                  ec, details);
+    }
+    return false;
+}
+
+// What odbc::fence() and odbc::save_checkpoint() throw, if there is an error.
+inline void throw_of_fence(std::error_code ec, std::string_view doing, std::string_view name, store_diagnostics details)
+{
+    if (ec == std::errc::invalid_argument && ec.category() == std::generic_category())
+        leasehold::detail::throw_exception(std::system_error{ec, fence_needs_a_transaction});
+    if (ec)
+        leasehold::detail::throw_exception(
+            store_error{ec, std::string{doing} + " '" + std::string{name} + "'", std::move(details)});
 }
 
 }  // namespace detail
@@ -104,9 +134,7 @@ template <class Guard>
     std::error_code ec;
     store_diagnostics details;
     const bool fenced = detail::fence(connection, guard, ec, details);
-    if (ec == std::errc::invalid_argument && ec.category() == std::generic_category())
-        leasehold::detail::throw_exception(std::system_error{ec, detail::fence_needs_a_transaction});
-    if (ec) leasehold::detail::throw_exception(store_error{ec, "fence '" + std::string{guard.name()} + "'", std::move(details)});
+    detail::throw_of_fence(ec, "fence", guard.name(), std::move(details));
     return fenced;
 }
 
@@ -121,6 +149,45 @@ template <class Guard>
         fenced = detail::fence(connection, guard, ec, ignored);
     });
     return fenced && !ec;
+}
+
+/// Fences as fence() does, and saves `text` as the checkpoint of the guard's lease in the same transaction: so either what the transaction
+/// writes and the checkpoint are there for the next holder, or neither is. At most max_checkpoint_bytes (4,096) bytes of UTF-8
+/// without a NUL.
+///
+///     write(connection, batch);
+///     const bool ours = lh::odbc::save_checkpoint(connection, guard, "offset=4712");
+///     SQLEndTran(SQL_HANDLE_DBC, connection, ours ? SQL_COMMIT : SQL_ROLLBACK);
+///
+/// True: the fence holds, and the checkpoint is saved once the transaction commits. False: as for fence(); roll back.
+///
+/// The row is locked until the transaction ends, on every database, and the holder's own renewals wait for that: call it last, just before
+/// the commit, and keep the transaction much shorter than the ttl and the store's call_timeout. At repeatable read and above a
+/// renewal after the transaction's snapshot is errc::store_conflict on PostgreSQL: begin again, or use read committed.
+///
+/// Everything else is as for fence(). Throws std::system_error with errc::invalid_data for a text that can't be a checkpoint, too.
+template <class Guard>
+[[nodiscard]] bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view text)
+{
+    validate_checkpoint(text);
+    std::error_code ec;
+    store_diagnostics details;
+    const bool saved = detail::save_checkpoint(connection, guard, text, ec, details);
+    detail::throw_of_fence(ec, "save_checkpoint", guard.name(), std::move(details));
+    return saved;
+}
+
+/// Does not throw; false where `ec` is set.
+template <class Guard>
+[[nodiscard]] bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view text, std::error_code& ec) noexcept
+{
+    bool saved = false;
+    ec.clear();
+    leasehold::detail::catch_into(ec, [&] {
+        store_diagnostics ignored;
+        saved = detail::save_checkpoint(connection, guard, text, ec, ignored);
+    });
+    return saved && !ec;
 }
 
 }  // namespace leasehold::inline v0::odbc

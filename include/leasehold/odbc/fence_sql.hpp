@@ -33,10 +33,10 @@ enum class sql_placeholders : std::uint8_t {
 
 namespace detail {
 
-[[noreturn]] inline void refuse_fence_sql(const std::string& why)
+[[noreturn]] inline void refuse_fence_sql(const std::string& why, const char* function = "fence_sql")
 {
-    leasehold::detail::throw_exception(
-        std::system_error{std::make_error_code(std::errc::invalid_argument), "leasehold: fence_sql: " + why});
+    leasehold::detail::throw_exception(std::system_error{std::make_error_code(std::errc::invalid_argument),
+                                                         std::string{"leasehold: "} + function + ": " + why});
 }
 
 inline std::string numbered_parameters(std::string_view sql)
@@ -63,6 +63,21 @@ inline std::string write_fence_sql(const dialect::spec& of, const std::string& t
                          " must have :name, :owner and :token once each, in this order");
     const bool numbers = style == sql_placeholders::usual ? of.fence.numbers_parameters : style == sql_placeholders::dollar_numbers;
     return numbers ? numbered_parameters(fence.sql) : std::move(fence.sql);
+}
+
+inline std::string write_checkpoint_sql(const dialect::spec& of, const odbc_options& options, sql_placeholders style)
+{
+    validate(options);
+    if (of.checkpoint.by_itself.empty())
+        refuse_fence_sql("the dialect " + std::string{of.name} + " has no such statement; use odbc::save_checkpoint() over ODBC",
+                         "checkpoint_sql");
+    compiled_statement save = statement_catalog::compile(of.checkpoint.by_itself, of, options);
+    if (save.parameters != std::vector{parameter::checkpoint, parameter::name, parameter::owner, parameter::token})
+        refuse_fence_sql("the statement of the dialect " + std::string{of.name} +
+                             " must have :checkpoint, :name, :owner and :token once each, in this order",
+                         "checkpoint_sql");
+    const bool numbers = style == sql_placeholders::usual ? of.fence.numbers_parameters : style == sql_placeholders::dollar_numbers;
+    return numbers ? numbered_parameters(save.sql) : std::move(save.sql);
 }
 
 }  // namespace detail
@@ -115,10 +130,40 @@ template <dialect::odbc_dialect Dialect>
     return detail::write_fence_sql(of, of.fence.by_itself_on_cluster, options, placeholders);
 }
 
+/// The statement that saves a checkpoint in the transaction of a program that writes without ODBC, as fence_sql() is the one that fences.
+///
+/// It has four parameters: the checkpoint, the lease's name and owner, as texts in UTF-8, and the token, as a 64-bit integer. The checkpoint
+/// is at most max_checkpoint_bytes (4,096) bytes and has no NUL, which the statement does not look at. It counts one row if the term is
+/// current; none: it is over, so roll back. It locks the row until the transaction ends, so nobody else is granted the name until then, and
+/// it needs no fence in front. The holder's own renewals wait as well: run it last.
+///
+/// Everything else is as for fence_sql().
+template <dialect::odbc_dialect Dialect>
+[[nodiscard]] std::string checkpoint_sql(Dialect, const odbc_options& options = {}, sql_placeholders placeholders = sql_placeholders::usual)
+{
+    const dialect::spec of = Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}});
+    return detail::write_checkpoint_sql(of, options, placeholders);
+}
+
+/// The same for "postgresql", "mariadb", "mysql", "galera" or "sqlite". Where the nodes of a cluster don't see each other's locks, a grant
+/// at another node makes the transaction fail, at the latest in its commit.
+[[nodiscard]] inline std::string checkpoint_sql(std::string_view database, const odbc_options& options = {},
+                                                sql_placeholders placeholders = sql_placeholders::usual)
+{
+    if (database == "postgresql") return checkpoint_sql(dialect::postgresql{}, options, placeholders);
+    if (database == "mariadb" || database == "mysql" || database == "galera")
+        return checkpoint_sql(dialect::mariadb{}, options, placeholders);
+    if (database == "sqlite") return checkpoint_sql(dialect::sqlite{}, options, placeholders);
+    detail::refuse_fence_sql("the database must be postgresql, mariadb, mysql, galera or sqlite, not '" +
+                                 leasehold::detail::printable(database) + "'",
+                             "checkpoint_sql");
+}
+
 }  // namespace leasehold::inline v0::odbc
 
 namespace leasehold::inline v0 {
 
+using odbc::checkpoint_sql;
 using odbc::fence_sql;
 
 }  // namespace leasehold::inline v0

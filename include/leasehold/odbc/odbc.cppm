@@ -28,12 +28,15 @@ using leasehold::odbc_store;
 using leasehold::store_health;
 using leasehold::transaction_pooler;
 using leasehold::validate;
+using leasehold::with_checkpoints;
+using leasehold::with_checkpoints_t;
 
 }  // namespace leasehold
 
 export namespace leasehold::dialect {
 
 using leasehold::dialect::batch_sql;
+using leasehold::dialect::checkpoint_sql;
 using leasehold::dialect::detected;
 using leasehold::dialect::fence_sql;
 using leasehold::dialect::generic;
@@ -43,6 +46,7 @@ using leasehold::dialect::mariadb;
 using leasehold::dialect::name_key_sql;
 using leasehold::dialect::observing;
 using leasehold::dialect::odbc_dialect;
+using leasehold::dialect::plain_checkpoint;
 using leasehold::dialect::plain_handover;
 using leasehold::dialect::postgresql;
 using leasehold::dialect::purge_sql;
@@ -57,9 +61,11 @@ using leasehold::dialect::sqlite;
 
 export namespace leasehold::odbc {
 
+using leasehold::odbc::checkpoint_sql;
 using leasehold::odbc::fence;
 using leasehold::odbc::fence_sql;
 using leasehold::odbc::queue_ticket;
+using leasehold::odbc::save_checkpoint;
 using leasehold::odbc::sql_placeholders;
 using leasehold::odbc::store_base;
 

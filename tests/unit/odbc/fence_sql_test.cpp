@@ -134,4 +134,26 @@ BOOST_AUTO_TEST_CASE(checks_the_parameters_of_a_dialect_of_ones_own)
     BOOST_TEST(refusal([] { return lh::fence_sql(own_dialect<3>{}); }).find("own") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(checkpoint_has_four_parameters_in_the_same_styles)
+{
+    for (const char* database : databases) BOOST_TEST_CONTEXT(database) {
+            const std::string sql = lh::checkpoint_sql(database);
+            const bool numbers = database == std::string{"postgresql"};
+            for (const char* marker : {"{", "}", ":name", ":owner", ":token", ":checkpoint"})
+                BOOST_TEST(sql.find(marker) == std::string::npos, sql);
+            BOOST_TEST(count(sql, "?") == (numbers ? 0U : 4U), sql);
+            BOOST_TEST(count(sql, "$") == (numbers ? 4U : 0U), sql);
+        }
+    const std::string marked = lh::checkpoint_sql("postgresql", {}, lh::odbc::sql_placeholders::question_marks);
+    BOOST_TEST(marked.starts_with("update \"leasehold\" set \"checkpoint\" = ?, \"checkpoint_token\" = \"token\" where \"name\" = ?"), marked);
+}
+
+BOOST_AUTO_TEST_CASE(checkpoint_is_refused_for_what_has_no_such_statement)
+{
+    const std::string database = refusal([] { return lh::checkpoint_sql("oracle"); });
+    BOOST_TEST(database.find("checkpoint_sql: the database must be postgresql") != std::string::npos, database);
+    BOOST_TEST(refusal([] { return lh::checkpoint_sql(lh::dialect::generic{}); }).find("generic") != std::string::npos);
+    BOOST_TEST(refusal([] { return lh::checkpoint_sql(own_dialect<0>{}); }).find("no such statement") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -239,4 +239,21 @@ BOOST_AUTO_TEST_CASE(every_dialects_fence_names_the_whole_term)
     }
 }
 
+BOOST_AUTO_TEST_CASE(checkpoint_that_is_not_counted_is_looked_for)
+{
+    sql of;
+    of.save_checkpoint.sql = "save";
+    of.saved_checkpoint.sql = "saved";
+    scripted_connection counts{{{"save", counted(1)}}};
+    BOOST_TEST((save_checkpoint_flow(counts, of, false) == fault::none));
+    BOOST_TEST((counts.ran == std::vector<std::string>{"save"}));
+    scripted_connection there{{{"save", counted(0)}, {"saved", a_row}}};
+    BOOST_TEST((save_checkpoint_flow(there, of, false) == fault::none));
+    scripted_connection undone{{{"save", counted(-1)}, {"saved", nothing_found}}};
+    BOOST_TEST((save_checkpoint_flow(undone, of, false) == fault::failure));
+    BOOST_TEST(undone.advice == advice::row_not_kept);
+    scripted_connection conflicts{{{"save", {.failed = fault::conflict}}}};
+    BOOST_TEST((save_checkpoint_flow(conflicts, of, false) == fault::conflict));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -33,6 +33,8 @@ public:
         in_.write_digits();
     }
 
+    void set_checkpoint(std::string_view text) { in_.checkpoint.assign(text); }
+
     fault read_autocommit(bool& on)
     {
         SQLUINTEGER value = SQL_AUTOCOMMIT_DEFAULT;

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_FENCE_FENCE_FLOW_HPP
 
 #include <leasehold/odbc/detail/driver/statement_catalog.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 
 #include <concepts>
@@ -92,6 +93,15 @@ outcome<fence_answer> fence_flow(fencing_connection auto& on, const compiled_fen
     answer = run_fence(on, sql.write);
     if (*answer != fence_answer::current || sql.write_back.sql.empty()) return answer;
     return unless(on.run(sql.write_back), [] { return fence_answer::current; });
+}
+
+// After the fence, which keeps the term's row as it is: so the UPDATE finds it. MariaDB does not count a row that was as it should be, and
+// other drivers may not count at all.
+fault save_checkpoint_flow(fencing_connection auto& on, const compiled_fence& sql, bool in_digits)
+{
+    if (const fault failed = on.run(sql.save_checkpoint, in_digits); failed != fault::none || on.rows() > 0) return failed;
+    if (const fault failed = on.run(sql.saved_checkpoint, in_digits); failed != fault::none || on.found()) return failed;
+    return on.fail(fault::failure, advice::row_not_kept);
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

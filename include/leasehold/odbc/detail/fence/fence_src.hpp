@@ -55,6 +55,23 @@ LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::strin
     return !ec && now && now->token == token && now->owner == owner;
 }
 
+LEASEHOLD_DECL bool save_checkpoint_in_transaction(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner,
+                                                   fencing_token token, std::string_view text, std::error_code& ec,
+                                                   store_diagnostics& details)
+{
+    if (!fence_term(store, connection, name, owner, token, ec, details)) return false;
+    const configuration& config = fence_access::config_of(store);
+    fence_connection on{connection, config.secrets()};
+    on.set_term(name, owner, token);
+    on.set_checkpoint(text);
+    const auto sql = config.catalog_for(driver_info(connection, SQL_DBMS_NAME), driver_info(connection, SQL_DBMS_VER));
+    const fault failed = save_checkpoint_flow(on, sql->fence(), sql->spec().reads_back);
+    if (failed == fault::none) return true;
+    ec = make_error_code(errc_of(failed));
+    details = std::move(on.last_report().details);
+    return false;
+}
+
 }  // namespace leasehold::inline v0::odbc::detail
 
 #endif

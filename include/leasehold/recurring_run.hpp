@@ -119,17 +119,20 @@ public:
     }
 
     /// Ends the fire in a transaction of yours, on your connection to the store's database, together with what the job writes there: both
-    /// are committed, or neither. Include <leasehold/odbc/recurring.hpp>. False: the lease was lost; roll back. The fire is completed when
-    /// you commit. Call no other function that does I/O before your transaction has ended: it would wait for it.
+    /// are committed, or neither. For an SQLHDBC, include <leasehold/odbc/fence.hpp>; see odbc::save_checkpoint(), which it calls. False:
+    /// the lease was lost; roll back. The fire is completed when you commit. Call it last: until your transaction has ended, renewals, and
+    /// all other functions that do I/O, wait for it.
     template <class Connection>
-        requires(!std::is_same_v<Connection, std::error_code>)
-    bool complete(Connection connection)
+        requires(!std::is_same_v<std::remove_cvref_t<Connection>, std::error_code>)
+    bool complete(Connection&& connection)
     {
+        static_assert(requires(const std::string& text) { save_checkpoint_on(connection, guard_, text); },
+                      "complete(connection) needs save_checkpoint_on(connection, guard, text): for ODBC, <leasehold/odbc/fence.hpp>");
         return in_transaction([&](const std::string& text) { return save_checkpoint_on(connection, guard_, text); });
     }
     /// The same, reported in `ec`: does not throw.
     template <class Connection>
-    bool complete(Connection connection, std::error_code& ec) noexcept
+    bool complete(Connection&& connection, std::error_code& ec) noexcept
     {
         if (!may_write(ec)) return false;
         bool done = false;
@@ -272,6 +275,7 @@ private:
     bool in_transaction(Save save)
     {
         if (guard_.empty()) detail::raise_invalid(errc::not_held, "the run is empty");
+        if (state_ == state::completed) return true;
         if (!guard_.held()) return false;
         fire_record record = detail::completed(record_, step_.fire, book_->now_at_hand(), guard_.owner());
         book_->sign(record);

@@ -37,7 +37,7 @@ inline void this_cron_line_never_fires_no_such_day_is_in_its_months() {}
 namespace detail {
 
 // What is wrong with a line, beside 0 to 4: that field.
-inline constexpr int cron_number_of_fields = 5;
+inline constexpr std::size_t cron_number_of_fields = 5;
 inline constexpr int cron_never_fires = 6;
 
 struct cron_field {
@@ -48,7 +48,7 @@ struct cron_field {
     std::string_view names;  // three letters each, from the first value on
 };
 
-inline constexpr std::array<cron_field, 5> cron_fields{{
+inline constexpr std::array<cron_field, cron_number_of_fields> cron_fields{{
     {"minute", "0 to 59", 0, 59, ""},
     {"hour", "0 to 23", 0, 23, ""},
     {"day of the month", "1 to 31", 1, 31, ""},
@@ -172,6 +172,81 @@ constexpr std::string_view take_cron_word(std::string_view& line) noexcept
     return word;
 }
 
+// The five fields of a line.
+class cron_line {
+public:
+    // One that is known at compile time. It is a parameter's type of its own, since clang++ 14 crashes where a class with a consteval
+    // constructor is a temporary.
+    template <std::size_t N>
+    consteval cron_line(const char (&line)[N])
+    {
+        switch (read(std::string_view{static_cast<const char*>(line), N - 1})) {
+        case 0: cron_rules::the_minute_of_a_cron_line_is_0_to_59(); break;
+        case 1: cron_rules::the_hour_of_a_cron_line_is_0_to_23(); break;
+        case 2: cron_rules::the_day_of_the_month_of_a_cron_line_is_1_to_31(); break;
+        case 3: cron_rules::the_month_of_a_cron_line_is_1_to_12_or_JAN_to_DEC(); break;
+        case 4: cron_rules::the_day_of_the_week_of_a_cron_line_is_0_to_7_or_SUN_to_SAT(); break;
+        case int{cron_number_of_fields}: cron_rules::a_cron_line_has_five_fields_minute_hour_day_month_weekday(); break;
+        case cron_never_fires: cron_rules::this_cron_line_never_fires_no_such_day_is_in_its_months(); break;
+        default: break;
+        }
+    }
+
+    // Throws std::system_error for a line that is wrong.
+    struct at_run_time {};
+    constexpr cron_line(std::string_view line, at_run_time)
+    {
+        if (const int wrong = read(line); wrong >= 0) refuse(line, wrong);
+    }
+
+    [[nodiscard]] constexpr const cron_values& operator[](std::size_t field) const noexcept { return fields_[field]; }
+
+    [[nodiscard]] constexpr bool one_day_is_enough() const noexcept { return fields_[2].step == 0 && fields_[4].step == 0; }
+
+    friend constexpr bool operator==(const cron_line&, const cron_line&) = default;
+
+private:
+    // What is wrong with the line; -1: nothing.
+    constexpr int read(std::string_view line) noexcept
+    {
+        std::string_view left = line;
+        for (std::size_t i = 0; i < fields_.size(); ++i)
+            if (take_cron_word(left).empty()) return int{cron_number_of_fields};
+        if (!take_cron_word(left).empty()) return int{cron_number_of_fields};
+        left = line;
+        for (std::size_t i = 0; i < fields_.size(); ++i)
+            if (!cron_reader{take_cron_word(left), cron_fields[i]}.read(fields_[i])) return static_cast<int>(i);
+        return fires() ? -1 : cron_never_fires;
+    }
+
+    // Whether there is a day in its months. Each day of a year, the 29th of February too, falls on each day of the week at some time.
+    [[nodiscard]] constexpr bool fires() const noexcept
+    {
+        constexpr std::array<unsigned, 12> longest{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+        if (one_day_is_enough()) return true;
+        for (unsigned month = 1; month <= 12; ++month)
+            if (fields_[3].has(month) && fields_[2].from(1) <= longest[month - 1]) return true;
+        return false;
+    }
+
+    [[noreturn]] static void refuse(std::string_view line, int wrong)
+    {
+        std::string why = "the cron line \"" + printable(line) + "\" ";
+        if (wrong == int{cron_number_of_fields})
+            why += "must have five fields: minute, hour, day of the month, month, day of the week";
+        else if (wrong == cron_never_fires)
+            why += "never fires: no such day is in its months";
+        else {
+            const cron_field& field = cron_fields[static_cast<std::size_t>(wrong)];
+            why += "has a wrong " + std::string{field.name} + ": allowed are " + std::string{field.allowed} +
+                   ", lists (1,2), ranges (1-5), steps (*/5, 10-40/5), and *";
+        }
+        raise_invalid(errc::invalid_terms, why);
+    }
+
+    std::array<cron_values, cron_number_of_fields> fields_{};
+};
+
 }  // namespace detail
 
 /// A schedule that is written as in a crontab, in UTC: minute, hour, day of the month, month, day of the week.
@@ -187,20 +262,15 @@ constexpr std::string_view take_cron_word(std::string_view& line) noexcept
 /// A literal that breaks a rule does not compile, and the compiler names the rule. There are no seconds, no `@daily`, no `L`, `W` and `#`.
 class cron {
 public:
-    /// Reads a line that is known at compile time.
-    template <std::size_t N>
-    consteval cron(const char (&line)[N]) : cron{std::string_view{static_cast<const char*>(line), N - 1}, compile_time{}}
-    {
-    }
+    /// Reads a literal, at compile time.
+    constexpr cron(detail::cron_line line) noexcept : line_{line} {}
 
-    /// Reads a line that is known only when the program runs. Throws std::system_error with errc::invalid_terms, which says which field is
-    /// wrong and what is allowed; also for a line that never fires, as "0 0 30 2 *".
+    /// Reads a line that is known only when the program runs: a std::string, a std::string_view, a const char*. Throws std::system_error with
+    /// errc::invalid_terms, which says which field is wrong and what is allowed; also for a line that never fires, as "0 0 30 2 *".
     template <std::convertible_to<std::string_view> Text>
         requires(!std::is_array_v<Text>)
-    constexpr explicit cron(const Text& line)
+    constexpr explicit cron(const Text& line) : line_{std::string_view{line}, detail::cron_line::at_run_time{}}
     {
-        const std::string_view read_from{line};
-        if (const int wrong = read(read_from); wrong >= 0) refuse(read_from, wrong);
     }
 
     /// See schedule.
@@ -223,7 +293,7 @@ public:
     [[nodiscard]] std::string text() const
     {
         std::string said = "cron";
-        for (std::size_t i = 0; i < fields_.size(); ++i) said += ' ' + written(i);
+        for (std::size_t i = 0; i < detail::cron_number_of_fields; ++i) said += ' ' + written(i);
         return said;
     }
 
@@ -231,79 +301,20 @@ public:
     friend constexpr bool operator==(const cron&, const cron&) = default;
 
 private:
-    struct compile_time {};
-
-    consteval cron(std::string_view line, compile_time)
-    {
-        switch (read(line)) {
-        case 0: detail::cron_rules::the_minute_of_a_cron_line_is_0_to_59(); break;
-        case 1: detail::cron_rules::the_hour_of_a_cron_line_is_0_to_23(); break;
-        case 2: detail::cron_rules::the_day_of_the_month_of_a_cron_line_is_1_to_31(); break;
-        case 3: detail::cron_rules::the_month_of_a_cron_line_is_1_to_12_or_JAN_to_DEC(); break;
-        case 4: detail::cron_rules::the_day_of_the_week_of_a_cron_line_is_0_to_7_or_SUN_to_SAT(); break;
-        case detail::cron_number_of_fields: detail::cron_rules::a_cron_line_has_five_fields_minute_hour_day_month_weekday(); break;
-        case detail::cron_never_fires: detail::cron_rules::this_cron_line_never_fires_no_such_day_is_in_its_months(); break;
-        default: break;
-        }
-    }
-
-    // What is wrong with the line; -1: nothing.
-    constexpr int read(std::string_view line) noexcept
-    {
-        std::string_view left = line;
-        for (std::size_t i = 0; i < fields_.size(); ++i)
-            if (detail::take_cron_word(left).empty()) return detail::cron_number_of_fields;
-        if (!detail::take_cron_word(left).empty()) return detail::cron_number_of_fields;
-        left = line;
-        for (std::size_t i = 0; i < fields_.size(); ++i)
-            if (!detail::cron_reader{detail::take_cron_word(left), detail::cron_fields[i]}.read(fields_[i])) return static_cast<int>(i);
-        return fires() ? -1 : detail::cron_never_fires;
-    }
-
-    // Whether there is a day in its months. Each day of a year, the 29th of February too, falls on each day of the week at some time.
-    [[nodiscard]] constexpr bool fires() const noexcept
-    {
-        constexpr std::array<unsigned, 12> longest{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-        if (one_day_is_enough()) return true;
-        for (unsigned month = 1; month <= 12; ++month)
-            if (months().has(month) && days_of_month().from(1) <= longest[month - 1]) return true;
-        return false;
-    }
-
-    [[noreturn]] static void refuse(std::string_view line, int wrong)
-    {
-        std::string why = "the cron line \"" + detail::printable(line) + "\" ";
-        if (wrong == detail::cron_number_of_fields)
-            why += "must have five fields: minute, hour, day of the month, month, day of the week";
-        else if (wrong == detail::cron_never_fires)
-            why += "never fires: no such day is in its months";
-        else {
-            const detail::cron_field& field = detail::cron_fields[static_cast<std::size_t>(wrong)];
-            why += "has a wrong " + std::string{field.name} + ": allowed are " + std::string{field.allowed} +
-                   ", lists (1,2), ranges (1-5), steps (*/5, 10-40/5), and *";
-        }
-        detail::raise_invalid(errc::invalid_terms, why);
-    }
-
-    [[nodiscard]] constexpr const detail::cron_values& days_of_month() const noexcept { return fields_[2]; }
-    [[nodiscard]] constexpr const detail::cron_values& months() const noexcept { return fields_[3]; }
-    [[nodiscard]] constexpr const detail::cron_values& days_of_week() const noexcept { return fields_[4]; }
-    [[nodiscard]] constexpr bool one_day_is_enough() const noexcept { return days_of_month().step == 0 && days_of_week().step == 0; }
-
     [[nodiscard]] constexpr bool fires_on(std::chrono::sys_days day) const noexcept
     {
         const std::chrono::year_month_day date{day};
-        if (!months().has(static_cast<unsigned>(date.month()))) return false;
-        const bool by_month = days_of_month().has(static_cast<unsigned>(date.day()));
-        const bool by_week = days_of_week().has(std::chrono::weekday{day}.c_encoding());
-        return one_day_is_enough() ? by_month || by_week : by_month && by_week;
+        if (!line_[3].has(static_cast<unsigned>(date.month()))) return false;
+        const bool by_month = line_[2].has(static_cast<unsigned>(date.day()));
+        const bool by_week = line_[4].has(std::chrono::weekday{day}.c_encoding());
+        return line_.one_day_is_enough() ? by_month || by_week : by_month && by_week;
     }
 
     // The next day, or the first of the next month if this one has none.
     [[nodiscard]] constexpr std::chrono::sys_days next_day(std::chrono::sys_days day) const noexcept
     {
         const std::chrono::year_month_day date{day};
-        if (months().has(static_cast<unsigned>(date.month()))) return day + std::chrono::days{1};
+        if (line_[3].has(static_cast<unsigned>(date.month()))) return day + std::chrono::days{1};
         return std::chrono::sys_days{(date.year() / date.month() + std::chrono::months{1}) / std::chrono::day{1}};
     }
 
@@ -312,18 +323,18 @@ private:
     {
         const auto from_hour = static_cast<unsigned>(from.count() / 60);
         const auto from_minute = static_cast<unsigned>(from.count() % 60);
-        unsigned hour = fields_[1].from(from_hour);
-        unsigned minute = fields_[0].from(hour == from_hour ? from_minute : 0);
+        unsigned hour = line_[1].from(from_hour);
+        unsigned minute = line_[0].from(hour == from_hour ? from_minute : 0);
         if (minute > 59) {
-            hour = fields_[1].from(hour + 1);
-            minute = fields_[0].from(0);
+            hour = line_[1].from(hour + 1);
+            minute = line_[0].from(0);
         }
         return std::chrono::minutes{hour * 60 + minute};
     }
 
     [[nodiscard]] std::string written(std::size_t i) const
     {
-        const detail::cron_values& of = fields_[i];
+        const detail::cron_values& of = line_[i];
         if (of.step > 0) return of.step == 1 ? "*" : "*/" + std::to_string(of.step);
         std::string said;
         for (unsigned low = of.from(0); low < 64;) {
@@ -336,7 +347,7 @@ private:
         return said;
     }
 
-    std::array<detail::cron_values, 5> fields_{};
+    detail::cron_line line_;
 };
 
 }  // namespace leasehold::inline v0

@@ -405,17 +405,16 @@ private:
                 if (how.rest) *how.rest = step;
                 return {};
             }
-            if (!noted(guard, record, step, how, why)) return {};
+            if (!noted(guard, record, step, why)) return {};
             if (step.action == detail::fire_action::begin) return run_type{book_, std::move(guard), std::move(record), step};
         }
     }
 
     // Notes in the record what has to be there before the work, and tells of fires that are not run.
-    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, const manner& how, failure& why)
+    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, failure& why)
     {
         const bool begins = step.action == detail::fire_action::begin;
-        const bool starts_record = how.start && !record.passed;
-        if (begins && !starts_record && !detail::notes_beginning(record, book_->rules(), step)) {
+        if (begins && !detail::notes_beginning(record, book_->rules(), step)) {
             book_->knows_up_to(guard.token(), record);
             return true;
         }

@@ -126,13 +126,13 @@ public:
     std::optional<fire_record> read(std::error_code& ec)
     {
         const std::uint64_t before = changes();
-        fencing_token written_by;
-        std::optional<fire_record> record = look_up(ec, &written_by);
+        bool none_saved = false;
+        std::optional<fire_record> record = look_up(ec, &none_saved);
         const std::lock_guard lock{mutex_};
         if (changes_ == before) {
             record_ = record;
-            // A name without a checkpoint: nobody has written under any term that was.
-            known_up_to_ = record ? std::optional{written_by} : std::nullopt;
+            // The term that has written it may write again. If there is none, the first term of all need not read it.
+            known_up_to_ = none_saved ? std::optional{fencing_token{}} : std::nullopt;
         }
         return record;
     }
@@ -214,7 +214,7 @@ private:
         return changes_;
     }
 
-    std::optional<fire_record> look_up(std::error_code& ec, fencing_token* written_by)
+    std::optional<fire_record> look_up(std::error_code& ec, bool* none_saved)
     {
         std::optional<fire_record> record;
         ec.clear();
@@ -223,7 +223,7 @@ private:
             if (ec) return;
             record = saved ? read_fire_record(saved->text) : fire_record{};
             if (!record) ec = errc::invalid_terms;
-            if (written_by && saved) *written_by = saved->token;
+            if (none_saved) *none_saved = !saved;
         });
         return record;
     }

@@ -72,7 +72,8 @@ constexpr fire_time last_fire_after(const S& of, fire_time now, fire_time than)
 {
     fire_time found = than;
     fire_time none_after = now;  // up to `now`
-    for (fire_time following = of.next(found); following <= now; following = of.next(found)) {
+    // A schedule that does not go on ends the search, too.
+    for (fire_time following = of.next(found); following <= now && following > found; following = of.next(found)) {
         const fire_time middle = found + (none_after - found) / 2;
         const fire_time first = of.next(middle);
         if (first > now)

@@ -104,7 +104,8 @@ public:
         duration fraction{};
         if (left_.starts_with('.')) {
             left_.remove_prefix(1);
-            for (std::int64_t unit = 100'000'000; unit > 0 && !left_.starts_with('Z'); unit /= 10) fraction += duration{number(1, 0) * unit};
+            for (std::int64_t unit = 100'000'000; unit > 0 && !left_.starts_with('Z'); unit /= 10)
+                fraction += duration{number(1, 0) * unit};
         }
         const year_month_day date{year{static_cast<int>(y)}, month{static_cast<unsigned>(mon)}, day{static_cast<unsigned>(d)}};
         if (broken_ || left_ != "Z" || !date.ok() || h > 23 || min > 59 || s > 59 || y < 1678 || y > 2261) return std::nullopt;

@@ -98,8 +98,8 @@ public:
     [[nodiscard]] bool completed() const& noexcept { return state_ == state::completed; }
 
     /// Ends the fire: nobody begins it again. In one statement under the term's token, so that a fire is completed at most once, and never
-    /// by who has lost the lease. True: it is completed, also if it was before; the lease is held until release(), or the destructor. False:
-    /// the lease was lost, and the fire is open for the next host. Does I/O.
+    /// by who has lost the lease. True: it is completed, also if it was before; the lease is held until release(), or the destructor.
+    /// False: the lease was lost, and the fire is open for the next host. Does I/O.
     ///
     /// Throws store_error when the store fails: then it may be completed or not; call it again, if there is time. Throws std::system_error
     /// with errc::not_held when the run is empty.

@@ -108,8 +108,8 @@ BOOST_FIXTURE_TEST_CASE(each_printed_line_for_a_crontab_runs_a_short_job_once_on
     }
 }
 
-// The README's line, three seconds around its time. Nothing but the store's clock says what time it is, so a host whose clock is fast is one
-// that starts early.
+// The README's line, three seconds around its time. Nothing but the store's clock says what time it is, so a host whose clock is fast is
+// one that starts early.
 BOOST_FIXTURE_TEST_CASE(the_readme_s_line_completes_the_report_once_though_the_first_host_dies_and_the_second_fails, hosts)
 {
     const auto lines = cron_commands(read_file(repository / "README.md"));

@@ -410,7 +410,8 @@ BOOST_FIXTURE_TEST_CASE(wrong_schedules_and_options_are_refused_with_their_rule,
 BOOST_FIXTURE_TEST_CASE(failing_store_is_an_error_and_not_an_empty_run, scene)
 {
     std::atomic<bool> broken{true};
-    lh::faulty_store failing{store, [&broken](const lh::store_call&) { return broken ? lh::store_fault::lose_request : lh::store_fault::none; }};
+    using lh::store_fault;
+    lh::faulty_store failing{store, [&broken](const lh::store_call&) { return broken ? store_fault::lose_request : store_fault::none; }};
     lh::recurring job{failing, "report", nightly, clock, lh::no_renewal{}};
     BOOST_CHECK_THROW(static_cast<void>(is_held(job.try_begin())), lh::store_error);
     std::error_code ec;
@@ -431,7 +432,8 @@ BOOST_FIXTURE_TEST_CASE(failing_store_is_an_error_and_not_an_empty_run, scene)
 BOOST_FIXTURE_TEST_CASE(completion_whose_answer_got_lost_is_read_back, scene)
 {
     lh::faulty_store losing{store, [](const lh::store_call& call) {
-                                return call.operation == lh::store_operation::save_checkpoint ? lh::store_fault::lose_reply : lh::store_fault::none;
+                                const bool saves = call.operation == lh::store_operation::save_checkpoint;
+                                return saves ? lh::store_fault::lose_reply : lh::store_fault::none;
                             }};
     lh::recurring job{losing, "report", nightly, clock, lh::no_renewal{}};
     BOOST_TEST((completes(job) == last_night));
@@ -574,7 +576,10 @@ BOOST_FIXTURE_TEST_CASE(run_ends_when_it_is_asked_to_stop_while_it_waits, scene)
 BOOST_FIXTURE_TEST_CASE(own_schedule_needs_only_next, scene)
 {
     struct at_midnight {
-        lh::fire_time next(lh::fire_time after) const noexcept { return std::chrono::floor<std::chrono::days>(after) + std::chrono::days{1}; }
+        lh::fire_time next(lh::fire_time after) const noexcept
+        {
+            return std::chrono::floor<std::chrono::days>(after) + std::chrono::days{1};
+        }
     };
     auto a = host("a", {}, at_midnight{});
     BOOST_TEST((completes(a) == last_night - 3h));

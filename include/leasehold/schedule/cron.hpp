@@ -256,8 +256,8 @@ private:
 ///
 /// A field is `*`, `*/2`, or a list of values and ranges, each of which may have a step: `1,5-9,20-40/5`. `5/15` means from 5 to the end in
 /// steps of 15. Months and days of the week have English names of three letters too, of either case; 0 and 7 are Sunday. If both days are
-/// restricted, one of them is enough, as in cron(8): `0 0 1,15 * MON` is the 1st, the 15th and each Monday. A day that begins with `*`, also
-/// as `*/2`, is not restricted in this sense: then both must fit.
+/// restricted, one of them is enough, as in cron(8): `0 0 1,15 * MON` is the 1st, the 15th and each Monday. A day that begins with `*`,
+/// also as `*/2`, is not restricted in this sense: then both must fit.
 ///
 /// A literal that breaks a rule does not compile, and the compiler names the rule. There are no seconds, no `@daily`, no `L`, `W` and `#`.
 class cron {
@@ -265,8 +265,8 @@ public:
     /// Reads a literal, at compile time.
     constexpr cron(detail::cron_line line) noexcept : line_{line} {}
 
-    /// Reads a line that is known only when the program runs: a std::string, a std::string_view, a const char*. Throws std::system_error with
-    /// errc::invalid_terms, which says which field is wrong and what is allowed; also for a line that never fires, as "0 0 30 2 *".
+    /// Reads a line that is known only when the program runs: a std::string, a std::string_view, a const char*. Throws std::system_error
+    /// with errc::invalid_terms, which says which field is wrong and what is allowed; also for a line that never fires, as "0 0 30 2 *".
     template <std::convertible_to<std::string_view> Text>
         requires(!std::is_array_v<Text>)
     constexpr explicit cron(const Text& line) : line_{std::string_view{line}, detail::cron_line::at_run_time{}}

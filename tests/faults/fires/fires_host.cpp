@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// fires_host CONNECTION_STRING: one of several processes that run a job once per fire of 50 ms, until it is killed. The job writes its fire into
-// a table of its own, in the transaction that completes the fire.
+// fires_host CONNECTION_STRING: one of several processes that run a job once per fire of 50 ms, until it is killed. The job writes its fire
+// into a table of its own, in the transaction that completes the fire.
 #include <contract/odbc_connection.hpp>
 
 #include <leasehold/leasehold.hpp>

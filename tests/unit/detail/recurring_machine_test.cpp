@@ -182,7 +182,8 @@ BOOST_AUTO_TEST_CASE(only_the_last_thousand_missed_fires_are_told)
 
 BOOST_AUTO_TEST_CASE(another_schedule_begins_with_its_next_fire)
 {
-    const auto record = lh::detail::rescheduled(with_open(done_up_to(night(7)), night(8), 1, night(8)), "every 1d at 3h", "me", night(8) + 1h);
+    const auto other = with_open(done_up_to(night(7)), night(8), 1, night(8));
+    const auto record = lh::detail::rescheduled(other, "every 1d at 3h", "me", night(8) + 1h);
     BOOST_TEST(record.made_by == "me");
     BOOST_TEST(rests(step(record, rules, night(8) + 1h), night(9)));
 }

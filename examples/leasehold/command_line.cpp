@@ -96,6 +96,7 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "release") return release(s.name, s.force, s.store);
     if (subcommand == "ask") return ask(s.name, s.reason, s.store);
     if (subcommand == "init") return init(s.print, s.store);
+    if (subcommand == "checkpoint") return checkpoint(s.checkpoint, s.store);
     if (subcommand == "purge") return purge(s.purge, s.store);
     return doctor(s.json, s.store);
 }

@@ -76,6 +76,13 @@ struct watch_options {
 struct purge_options {
     leasehold::duration unused_for{};
     bool yes = false;  ///< without a question
+    bool with_checkpoints = false;
+};
+
+struct checkpoint_options {
+    std::string name;
+    std::optional<std::string> save;  ///< nothing: show what was saved last
+    bool json = false;
 };
 
 // Each is one subcommand and returns the tool's exit status. All throw failure, leasehold::store_error and std::system_error.
@@ -92,6 +99,7 @@ int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);
 int purge(const purge_options& options, const asked_store& store);
+int checkpoint(const checkpoint_options& options, const asked_store& store);
 int doctor(bool json, const asked_store& store);
 
 /// The owner: unique to this process whatever `label` is, so that two with one label exclude each other. In front of a random

@@ -76,13 +76,21 @@ private:
         outage_told_ = false;
         next_ = {};
         if (signals_.ended_by() != 0) return;
+        std::optional<std::string> checkpoint;
+        try {
+            checkpoint = term.load_checkpoint();
+        } catch (const lh::store_error& why) {
+            next_ = restarts_.lease_lost();
+            return report_outage(why);
+        }
         const auto begun = lh::steady_clock{}.now();
         // The guard's stop token, not the term's: a signal is for the command, which ends in its own time.
         const command_end end =
             supervise(command_, signals_,
                       {term.token(), term.guard().stop_token(), [&term] { return term.remaining(); },
                        [&term, this] { complain(describe_loss(name(), term.guard().renewal_error())); }, {}, {},
-                       options_.handover_signal != 0 ? term.guard().handover_token() : std::stop_token{}, options_.handover_signal});
+                       options_.handover_signal != 0 ? term.guard().handover_token() : std::stop_token{}, options_.handover_signal,
+                       std::move(checkpoint)});
         to_say_ = describe_end(name(), options_.command.front(), end);
         if (end.how != command_end::kind::ended) return finish(end.shell_status());
         if (end.lost()) {

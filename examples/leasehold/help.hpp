@@ -49,9 +49,10 @@ inline constexpr const char* run =
     "  leasehold run --permits 5 licences -- ./simulate          at most five at a time, on all hosts\n"
     "  leasehold run --all disk-a,disk-b -- ./rebalance          both, or wait until it gets both\n"
     "\n"
-    "The command gets LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment. When the lease is lost, the\n"
-    "command's whole process group gets SIGTERM, and SIGKILL before another host can get the lease. Under systemd, a unit of\n"
-    "Type=notify is ready when the lease is held.\n"
+    "The command gets LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment, and LEASEHOLD_CHECKPOINT if an\n"
+    "earlier one has saved any: see leasehold checkpoint. When the lease is lost, the command's whole process group gets\n"
+    "SIGTERM, and SIGKILL before another host can get the lease. Under systemd, a unit of Type=notify is ready when the lease\n"
+    "is held.\n"
     "Exit status: the command's; 75 busy, 76 lost, 69 the database failed, 64 usage, 126 and 127 as in a shell.";
 
 inline constexpr const char* every =
@@ -107,6 +108,19 @@ inline constexpr const char* ask =
     "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run\n"
     "or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
 
+inline constexpr const char* save_checkpoint =
+    "Save this instead, at most 4 KiB: under the lease of the leasehold run that this runs under, or else under the lease itself,"
+    " held for a moment";
+
+inline constexpr const char* checkpoint =
+    "Examples:\n"
+    "  leasehold checkpoint import                    what was saved last\n"
+    "  leasehold run import -- sh -c './import --from \"$LEASEHOLD_CHECKPOINT\"'\n"
+    "  leasehold checkpoint import --save offset=4711  in a command under leasehold run, or by hand\n"
+    "A checkpoint outlives the lease: who holds it next gets the checkpoint as LEASEHOLD_CHECKPOINT. In a command under leasehold\n"
+    "run or elect, --save writes only as long as that very lease is held, and exits with 76 once it is lost. Elsewhere it takes the\n"
+    "lease for a moment, and exits with 75 if somebody holds it. Exit status: 0, or 1 if nothing was ever saved.";
+
 inline constexpr const char* init = "Examples:\n"
                                     "  leasehold init\n"
                                     "  leasehold init --print | psql ops      if you may not create tables yourself";
@@ -115,6 +129,7 @@ inline constexpr const char* purge =
     "Examples:\n"
     "  leasehold purge --unused-for 90d\n"
     "  leasehold purge --unused-for 90d --yes      if nobody can answer, as in a crontab\n"
+    "Names that have a checkpoint stay, unless --with-checkpoints says otherwise.\n"
     "Tokens are not used again: a removed name that is used again gets a greater one. All programs that use the table must\n"
     "use a version of leasehold that has purge. Exit status: 0, or 1 if the answer was no.";
 

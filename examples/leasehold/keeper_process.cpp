@@ -12,7 +12,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -135,6 +138,7 @@ private:
             return;
         case word::number: number_ = message->number; return;
         case word::fire: fire_ = leasehold::fire_time{duration{message->value}}; return;
+        case word::checkpoint: return add_to_checkpoint(*message);
         case word::start: return start(message->value, message->number != 0);
         case word::signal:
             signalled_ = true;
@@ -142,6 +146,14 @@ private:
         case word::end: return act(machine_.end(now()));
         default: return;
         }
+    }
+
+    void add_to_checkpoint(const wire_message& message)
+    {
+        std::array<char, sizeof message.value> bytes{};
+        std::memcpy(bytes.data(), &message.value, bytes.size());
+        if (!checkpoint_) checkpoint_.emplace();
+        checkpoint_->append(bytes.data(), std::min(bytes.size(), static_cast<std::size_t>(message.number)));
     }
 
     // Last of all, and only if it need not wait: the reader of standard error may have stopped reading.
@@ -162,6 +174,7 @@ private:
         if (child == 0) become_command(parent, token, with_terminal, report[1]);
         int error = child < 0 ? errno : 0;
         ::close(report[1]);
+        checkpoint_.reset();  // the next command is told anew
         if (child > 0) {
             ::setpgid(child, child);  // both do it, so that it is done, no matter which comes first
             while (::read(report[0], &error, sizeof error) < 0 && errno == EINTR) {}
@@ -196,6 +209,10 @@ private:
         if (fire_) ::setenv("LEASEHOLD_FIRE", leasehold::detail::written_time(*fire_).c_str(), 1);
         ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
         ::setenv("LEASEHOLD_TOKEN", tokens_.empty() ? std::to_string(token).c_str() : tokens_.c_str(), 1);
+        if (checkpoint_)
+            ::setenv("LEASEHOLD_CHECKPOINT", checkpoint_->c_str(), 1);
+        else
+            ::unsetenv("LEASEHOLD_CHECKPOINT");
         ::signal(SIGCHLD, SIG_DFL);
         ::pthread_sigmask(SIG_SETMASK, &plan_.signals_before, nullptr);
         ::execvp(arguments_.front(), arguments_.data());
@@ -229,6 +246,7 @@ private:
     std::string tokens_{};                // of several leases
     std::optional<std::int32_t> number_{};
     std::optional<leasehold::fire_time> fire_{};
+    std::optional<std::string> checkpoint_{};
     std::vector<char*> arguments_;
     sigset_t while_waiting_{};
     time_point deadline_{};

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "duration_text.hpp"
 #include "failure.hpp"
+#include "json.hpp"
 #include "message.hpp"
 #include "opened_store.hpp"
 #include "records.hpp"
@@ -12,12 +13,19 @@
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/fire_record.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 #include <unistd.h>
@@ -89,6 +97,103 @@ int ask(const std::string& name, const std::string& reason, const asked_store& a
     }
     std::cout << printable(name) << " is " << (record ? held_by(*record) : "held") << "; the holder was asked to hand it over\n";
     return exit_code::success;
+}
+
+namespace {
+
+/// The part of a text between the commas that stands at that place.
+std::string_view part_of(std::string_view text, std::size_t place)
+{
+    for (; place > 0 && text.find(',') != text.npos; --place) text.remove_prefix(text.find(',') + 1);
+    return place > 0 ? std::string_view{} : text.substr(0, text.find(','));
+}
+
+/// What the environment says of a leasehold run that this runs under.
+struct outer_term {
+    std::string owner;
+    lh::fencing_token token;
+};
+
+/// Nothing: there is none that holds this name.
+std::optional<outer_term> outer_term_of(const std::string& name)
+{
+    const char *const names = std::getenv("LEASEHOLD_NAME"), *const tokens = std::getenv("LEASEHOLD_TOKEN"),
+               *const owner = std::getenv("LEASEHOLD_OWNER");
+    if (names == nullptr || tokens == nullptr || owner == nullptr) return std::nullopt;
+    std::string_view token = tokens;
+    if (name != names) {
+        std::size_t place = 0;  // of --all
+        while (!part_of(names, place).empty() && part_of(names, place) != name) ++place;
+        if (part_of(names, place).empty()) return std::nullopt;
+        token = part_of(tokens, place);
+    }
+    std::int64_t value = 0;
+    const auto [end, wrong] = std::from_chars(token.data(), token.data() + token.size(), value);
+    if (wrong != std::errc{} || end != token.data() + token.size()) return std::nullopt;
+    return outer_term{owner, lh::fencing_token{value}};
+}
+
+/// The text to save: beside the record of fires, if the name has one. To be called while the name is held, since its holder writes that.
+std::string beside_fires(opened_store& store, const std::string& name, const std::string& text)
+{
+    const auto before = store->checkpoint(name);
+    std::string whole = before ? lh::detail::with_own_text(before->text, text) : text;
+    lh::validate_checkpoint(whole);
+    return whole;
+}
+
+int save_under(opened_store& store, const std::string& name, const outer_term& term, const std::string& text)
+{
+    std::error_code ec;
+    const bool saved = store->save_checkpoint(name, term.owner, term.token, beside_fires(store, name, text), ec);
+    if (ec) throw lh::store_error{ec, "save_checkpoint '" + name + "'", store->diagnostics()};
+    if (saved) return exit_code::success;
+    complain("'" + printable(name) + "' is no longer held by the leasehold run that this runs under: nothing was saved");
+    return exit_code::lost;
+}
+
+int save_in_passing(opened_store& store, const std::string& name, const std::string& text)
+{
+    lh::basic_lease lease{*store, name};
+    auto guard = lease.try_acquire();
+    if (guard.empty()) {
+        const auto record = inspect(store, name);
+        tell("'" + printable(name) + "' is " + (record ? held_by(*record) : "held by somebody else") + ": nothing was saved");
+        return exit_code::busy;
+    }
+    if (guard.save_checkpoint(beside_fires(store, name, text))) return exit_code::success;
+    complain("'" + printable(name) + "' was taken away at once: nothing was saved");
+    return exit_code::lost;
+}
+
+}  // namespace
+
+int checkpoint(const checkpoint_options& options, const asked_store& asked)
+{
+    lh::validate_name(options.name);
+    if (options.save) lh::validate_checkpoint(*options.save);
+    opened_store store{choose_store(asked)};
+    if (options.save) {
+        const auto term = outer_term_of(options.name);
+        return term ? save_under(store, options.name, *term, *options.save) : save_in_passing(store, options.name, *options.save);
+    }
+    auto saved = store->checkpoint(options.name);
+    if (saved)
+        if (auto fires = lh::read_fire_record(saved->text)) {
+            if (fires->text)
+                saved->text = std::move(*fires->text);
+            else
+                saved.reset();
+        }
+    if (options.json && saved)
+        std::cout << "{\"checkpoint\": " << json_string(saved->text) << ", \"token\": " << saved->token.value() << "}\n";
+    else if (options.json)
+        std::cout << "null\n";
+    else if (saved)
+        std::cout << (::isatty(STDOUT_FILENO) != 0 ? printable(saved->text) : saved->text) << '\n';
+    else
+        tell("nothing was ever saved for '" + printable(options.name) + "'");
+    return saved ? exit_code::success : exit_code::no;
 }
 
 int init(bool print, const asked_store& asked)
@@ -163,7 +268,8 @@ int purge(const purge_options& options, const asked_store& asked)
         tell("nothing was removed");
         return exit_code::no;
     }
-    const std::size_t gone = store->purge(options.unused_for);
+    const std::size_t gone = options.with_checkpoints ? store->purge(options.unused_for, lh::with_checkpoints)
+                                                      : store->purge(options.unused_for);
     std::cout << gone << (gone == 1 ? " name " : " names ") << unused << (gone == 1 ? " was" : " were") << " removed\n";
     return exit_code::success;
 }

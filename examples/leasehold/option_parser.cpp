@@ -196,12 +196,22 @@ void add_repairs(CLI::App& app, settings& into)
     ask.add_option("NAME", into.name, "The lease")->required()->type_name("");
     ask.add_option("--reason", into.reason, "What the holder is told, and show and list show")->type_name("TEXT");
 
+    CLI::App& checkpoint =
+        add_subcommand(app, into, "checkpoint", "Show or save what the next holder of a lease must know", help::checkpoint);
+    checkpoint.add_option("NAME", into.checkpoint.name, "The lease")->required()->type_name("");
+    checkpoint
+        .add_option_function<std::string>(
+            "--save", [&into](const std::string& text) { into.checkpoint.save = text; }, help::save_checkpoint)
+        ->type_name("TEXT");
+    checkpoint.add_flag("--json", into.checkpoint.json, "As JSON");
+
     CLI::App& init = add_subcommand(app, into, "init", "Create the table if it doesn't exist", help::init);
     init.add_flag("--print", into.print, "Only print the statements that would create it");
 
     CLI::App& purge = add_subcommand(app, into, "purge", "Remove names that nobody uses any longer", help::purge);
     add_duration(purge, "--unused-for", into.purge.unused_for, "Names that nobody has held for this long; at least 1m")
         ->required();
+    purge.add_flag("--with-checkpoints", into.purge.with_checkpoints, "Also names that have a checkpoint");
     purge.add_flag("-y,--yes", into.purge.yes, "Don't ask");
 
     CLI::App& doctor = add_subcommand(app, into, "doctor", "Check the database, and say what to improve", help::doctor);

@@ -108,6 +108,9 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
     std::stop_token asked;
     if constexpr (requires { guard.handover_token(); })
         if (at.options.handover_signal != 0) asked = guard.handover_token();
+    std::optional<std::string> checkpoint;  // without it the command would begin anew, so that a failure is one
+    if (at.options.of != right::all_leases)
+        if (auto saved = at.store->checkpoint(held_name)) checkpoint = std::move(saved->text);
     const running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },
         [&guard, &at] {
@@ -116,7 +119,7 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
             at.manager.stopping(loss);
         },
         std::move(tokens), number, std::move(asked),
-        at.options.handover_signal};
+        at.options.handover_signal, std::move(checkpoint)};
     const command_end end = supervise(at.command, at.signals, term);
     at.manager.stopping("the command has ended");
     return finish(guard, end, at.options);

@@ -36,6 +36,7 @@ struct settings {
     wait_options wait;
     watch_options watch;
     purge_options purge;
+    checkpoint_options checkpoint;
 };
 
 /// Whether this subcommand runs a command, which follows `--`.

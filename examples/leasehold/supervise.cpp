@@ -10,6 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <poll.h>
@@ -39,6 +42,7 @@ public:
         for (const leasehold::fencing_token each : term_.tokens) keeper_.tell({word::token, 0, each.value()});
         if (term_.number) keeper_.tell({word::number, static_cast<std::int32_t>(*term_.number)});
         if (term_.fire) keeper_.tell({word::fire, 0, term_.fire->time_since_epoch().count()});
+        if (term_.checkpoint) tell_checkpoint(*term_.checkpoint);
         keeper_.tell({word::start, terminal_.give_at_start(), term_.token.value()});
         if (signals_.ended_by() != 0) keeper_.tell({word::signal, signals_.ended_by()});
         while (!end_) {
@@ -53,6 +57,19 @@ public:
     }
 
 private:
+    // Also of an empty one.
+    void tell_checkpoint(std::string_view text)
+    {
+        do {
+            wire_message part{word::checkpoint};
+            const std::string_view bytes = text.substr(0, sizeof part.value);
+            std::memcpy(&part.value, bytes.data(), bytes.size());
+            part.number = static_cast<std::int32_t>(bytes.size());
+            keeper_.tell(part);
+            text.remove_prefix(bytes.size());
+        } while (!text.empty());
+    }
+
     void tell_deadline()
     {
         const duration remaining = term_.remaining();

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 namespace tool {
@@ -45,6 +46,7 @@ struct running_term {
     std::stop_token asked{};                         ///< to hand over
     int signal_if_asked = 0;                         ///< what the command then gets, once
     std::optional<leasehold::fire_time> fire{};      ///< of a schedule
+    std::optional<std::string> checkpoint{};         ///< what the last holder has saved
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

@@ -10,7 +10,7 @@
 namespace redis_leases {
 
 /// The operations, each of which is one script: Redis runs a script alone, and by its own clock.
-enum class redis_script : std::uint8_t { acquire, renew, release, inspect, count_ };
+enum class redis_script : std::uint8_t { acquire, renew, release, inspect, save_checkpoint, checkpoint, now, count_ };
 
 inline constexpr std::size_t redis_script_count = static_cast<std::size_t>(redis_script::count_);
 
@@ -87,13 +87,38 @@ if state == 'closed' then return {token, '', left} end
 return {}
 )lua";
 
+// KEYS[3]: this save's own key, as for a release; KEYS[4]: the checkpoint, "<token> <text>", which has no end. ARGV: channel, owner, token,
+// text, how long its answer may be asked for again.
+inline const std::string save_checkpoint = look + R"lua(
+if redis.call('EXISTS', KEYS[3]) == 1 then return 1 end
+local state, token, whose = look()
+if state ~= 'held' or whose ~= ARGV[2] or token ~= ARGV[3] then return 0 end
+redis.call('SET', KEYS[4], token .. ' ' .. ARGV[4])
+redis.pcall('SET', KEYS[3], '', 'PX', ARGV[5])
+return 1
+)lua";
+
+// KEYS[3]: the checkpoint.
+inline const std::string checkpoint = R"lua(
+local value = redis.call('GET', KEYS[3])
+if not value then return {} end
+local token, text = string.match(value, '^(%d+) (.*)$')
+if not token then error(KEYS[3] .. ' is no checkpoint') end
+return {token, text}
+)lua";
+
+inline const std::string now = R"lua(
+return redis.call('TIME')
+)lua";
+
 }  // namespace detail
 
 /// The text that is sent to Redis once per connection; after that, its hash is enough.
 inline const std::string& text_of(redis_script script)
 {
     static const std::array<const std::string*, redis_script_count> texts{&detail::acquire, &detail::renew, &detail::release,
-                                                                          &detail::inspect};
+                                                                          &detail::inspect, &detail::save_checkpoint,
+                                                                          &detail::checkpoint, &detail::now};
     return *texts[static_cast<std::size_t>(script)];
 }
 

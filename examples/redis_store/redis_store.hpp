@@ -10,7 +10,9 @@
 #include "redis_script.hpp"
 #include "redis_subscriber.hpp"
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
@@ -42,7 +44,7 @@ public:
 
     lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
-        const redis_reply reply = call(redis_script::acquire, name, {}, ec, {owner, milliseconds(ttl)});
+        const redis_reply reply = call(redis_script::acquire, name, ec, {}, {owner, milliseconds(ttl)});
         if (ec) return {};
         const lh::fencing_token token{reply.number(1)};
         if (reply.number(0) == 1) return {lh::acquire_status::granted, token, {}};
@@ -51,23 +53,54 @@ public:
 
     bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
     {
-        return call(redis_script::renew, name, {}, ec, {owner, milliseconds(ttl), text(token)}).number() == 1;
+        return call(redis_script::renew, name, ec, {}, {owner, milliseconds(ttl), text(token)}).number() == 1;
     }
 
     bool release(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration min_hold_left,
                  std::error_code& ec)
     {
-        return call(redis_script::release, name, key("release-" + next_number(), name), ec,
+        return call(redis_script::release, name, ec, {key("release-" + next_number(), name)},
                     {owner, milliseconds(min_hold_left), text(token), milliseconds(options_.call_timeout)})
                    .number() == 1;
     }
 
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
     {
-        const redis_reply reply = call(redis_script::inspect, name, {}, ec, {});
+        const redis_reply reply = call(redis_script::inspect, name, ec, {}, {});
         if (ec || reply.text(0).empty()) return std::nullopt;
         return lh::lease_record{std::string{name}, std::string{reply.text(1)}, lh::fencing_token{reply.number(0)},
                                 remaining(reply.number(2))};
+    }
+
+    /// See lh::checkpointing_store.
+    bool save_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view text_to_save,
+                         std::error_code& ec)
+    {
+        try {
+            lh::validate_checkpoint(text_to_save);
+        } catch (const std::system_error& refusal) {
+            ec = refusal.code();
+            return false;
+        }
+        return call(redis_script::save_checkpoint, name, ec, {key("save-" + next_number(), name), key("checkpoint", name)},
+                    {owner, text(token), text_to_save, milliseconds(options_.call_timeout)})
+                   .number() == 1;
+    }
+
+    /// See lh::checkpointing_store.
+    std::optional<lh::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+    {
+        const redis_reply reply = call(redis_script::checkpoint, name, ec, {key("checkpoint", name)}, {});
+        if (ec || reply.text(0).empty()) return std::nullopt;
+        return lh::checkpoint_record{std::string{reply.text(1)}, lh::fencing_token{reply.number(0)}};
+    }
+
+    /// See lh::timed_store.
+    lh::store_time now(std::error_code& ec)
+    {
+        const redis_reply reply = call(redis_script::now, {}, ec, {}, {});
+        if (ec) return {};
+        return lh::store_time{std::chrono::seconds{reply.number(0)} + std::chrono::microseconds{reply.number(1)}};
     }
 
     /// See lh::notifying_store.
@@ -130,15 +163,16 @@ private:
     }
     std::string channel(std::string_view name) const { return options_.key_prefix + "ended:" + std::string{name}; }
 
-    // Runs a script with its keys (`third`, if any), the channel, and then these arguments.
-    redis_reply call(redis_script script, std::string_view name, std::string_view third, std::error_code& ec,
+    // Runs a script with its keys, of which these are beyond the first two, the channel, and then these arguments.
+    redis_reply call(redis_script script, std::string_view name, std::error_code& ec, const std::vector<std::string>& more_keys,
                      std::initializer_list<std::string_view> arguments)
     {
         const std::string lease = key("term", name);
         const std::string counter = key("token", name);
         const std::string ended = channel(name);
-        std::vector<std::string_view> words{third.empty() ? "2" : "3", lease, counter};
-        if (!third.empty()) words.push_back(third);
+        const std::string keys = std::to_string(2 + more_keys.size());
+        std::vector<std::string_view> words{keys, lease, counter};
+        words.insert(words.end(), more_keys.begin(), more_keys.end());
         words.push_back(ended);
         words.insert(words.end(), arguments);
 
@@ -165,7 +199,8 @@ private:
     std::atomic<std::uint64_t> releases_ = 0;
 };
 
-static_assert(lh::notifying_store<redis_store> && lh::diagnosing_store<redis_store>);
+static_assert(lh::notifying_store<redis_store> && lh::diagnosing_store<redis_store> && lh::checkpointing_store<redis_store> &&
+              lh::timed_store<redis_store>);
 
 }  // namespace redis_leases
 

@@ -266,6 +266,19 @@ private:
     return detail::fire_record_reader::read(checkpoint.substr(end + 1));
 }
 
+namespace detail {
+
+// What to save as the checkpoint of a name so that its own text is `text`: where it has a record of fires, that stays.
+inline std::string with_own_text(std::string_view checkpoint, std::string_view text)
+{
+    std::optional<fire_record> record = read_fire_record(checkpoint);
+    if (!record || record->schedule.empty()) return std::string{text};
+    record->text = text;
+    return to_text(*record);
+}
+
+}  // namespace detail
+
 }  // namespace leasehold::inline v0
 
 #endif

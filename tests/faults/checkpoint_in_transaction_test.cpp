@@ -34,8 +34,8 @@ std::string saved(Store& store, const std::string& name)
 /// The statement for programs without ODBC, with its parameters written out.
 std::string with_values(std::string sql, const std::string& text, const auto& guard)
 {
-    for (const std::string& value :
-         {"'" + text + "'", "'" + std::string{guard.name()} + "'", "'" + std::string{guard.owner()} + "'", std::to_string(guard.token().value())})
+    const auto quoted = [](std::string_view value) { return "'" + std::string{value} + "'"; };
+    for (const std::string& value : {quoted(text), quoted(guard.name()), quoted(guard.owner()), std::to_string(guard.token().value())})
         sql.replace(sql.find('?'), 1, value);
     return sql;
 }

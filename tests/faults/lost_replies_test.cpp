@@ -49,11 +49,18 @@ struct scene {
     template <class Call, class Then>
     auto with_reply_lost(Call call, Then then)
     {
+        return with_reply_lost(call, [&] { return !others.inspect("n", ec) && !ec; }, then);
+    }
+
+    // Likewise, after it has done something else.
+    template <class Call, class Done, class Then>
+    auto with_reply_lost(Call call, Done done, Then then)
+    {
         static_cast<void>(call("prepared"));  // so that the statements need no more than one reply each
         // Long enough for what is done before the reply, and short enough for the reply to an earlier statement of the same call.
         gate.delay(700ms, direction::to_client);
         auto answer = std::async(std::launch::async, call, "n");
-        BOOST_TEST_REQUIRE(eventually([&] { return !others.inspect("n", ec) && !ec; }));
+        BOOST_TEST_REQUIRE(eventually(done));
         then();
         gate.cut();
         gate.pass();
@@ -105,6 +112,39 @@ BOOST_FIXTURE_TEST_CASE_TEMPLATE(release_of_a_term_that_an_operator_ended_is_los
         // After a release for min_hold an operator may have opened the name.
         BOOST_TEST((!s.ec || min_hold > 0s), s.ec.message());
     }
+}
+
+// The term is over by the time that the save is repeated.
+BOOST_FIXTURE_TEST_CASE_TEMPLATE(save_whose_reply_was_lost_is_read_back, Scene, scenes, Scene)
+{
+    auto& s = *static_cast<Scene*>(this);
+    const auto token = s.attempt(s.ours, "n", "us");
+    BOOST_TEST(s.attempt(s.ours, "prepared", "us") == token);
+    std::error_code failure;
+    const auto save = [&](const std::string& name) { return s.ours.save_checkpoint(name, "us", token, "offset=4711", failure); };
+    const auto saved = [&] {
+        const auto record = s.others.checkpoint("n", s.ec);
+        return record && record->text == "offset=4711";
+    };
+    BOOST_TEST(s.with_reply_lost(save, saved, [&] { BOOST_TEST(s.others.force_release("n")); }));
+    BOOST_TEST(!failure, failure.message());
+}
+
+// Nobody can tell whether it was saved.
+BOOST_FIXTURE_TEST_CASE_TEMPLATE(save_whose_reply_was_lost_and_that_another_has_written_over_is_an_error, Scene, scenes, Scene)
+{
+    auto& s = *static_cast<Scene*>(this);
+    const auto token = s.attempt(s.ours, "n", "us");
+    BOOST_TEST(s.attempt(s.ours, "prepared", "us") == token);
+    std::error_code failure;
+    const auto save = [&](const std::string& name) { return s.ours.save_checkpoint(name, "us", token, "offset=4711", failure); };
+    BOOST_TEST(!s.with_reply_lost(save, [&] { return s.others.checkpoint("n", s.ec).has_value(); }, [&] {
+        BOOST_TEST(s.others.force_release("n"));
+        const auto next = s.attempt(s.others, "n", "next");
+        BOOST_TEST(s.others.save_checkpoint("n", "next", next, "offset=5000", s.ec));
+    }));
+    BOOST_TEST((failure == lh::errc::store_unavailable), failure.message());
+    BOOST_TEST(s.others.checkpoint("n")->text == "offset=5000");
 }
 
 BOOST_FIXTURE_TEST_CASE_TEMPLATE(release_whose_reply_was_lost_is_a_release, Scene, scenes, Scene)

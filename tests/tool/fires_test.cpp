@@ -95,6 +95,22 @@ BOOST_FIXTURE_TEST_CASE(others_wait_and_take_over_when_the_first_is_killed, scen
     BOOST_TEST(file("notes") == "began\nsecond\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(checkpoint_of_the_command_lives_beside_the_record, scene)
+{
+    const std::string tool = LEASEHOLD_TOOL;
+    const auto saves = [&](const std::string& text) { return note("${LEASEHOLD_CHECKPOINT-none}") + tool + " checkpoint report --save " + text; };
+    BOOST_TEST(run(once({}, saves("page-1") + "; exit 1")).status.code == 1);
+    BOOST_TEST(run_words("checkpoint report").out == "page-1\n");
+    BOOST_TEST(run(once({}, saves("page-2"))).status.success());
+    BOOST_TEST(file("notes") == "none\npage-1\n");
+    BOOST_TEST(run_words("checkpoint report").out == "page-2\n");
+    BOOST_TEST(run_words("checkpoint report --save page-0").status.success());
+    BOOST_TEST(run_words("checkpoint report").out == "page-0\n");
+    BOOST_TEST(run_words("last report").status.success());
+    BOOST_TEST(run(once({}, note("again"))).status.success());
+    BOOST_TEST(file("notes") == "none\npage-1\n");
+}
+
 BOOST_FIXTURE_TEST_CASE(another_schedule_of_the_name_is_refused_until_it_is_to_take_the_place, scene)
 {
     BOOST_TEST(run(once({"--owner", "web-1"}, "true")).status.success());

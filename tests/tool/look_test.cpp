@@ -327,6 +327,38 @@ BOOST_FIXTURE_TEST_CASE(show_and_list_show_what_the_holder_has_published, tool_f
     BOOST_TEST(run_words("show job").out == "job is free\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(checkpoint_is_saved_and_shown, tool_fixture)
+{
+    BOOST_TEST(run_words("checkpoint job").status.code == 1);
+    BOOST_TEST(run_words("checkpoint job --json").out == "null\n");
+    BOOST_TEST(run({"checkpoint", "job", "--save", "offset=1, \"two\""}).status.success());
+    const auto shown = run_words("checkpoint job");
+    BOOST_TEST(shown.status.success());
+    BOOST_TEST(shown.out == "offset=1, \"two\"\n");
+    BOOST_TEST(run_words("checkpoint job --json").out == "{\"checkpoint\": \"offset=1, \\\"two\\\"\", \"token\": 1}\n");
+    BOOST_TEST(run_words("show job").out == "job is free\n");
+    BOOST_TEST(run({"checkpoint", "job", "--save", ""}).status.success());
+    BOOST_TEST(run_words("checkpoint job").out == "\n");
+    const auto too_long = run({"checkpoint", "job", "--save", std::string(4097, 'x')});
+    BOOST_TEST(too_long.status.code == 64);
+    BOOST_TEST(too_long.err.find("the checkpoint is longer than the 4096 bytes") != std::string::npos, too_long.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(checkpoint_of_a_lease_that_somebody_holds_is_not_saved_from_outside, held_fixture)
+{
+    BOOST_TEST(run_words("checkpoint job/1 --save x").status.code == 75);
+    BOOST_TEST(run_words("checkpoint job/1").status.code == 1);
+    BOOST_TEST(held("job/1"));
+}
+
+BOOST_FIXTURE_TEST_CASE(purge_leaves_names_with_a_checkpoint_unless_told_otherwise, tool_fixture)
+{
+    BOOST_TEST(run_words("checkpoint job --save x").status.success());
+    make_old(path("leases.db"));
+    BOOST_TEST(run_words("purge --unused-for 1m --yes").out.starts_with("0 names"));
+    BOOST_TEST(run_words("purge --unused-for 1m --with-checkpoints --yes").out.starts_with("1 name"));
+}
+
 BOOST_FIXTURE_TEST_CASE(purge_removes_names_that_nobody_uses, tool_fixture)
 {
     BOOST_TEST(run_words("run job -- true").status.success());
@@ -342,7 +374,7 @@ BOOST_FIXTURE_TEST_CASE(every_subcommand_has_help_and_examples, tool_fixture)
 {
     BOOST_TEST(run_words("--version").out.starts_with("leasehold "));
     BOOST_TEST(run_words("--help").out.find("crontab") != std::string::npos);
-    for (const char* each : {"run", "elect", "show", "list", "watch", "release", "ask", "init", "wait", "purge"}) {
+    for (const char* each : {"run", "elect", "show", "list", "watch", "release", "ask", "checkpoint", "init", "wait", "purge"}) {
         const auto help = run({each, "--help"});
         BOOST_TEST(help.status.success());
         BOOST_TEST(help.out.find("\n  leasehold " + std::string{each}) != std::string::npos, each);

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_SUITE(tool_page)
 BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line_of_the_page_runs, reader)
 {
     const auto shell = blocks_of("sh");
-    BOOST_REQUIRE(shell.size() == 6U);
+    BOOST_REQUIRE(shell.size() == 7U);
     const std::string set_up = here(shell[0]);
     BOOST_TEST(type("set -e; " + set_up).status.success());
     BOOST_TEST((std::filesystem::status(path("store")).permissions() ==
@@ -116,11 +116,13 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
     BOOST_TEST(last.out.starts_with("the run of 20"), last.out);
     BOOST_TEST(last.out.find("tidy: the run of 20") != std::string::npos, last.out);
 
-    BOOST_TEST(type(shell[3]).out == "at most five at a time\nbeside other readers\nnobody reads now\nboth, or neither\n");
-    BOOST_TEST(type(shell[4]).out == "I lead\n");
+    BOOST_TEST(type(shell[3]).out == "importing from 0\n100\n");
+    BOOST_TEST(type(shell[3]).out == "importing from 100\n200\n");
+    BOOST_TEST(type(shell[4]).out == "at most five at a time\nbeside other readers\nnobody reads now\nboth, or neither\n");
+    BOOST_TEST(type(shell[5]).out == "I lead\n");
     // Something to look at, for which the page's reader would have to wait.
     BOOST_TEST(type("leasehold run nightly-report --min-hold 1m -- true").status.success());
-    std::string looks = shell[5];
+    std::string looks = shell[6];
     replace(looks, "leasehold run nightly-report", "leasehold release nightly-report --force; leasehold run nightly-report");
     const auto looked = type("set -e\n" + looks);
     BOOST_TEST(looked.status.success(), looked.out);

@@ -24,7 +24,7 @@ done
 options_in() { grep -oE -- '(^|[^[:alnum:]-])--[a-z][a-z-]+' "$1" | grep -oE -- '--[a-z-]+' | sort -u; }
 {
     "$tool" --help
-    for subcommand in run every elect show last list watch wait release ask init purge doctor; do "$tool" $subcommand --help | grep -v '^  leasehold'; done
+    for subcommand in run every elect show last list watch wait release ask checkpoint init purge doctor; do "$tool" $subcommand --help | grep -v '^  leasehold'; done
 } >"$scratch/help"
 options_in "$scratch/help" | grep -vxE -- '--(version|foreground|full)' >"$scratch/options"
 sed 's/Fl Fl \([a-z-]*\)/--\1/g' "$parts/leasehold.1" >"$scratch/manual"
@@ -73,6 +73,8 @@ if [ -r /usr/share/bash-completion/bash_completion ]; then
     expect bash "leasehold run --min" --min-hold
     expect bash "leasehold show --local he" held-job
     expect bash "leasehold pur" purge
+    expect bash "leasehold checkp" checkpoint
+    expect bash "leasehold checkpoint --sa" --save
     expect bash "leasehold help el" elect
     expect bash "leasehold elect x --restart on" on-failure
     expect bash "leasehold run job " --

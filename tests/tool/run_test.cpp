@@ -43,6 +43,37 @@ BOOST_FIXTURE_TEST_CASE(the_command_knows_its_lease, tool_fixture)
     BOOST_TEST(run({"run", "job", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN"}).out == "2\n");
 }
 
+namespace {
+
+/// In a command under the tool: saves $1 of the lease $0, and says what became of it.
+const std::string save_and_tell = std::string{"'"} + LEASEHOLD_TOOL + "' checkpoint \"$0\" --save \"$1\"; echo $?";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(the_command_gets_the_last_checkpoint_and_saves_the_next, tool_fixture)
+{
+    const std::vector<std::string> show{"run", "job", "--", "sh", "-c", "echo \"${LEASEHOLD_CHECKPOINT-none}.\""};
+    BOOST_TEST(run(show, {{"LEASEHOLD_CHECKPOINT", "somebody else's"}}).out == "none.\n");
+    const std::string long_text(4096, 'x');
+    for (const std::string& text :
+         {std::string{"offset=12"}, std::string{"12345678"}, std::string{}, std::string{"gr\u00fc\u00dfe"}, long_text}) {
+        BOOST_TEST(run({"run", "job", "--", "sh", "-c", save_and_tell, "job", text}).out == "0\n");
+        BOOST_TEST(run(show).out == text + ".\n");
+    }
+    BOOST_TEST(run({"elect", "job", "--restart", "never", "--", "sh", "-c", "echo ${LEASEHOLD_CHECKPOINT-none}"}).out == long_text + "\n");
+    BOOST_TEST(run({"run", "--all", "other,job", "--", "sh", "-c", "echo ${LEASEHOLD_CHECKPOINT-none};" + save_and_tell, "job", "y"}).out ==
+               "none\n0\n");
+    BOOST_TEST(run({"checkpoint", "job"}).out == "y\n");
+    BOOST_TEST(run({"checkpoint", "other"}).status.code == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_whose_lease_is_lost_saves_no_checkpoint, tool_fixture)
+{
+    const std::string lose_and_save = "trap '' TERM; '" + std::string{LEASEHOLD_TOOL} + "' release job --force >&2; " + save_and_tell;
+    BOOST_TEST(run({"run", "job", "--", "sh", "-c", lose_and_save, "job", "late"}).out == "76\n");
+    BOOST_TEST(run({"checkpoint", "job"}).status.code == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_command_killed_by_a_signal_is_128_and_its_number, tool_fixture)
 {
     BOOST_TEST(run({"run", "job", "--", "sh", "-c", "kill -KILL $$"}).status.code == 128 + SIGKILL);

@@ -26,7 +26,7 @@ _leasehold()
             _command_offset $((i + 1))
             return
             ;;
-        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --wait | -w | --busy-status | -E | \
+        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --busy-status | -E | \
             --restart | --pause | --interval | --timeout | --unused-for | --permits | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
@@ -77,7 +77,7 @@ _leasehold()
         COMPREPLY=($(compgen -W "TERM INT HUP QUIT USR1 USR2 WINCH" -- "$cur"))
         return
         ;;
-    --owner | --reason | --busy-status | -E | --table | --permits | --cron | --retry) return ;;
+    --owner | --reason | --save | --busy-status | -E | --table | --permits | --cron | --retry) return ;;
     esac
 
     local common="--store --store-file --local --table --no-session-locks --quiet --verbose --help"
@@ -94,8 +94,9 @@ _leasehold()
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
     ask) options="--reason $common" ;;
+    checkpoint) options="--save --json $common" ;;
     init) options="--print $common" ;;
-    purge) options="--unused-for --yes $common" ;;
+    purge) options="--unused-for --with-checkpoints --yes $common" ;;
     help | version) options="--help" ;;
     *) options=$common ;;
     esac
@@ -103,8 +104,8 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run every elect show last list watch wait release ask init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|watch|wait|release|ask)$ ]]; then
+        COMPREPLY=($(compgen -W "run every elect show last list watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|watch|wait|release|ask|checkpoint)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
     elif [[ $subcommand =~ ^(run|every|elect)$ ]]; then

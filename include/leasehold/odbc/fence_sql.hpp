@@ -132,10 +132,10 @@ template <dialect::odbc_dialect Dialect>
 
 /// The statement that saves a checkpoint in the transaction of a program that writes without ODBC, as fence_sql() is the one that fences.
 ///
-/// It has four parameters: the checkpoint, the lease's name and owner, as texts in UTF-8, and the token, as a 64-bit integer. The checkpoint
-/// is at most max_checkpoint_bytes (4,096) bytes and has no NUL, which the statement does not look at. It counts one row if the term is
-/// current; none: it is over, so roll back. It locks the row until the transaction ends, so nobody else is granted the name until then, and
-/// it needs no fence in front. The holder's own renewals wait as well: run it last.
+/// It has four parameters: the checkpoint, the lease's name and owner, as texts in UTF-8, and the token, as a 64-bit integer. The
+/// checkpoint is at most max_checkpoint_bytes (4,096) bytes and has no NUL, which the statement does not look at. It counts one row if the
+/// term is current; none: it is over, so roll back. It locks the row until the transaction ends, so nobody else is granted the name until
+/// then, and it needs no fence in front. The holder's own renewals wait as well: run it last.
 ///
 /// Everything else is as for fence_sql().
 template <dialect::odbc_dialect Dialect>

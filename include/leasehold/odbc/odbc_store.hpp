@@ -31,8 +31,8 @@ namespace leasehold::inline v0 {
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
 /// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store,
-/// checkpointing_store, timed_store (but with the generic dialect) and notifying_store: where the database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for
-/// releases, and one has the locks of terms that nobody here waited for.
+/// checkpointing_store, timed_store (but with the generic dialect) and notifying_store: where the database has session locks, up to
+/// odbc::detail::max_waiting_sessions (32) connections more wait for releases, and one has the locks of terms that nobody here waited for.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of

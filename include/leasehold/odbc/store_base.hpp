@@ -141,8 +141,8 @@ public:
 
     /// Removes the rows of names that nobody has held, nor kept closed, for `unused_for`, so that a table with ever new names
     /// doesn't grow for ever; but those that have a checkpoint stay. Returns how many. Tokens are not used again: a name that comes
-    /// back, and every name that is new, begins above all that were removed. PostgreSQL, MariaDB, MySQL and SQLite, by the database's clock; errc::store_failure
-    /// for the generic dialect and for stores that expire by observation.
+    /// back, and every name that is new, begins above all that were removed. PostgreSQL, MariaDB, MySQL and SQLite, by the database's
+    /// clock; errc::store_failure for the generic dialect and for stores that expire by observation.
     ///
     /// `unused_for`: at least min_unused_for (1 minute) and twice call_timeout, at most max_unused_for (50 years); otherwise
     /// std::errc::invalid_argument, and nothing is done. What tokens rest on is that no statement of any store on the table

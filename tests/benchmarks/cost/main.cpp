@@ -114,6 +114,17 @@ void measure(results& raw, const database& of, const options& wanted)
     answers.add("the same attempt unbounded", [&] { unbounded.ask("floor"); });
     answers.run(wanted.times(2 * of.times), wanted.pause());
     print(raw, of.label, answers, 0);
+
+    lh::basic_lease saver{store, "saver", lh::lease_terms{.ttl = std::chrono::minutes{10}}};
+    auto saves = saver.try_acquire();
+    int offset = 0;
+    alternating checkpoints;
+    checkpoints.add("one UPDATE", [&] { update(); });
+    checkpoints.add("checkpoint", [&] {
+        if (!saves.save_checkpoint("offset=" + std::to_string(++offset))) throw std::runtime_error{"a checkpoint was refused"};
+    });
+    checkpoints.run(wanted.times(2 * of.times), wanted.pause());
+    print(raw, of.label, checkpoints, 0);
 }
 
 void measure_memory(results& raw, const options& wanted)

@@ -145,7 +145,9 @@ BOOST_AUTO_TEST_CASE(checkpoint_has_four_parameters_in_the_same_styles)
             BOOST_TEST(count(sql, "$") == (numbers ? 4U : 0U), sql);
         }
     const std::string marked = lh::checkpoint_sql("postgresql", {}, lh::odbc::sql_placeholders::question_marks);
-    BOOST_TEST(marked.starts_with("update \"leasehold\" set \"checkpoint\" = ?, \"checkpoint_token\" = \"token\" where \"name\" = ?"), marked);
+    BOOST_TEST(marked.starts_with("update \"leasehold\" set \"checkpoint\" = ?, \"checkpoint_token\" = \"token\""
+                                  " where \"name\" = ?"),
+               marked);
 }
 
 BOOST_AUTO_TEST_CASE(checkpoint_is_refused_for_what_has_no_such_statement)

@@ -45,6 +45,22 @@ std::size_t permits_in(const std::string& text)
                   "--permits must be a number from 1 to " + std::to_string(leasehold::max_permits) + ", not '" + text + "'"};
 }
 
+int retries_in(const std::string& text)
+{
+    int number = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (wrong == std::errc{} && end == text.data() + text.size() && number >= 0 && number <= 1000) return number;
+    throw failure{exit_code::usage, "--retry must be a number from 0 to 1000, not '" + text + "'"};
+}
+
+void choose_fires(settings& s)
+{
+    s.run.catch_up = s.catch_up == "none"  ? leasehold::catch_up::none
+                     : s.catch_up == "all" ? leasehold::catch_up::all
+                                           : leasehold::catch_up::last;
+    if (s.retry) s.run.retry = retries_in(*s.retry);
+}
+
 void choose_right(settings& s)
 {
     if (s.permits) {
@@ -63,12 +79,15 @@ int perform(const std::string& subcommand, settings& s)
 {
     if (s.nowait) s.run.wait = leasehold::duration::zero();
     choose_right(s);
+    choose_fires(s);
     s.elect.restart = s.restart == "never"        ? restart_policy::never
                       : s.restart == "on-failure" ? restart_policy::on_failure
                                                   : restart_policy::always;
     static_cast<command_options&>(s.run) = s.command;
     static_cast<command_options&>(s.elect) = s.command;
-    if (subcommand == "run") return run(s.run, s.store);
+    if (subcommand == "run") return s.run.schedule.given() ? run_once_per_fire(s.run, s.store) : run(s.run, s.store);
+    if (subcommand == "every") return every(s.run, s.store);
+    if (subcommand == "last") return last(s.name, s.json, s.store);
     if (subcommand == "elect") return elect(s.elect, s.store);
     if (subcommand == "show") return show(s.name, s.json, s.store);
     if (subcommand == "list") return list(s.list, s.store);
@@ -119,6 +138,18 @@ std::function<int()> print_summary(std::string summary)
     };
 }
 
+void check_fires(const settings& into, const std::string& subcommand)
+{
+    const bool given = into.run.schedule.given();
+    if (subcommand == "every" && !given) refuse("every needs --once-per or --cron", subcommand);
+    if (subcommand == "run" && !given && (into.retry || into.catch_up != "last" || into.run.reschedule))
+        refuse("--retry, --catch-up and --reschedule go with --once-per or --cron", subcommand);
+    if (given && (into.permits || into.shared || into.exclusive || into.all || into.command.terms.min_hold > leasehold::duration::zero() ||
+                  into.command.handover_signal != 0))
+        refuse("--once-per and --cron can't be used with --permits, --shared, --exclusive, --all, --min-hold or --handover-signal",
+               subcommand);
+}
+
 void check_combination(const settings& into, const std::string& subcommand)
 {
     if (takes_command(subcommand) && into.command.name.empty() == !into.all)
@@ -130,6 +161,7 @@ void check_combination(const settings& into, const std::string& subcommand)
         refuse("--min-hold can't be used with --shared or --exclusive", subcommand);
     if (into.command.handover_signal != 0 && (into.permits || into.shared || into.exclusive || into.all))
         refuse("--handover-signal is for one lease: it can't be used with --permits, --shared, --exclusive or --all", subcommand);
+    check_fires(into, subcommand);
     if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);
 }
 

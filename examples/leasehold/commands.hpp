@@ -4,10 +4,12 @@
 
 #include "exit_code.hpp"
 #include "restart_machine.hpp"
+#include "schedule_choice.hpp"
 #include "store_choice.hpp"
 #include "terms_choice.hpp"
 
 #include <leasehold/duration.hpp>
+#include <leasehold/recurring_options.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -43,6 +45,10 @@ struct run_options : command_options {
     std::vector<std::string> names;  ///< all_leases: instead of the name
     std::optional<leasehold::duration> wait;  ///< nothing: for ever; 0: one attempt
     int busy_status = exit_code::busy;
+    asked_schedule schedule;     ///< given: once per fire of it
+    std::optional<int> retry;    ///< how often a fire whose command failed is tried again, by all hosts together; else once by each host
+    leasehold::catch_up catch_up = leasehold::catch_up::last;
+    bool reschedule = false;     ///< the schedule takes the place of another one
 };
 
 struct elect_options : command_options {
@@ -81,6 +87,9 @@ struct checkpoint_options {
 
 // Each is one subcommand and returns the tool's exit status. All throw failure, leasehold::store_error and std::system_error.
 int run(const run_options& options, const asked_store& store);
+int run_once_per_fire(const run_options& options, const asked_store& store);
+int every(const run_options& options, const asked_store& store);
+int last(const std::string& name, bool json, const asked_store& store);
 int elect(const elect_options& options, const asked_store& store);
 int show(const std::string& name, bool json, const asked_store& store);
 int list(const list_options& options, const asked_store& store);

@@ -13,7 +13,7 @@ inline constexpr const char* footer =
     "  (umask 077; echo 'Driver=PostgreSQL Unicode;Server=db;Database=ops;UID=ops;PWD=...' > /etc/leasehold.store)\n"
     "  leasehold init; leasehold doctor\n"
     "and in its crontab:\n"
-    "  0 3 * * * /usr/local/bin/leasehold run nightly-report --nowait --min-hold 1m -- /opt/report\n"
+    "  0 3 * * * /usr/local/bin/leasehold run report --once-per 24h --at 03:00 -- /opt/report\n"
     "\n"
     "Instead of /etc/leasehold.store you can use --store, LEASEHOLD_STORE and others (see each subcommand), or --local for\n"
     "this host only. leasehold SUBCOMMAND --help shows options and examples; man leasehold describes everything.";
@@ -32,11 +32,19 @@ inline constexpr const char* all = "Hold all of these leases, or none; names wit
 inline constexpr const char* metrics_file =
     "Write metrics into this file, for the textfile collector of Prometheus' node_exporter, which reads files named *.prom";
 
+inline constexpr const char* once_per = "Run the command once in each such time, on one of the hosts; as in 24h, from midnight UTC on";
+inline constexpr const char* at = "When in that time, in UTC: 03:00, or a duration after its beginning [0]";
+inline constexpr const char* cron = "Run the command once per time of such a line of five fields, in UTC, as in \"0 3 * * *\"";
+inline constexpr const char* retry = "Try a run whose command failed this often again, all hosts together [each host tries once]";
+inline constexpr const char* catch_up = "Which of the runs that were missed in an outage to make up for: none, last or all [last]";
+inline constexpr const char* reschedule = "Put this schedule in the place of the one that NAME has";
+
 inline constexpr const char* run =
     "Examples:\n"
     "  leasehold run backup -- /usr/local/bin/backup --full      wait for the lease, then run\n"
     "  leasehold run backup --nowait -- /usr/local/bin/backup    75 if another host has it\n"
-    "  leasehold run report -n --min-hold 1m -- ./report         once, even if the hosts' clocks differ by seconds\n"
+    "  leasehold run report --once-per 24h --at 03:00 -- ./report   once a day, from the crontabs of all hosts\n"
+    "  leasehold run tidy --cron '*/15 8-18 * * MON-FRI' -- ./tidy\n"
     "  leasehold run deploy -w 10m --kill-after 20s --ttl 1m -- make deploy\n"
     "  leasehold run --permits 5 licences -- ./simulate          at most five at a time, on all hosts\n"
     "  leasehold run --all disk-a,disk-b -- ./rebalance          both, or wait until it gets both\n"
@@ -46,6 +54,19 @@ inline constexpr const char* run =
     "SIGTERM, and SIGKILL before another host can get the lease. Under systemd, a unit of Type=notify is ready when the lease\n"
     "is held.\n"
     "Exit status: the command's; 75 busy, 76 lost, 69 the database failed, 64 usage, 126 and 127 as in a shell.";
+
+inline constexpr const char* every =
+    "Examples:\n"
+    "  leasehold every report --once-per 24h --at 03:00 -- ./report   run this on every host; once a day one runs the report\n"
+    "  leasehold every tidy --cron '*/15 * * * *' --retry 3 -- ./tidy\n"
+    "\n"
+    "The command gets LEASEHOLD_FIRE, the time of the schedule that it runs for. A run whose command fails is not completed:\n"
+    "a host tries it again after a pause, until the next one is due. On SIGTERM leasehold ends the command and exits with 0.";
+
+inline constexpr const char* last = "Examples:\n"
+                                    "  leasehold last report\n"
+                                    "  leasehold last report --json | jq -r .completed_at\n"
+                                    "Exit status: 0, or 1 if no run was completed yet.";
 
 inline constexpr const char* elect =
     "Examples:\n"

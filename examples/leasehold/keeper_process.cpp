@@ -6,6 +6,7 @@
 #include "message.hpp"
 
 #include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/fire_record.hpp>
 
 #include <algorithm>
 #include <array>
@@ -136,6 +137,7 @@ private:
             tokens_ += (tokens_.empty() ? "" : ",") + std::to_string(message->value);
             return;
         case word::number: number_ = message->number; return;
+        case word::fire: fire_ = leasehold::fire_time{duration{message->value}}; return;
         case word::checkpoint: return add_to_checkpoint(*message);
         case word::start: return start(message->value, message->number != 0);
         case word::signal:
@@ -204,6 +206,7 @@ private:
         const std::string number = number_ ? std::to_string(*number_) : "";
         ::setenv("LEASEHOLD_NAME", (plan_.name + number).c_str(), 1);
         if (number_) ::setenv("LEASEHOLD_PERMIT", number.c_str(), 1);
+        if (fire_) ::setenv("LEASEHOLD_FIRE", leasehold::detail::written_time(*fire_).c_str(), 1);
         ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
         ::setenv("LEASEHOLD_TOKEN", tokens_.empty() ? std::to_string(token).c_str() : tokens_.c_str(), 1);
         if (checkpoint_)
@@ -242,6 +245,7 @@ private:
     keeper_machine machine_;
     std::string tokens_{};                // of several leases
     std::optional<std::int32_t> number_{};
+    std::optional<leasehold::fire_time> fire_{};
     std::optional<std::string> checkpoint_{};
     std::vector<char*> arguments_;
     sigset_t while_waiting_{};

@@ -13,6 +13,7 @@
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/fire_record.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -132,10 +133,19 @@ std::optional<outer_term> outer_term_of(const std::string& name)
     return outer_term{owner, lh::fencing_token{value}};
 }
 
+/// The text to save: beside the record of fires, if the name has one. To be called while the name is held, since its holder writes that.
+std::string beside_fires(opened_store& store, const std::string& name, const std::string& text)
+{
+    const auto before = store->checkpoint(name);
+    std::string whole = before ? lh::detail::with_own_text(before->text, text) : text;
+    lh::validate_checkpoint(whole);
+    return whole;
+}
+
 int save_under(opened_store& store, const std::string& name, const outer_term& term, const std::string& text)
 {
     std::error_code ec;
-    const bool saved = store->save_checkpoint(name, term.owner, term.token, text, ec);
+    const bool saved = store->save_checkpoint(name, term.owner, term.token, beside_fires(store, name, text), ec);
     if (ec) throw lh::store_error{ec, "save_checkpoint '" + name + "'", store->diagnostics()};
     if (saved) return exit_code::success;
     complain("'" + printable(name) + "' is no longer held by the leasehold run that this runs under: nothing was saved");
@@ -151,7 +161,7 @@ int save_in_passing(opened_store& store, const std::string& name, const std::str
         tell("'" + printable(name) + "' is " + (record ? held_by(*record) : "held by somebody else") + ": nothing was saved");
         return exit_code::busy;
     }
-    if (guard.save_checkpoint(text)) return exit_code::success;
+    if (guard.save_checkpoint(beside_fires(store, name, text))) return exit_code::success;
     complain("'" + printable(name) + "' was taken away at once: nothing was saved");
     return exit_code::lost;
 }
@@ -167,7 +177,14 @@ int checkpoint(const checkpoint_options& options, const asked_store& asked)
         const auto term = outer_term_of(options.name);
         return term ? save_under(store, options.name, *term, *options.save) : save_in_passing(store, options.name, *options.save);
     }
-    const auto saved = store->checkpoint(options.name);
+    auto saved = store->checkpoint(options.name);
+    if (saved)
+        if (auto fires = lh::read_fire_record(saved->text)) {
+            if (fires->text)
+                saved->text = std::move(*fires->text);
+            else
+                saved.reset();
+        }
     if (options.json && saved)
         std::cout << "{\"checkpoint\": " << json_string(saved->text) << ", \"token\": " << saved->token.value() << "}\n";
     else if (options.json)

@@ -102,6 +102,19 @@ void add_command_options(CLI::App& to, settings& into)
         ->type_name("TEXT");
 }
 
+void add_schedule_options(CLI::App& to, settings& into)
+{
+    CLI::Option* once_per = add_duration(to, "--once-per", into.run.schedule.once_per, help::once_per);
+    const auto set_at = [&into](const std::string& text) { into.run.schedule.at = text; };
+    CLI::Option* at = to.add_option_function<std::string>("--at", set_at, help::at)->type_name("TIME");
+    const auto set_cron = [&into](const std::string& text) { into.run.schedule.cron = text; };
+    to.add_option_function<std::string>("--cron", set_cron, help::cron)->type_name("LINE")->excludes(once_per)->excludes(at);
+    const auto set_retry = [&into](const std::string& text) { into.retry = text; };
+    to.add_option_function<std::string>("--retry", set_retry, help::retry)->type_name("N");
+    to.add_option("--catch-up", into.catch_up, help::catch_up)->check(CLI::IsMember({"none", "last", "all"}))->type_name("WHICH");
+    to.add_flag("--reschedule", into.run.reschedule, help::reschedule);
+}
+
 void add_run(CLI::App& app, settings& into)
 {
     CLI::App& to = add_subcommand(app, into, "run", "Run a command while holding a lease", help::run);
@@ -123,6 +136,14 @@ void add_run(CLI::App& app, settings& into)
     to.add_option("-E,--busy-status", into.run.busy_status, "Exit status if somebody else holds the lease [75]")
         ->type_name("N")
         ->check(CLI::Range(0, 255));
+    add_schedule_options(to, into);
+}
+
+void add_every(CLI::App& app, settings& into)
+{
+    CLI::App& to = add_subcommand(app, into, "every", "Run a command once per time of a schedule, on one of the hosts, without end", help::every);
+    add_command_options(to, into);
+    add_schedule_options(to, into);
 }
 
 void add_elect(CLI::App& app, settings& into)
@@ -144,6 +165,10 @@ void add_looks(CLI::App& app, settings& into)
     CLI::App& show = add_subcommand(app, into, "show", "Show who holds a lease", help::show);
     show.add_option("NAME", into.name, "The lease")->required()->type_name("");
     show.add_flag("--json", into.json, "As JSON");
+
+    CLI::App& last = add_subcommand(app, into, "last", "Show the last completed run of a schedule", help::last);
+    last.add_option("NAME", into.name, "The name of the job")->required()->type_name("");
+    last.add_flag("--json", into.json, "As JSON");
 
     CLI::App& list = add_subcommand(app, into, "list", "List the leases that are held", help::list);
     list.add_option("PREFIX", into.list.prefix, "Only names that begin with this")->type_name("");
@@ -228,6 +253,7 @@ option_parser::option_parser(settings& into) : app_{std::make_unique<CLI::App>(h
     app_->set_version_flag("--version", version());
     app_->require_subcommand(1);
     add_run(*app_, into);
+    add_every(*app_, into);
     add_elect(*app_, into);
     add_looks(*app_, into);
     add_repairs(*app_, into);

@@ -27,6 +27,8 @@ struct settings {
     std::string name;
     std::string reason;
     std::string restart{"always"};
+    std::string catch_up{"last"};
+    std::optional<std::string> retry;
     command_options command;
     run_options run;
     elect_options elect;
@@ -38,7 +40,10 @@ struct settings {
 };
 
 /// Whether this subcommand runs a command, which follows `--`.
-[[nodiscard]] inline bool takes_command(std::string_view subcommand) { return subcommand == "run" || subcommand == "elect"; }
+[[nodiscard]] inline bool takes_command(std::string_view subcommand) 
+{
+    return subcommand == "run" || subcommand == "every" || subcommand == "elect";
+}
 
 }  // namespace tool
 

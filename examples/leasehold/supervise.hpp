@@ -7,6 +7,7 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/schedule/concept.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,7 @@ struct running_term {
     std::optional<std::size_t> number{};             ///< which of several rights it is
     std::stop_token asked{};                         ///< to hand over
     int signal_if_asked = 0;                         ///< what the command then gets, once
+    std::optional<leasehold::fire_time> fire{};      ///< of a schedule
     std::optional<std::string> checkpoint{};         ///< what the last holder has saved
 };
 

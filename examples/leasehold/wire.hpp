@@ -13,6 +13,7 @@ enum class word : std::int32_t {
     until,   ///< `value`: the deadline, in nanoseconds of leasehold::steady_clock
     token,   ///< `value`: before `start`, one of several
     number,  ///< `number`: before `start`, which of several rights it is
+    fire,    ///< `value`: before `start`, the fire of a schedule, in nanoseconds since 1970
     checkpoint,  ///< before `start`, the next bytes of the last checkpoint: in `value`, and `number` says how many, 0 to 8
     start,   ///< `value`: the token; `number`: whether the command gets the terminal at once
     signal,  ///< `number` to the command's group

@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/concepts.hpp>
+#include <leasehold/schedule/concept.hpp>
 #include <leasehold/static_text_limits.hpp>
 #include <leasehold/store/basic_lockable.hpp>
 #include <leasehold/store/plain_lease_store.hpp>
@@ -67,6 +68,14 @@ class renew_at_fraction;
 class renew_for;
 struct no_renewal;
 
+class cron;
+struct every;
+
+struct completed_fire;
+struct fire_record;
+struct open_fire;
+struct recurring_options;
+
 // The concepts stand both here and in the definitions: unconstrained declarations would declare other templates. The type of
 // a default argument needs to be complete only where a lease is made.
 template <lease_store Store, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
@@ -94,6 +103,12 @@ template <class Lease>
 class leader_election;
 template <class Lease>
 class leader_term;
+
+template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
+class recurring;
+
+template <class Lease>
+class recurring_run;
 
 template <lease_clock Clock>
 class basic_memory_store;

@@ -18,6 +18,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/exclusive_guard.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/fire_record.hpp>
 #include <leasehold/fwd.hpp>
 #include <leasehold/leader_election.hpp>
 #include <leasehold/leader_term.hpp>
@@ -35,11 +36,17 @@
 #include <leasehold/owner_id/static_owner_id.hpp>
 #include <leasehold/plain_error.hpp>
 #include <leasehold/permit_guard.hpp>
+#include <leasehold/recurring.hpp>
+#include <leasehold/recurring_options.hpp>
+#include <leasehold/recurring_run.hpp>
 #include <leasehold/release_all.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renew_policy/renew_for.hpp>
+#include <leasehold/schedule/concept.hpp>
+#include <leasehold/schedule/cron.hpp>
+#include <leasehold/schedule/every.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>
 #include <leasehold/static_lease_record.hpp>

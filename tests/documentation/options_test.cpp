@@ -86,6 +86,7 @@ BOOST_AUTO_TEST_CASE(defaults_and_limits_are_those_of_the_code)
         {"a name", {bytes(lh::max_name_bytes)}},
         {"an owner", {bytes(lh::max_owner_bytes)}},
         {"data that a holder publishes, the reason of a request", {bytes(lh::max_data_bytes)}},
+        {"what a job saves beside the record of its fires", {bytes(lh::max_run_checkpoint_bytes)}},
         {"a checkpoint", {bytes(lh::max_checkpoint_bytes)}},
         {"permits of a semaphore", {text(lh::max_permits)}},
         {"names with numbers of their own in `metrics`", {text(lh::metrics::default_max_names) + ", unless you say otherwise"}},

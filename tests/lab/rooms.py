@@ -13,7 +13,7 @@ ROWS = (
                " detail/handover_priority.hpp detail/host.hpp detail/never_destroyed.hpp detail/new_stop_source.hpp detail/printable.hpp"
                " detail/stable_hash.hpp detail/thread_locks.hpp detail/thread_without_signals.hpp detail/utf8.hpp"},
     {"clock": "clock/"},
-    {"owner_id": "owner_id/", "renew_policy": "renew_policy/"},
+    {"owner_id": "owner_id/", "renew_policy": "renew_policy/", "schedule": "schedule/"},
     {"store": "store/ waiting/local_queue.hpp waiting/waiter_list.hpp"},
     {"waiting": "waiting/", "dialect": "odbc/dialect/ odbc/expiry/"},
     {"renewal": "renewal/",
@@ -24,6 +24,7 @@ ROWS = (
                " detail/batch_attempt.hpp detail/count_machine.hpp detail/counted_store.hpp detail/exclusive_wait.hpp"
                " detail/guard_sets.hpp detail/permit_pool.hpp detail/permit_search.hpp detail/permit_wait.hpp detail/set_order.hpp"
                " detail/shared_attempts.hpp",
+     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/recurring_machine.hpp",
      "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",

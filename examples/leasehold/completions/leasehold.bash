@@ -27,7 +27,7 @@ _leasehold()
             return
             ;;
         --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --busy-status | -E | \
-            --restart | --pause | --interval | --timeout | --unused-for | --permits) ((++i)) ;;
+            --restart | --pause | --interval | --timeout | --unused-for | --permits | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
         *) if [ -z "$subcommand" ]; then subcommand=${words[i]}; else name=${words[i]}; fi ;;
@@ -37,6 +37,18 @@ _leasehold()
     case $prev in
     --restart)
         COMPREPLY=($(compgen -W "always on-failure never" -- "$cur"))
+        return
+        ;;
+    --catch-up)
+        COMPREPLY=($(compgen -W "none last all" -- "$cur"))
+        return
+        ;;
+    --once-per)
+        COMPREPLY=($(compgen -W "15m 1h 24h 7d" -- "$cur"))
+        return
+        ;;
+    --at)
+        COMPREPLY=($(compgen -W "03:00 15m" -- "$cur"))
         return
         ;;
     --store-file | --metrics-file)
@@ -65,17 +77,19 @@ _leasehold()
         COMPREPLY=($(compgen -W "TERM INT HUP QUIT USR1 USR2 WINCH" -- "$cur"))
         return
         ;;
-    --owner | --reason | --save | --busy-status | -E | --table | --permits) return ;;
+    --owner | --reason | --save | --busy-status | -E | --table | --permits | --cron | --retry) return ;;
     esac
 
     local common="--store --store-file --local --table --no-session-locks --quiet --verbose --help"
     local command="--ttl --margin --kill-after --handover-signal --metrics-file --owner"
+    local schedule="--once-per --at --cron --retry --catch-up --reschedule"
     local options
     case $subcommand in
     "") options="--help --version" ;;
-    run) options="--permits --shared --exclusive --all --wait --nowait --min-hold --busy-status $command $common" ;;
+    run) options="--permits --shared --exclusive --all --wait --nowait --min-hold --busy-status $schedule $command $common" ;;
+    every) options="$schedule $command $common" ;;
     elect) options="--restart --pause $command $common" ;;
-    show | list | doctor) options="--json $common" ;;
+    show | last | list | doctor) options="--json $common" ;;
     watch) options="--json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
@@ -90,11 +104,11 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run elect show list watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|elect|show|list|watch|wait|release|ask|checkpoint)$ ]]; then
+        COMPREPLY=($(compgen -W "run every elect show last list watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|watch|wait|release|ask|checkpoint)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
-    elif [[ $subcommand =~ ^(run|elect)$ ]]; then
+    elif [[ $subcommand =~ ^(run|every|elect)$ ]]; then
         COMPREPLY=(--)
     fi
 } &&

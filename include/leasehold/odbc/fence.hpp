@@ -9,6 +9,7 @@
 #include <leasehold/detail/config.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/fwd.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
 #include <leasehold/odbc/fence_sql.hpp>
@@ -188,6 +189,23 @@ template <class Guard>
 }
 
 }  // namespace leasehold::inline v0::odbc
+
+namespace leasehold::inline v0 {
+
+/// What recurring_run::complete(connection) calls for an ODBC connection: odbc::save_checkpoint(). Found by the guard's namespace.
+template <class Lease>
+[[nodiscard]] bool save_checkpoint_on(SQLHDBC connection, const lease_guard<Lease>& guard, std::string_view text)
+{
+    return odbc::save_checkpoint(connection, guard, text);
+}
+/// The same, reported in `ec`: does not throw.
+template <class Lease>
+[[nodiscard]] bool save_checkpoint_on(SQLHDBC connection, const lease_guard<Lease>& guard, std::string_view text, std::error_code& ec) noexcept
+{
+    return odbc::save_checkpoint(connection, guard, text, ec);
+}
+
+}  // namespace leasehold::inline v0
 
 #ifndef LEASEHOLD_SEPARATE_COMPILATION
 #include <leasehold/odbc/detail/fence/fence_src.hpp>

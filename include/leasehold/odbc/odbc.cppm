@@ -25,6 +25,7 @@ using leasehold::odbc_columns;
 using leasehold::odbc_expiry;
 using leasehold::odbc_options;
 using leasehold::odbc_store;
+using leasehold::save_checkpoint_on;
 using leasehold::store_health;
 using leasehold::transaction_pooler;
 using leasehold::validate;

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// Commands that run once per fire of a schedule: `run --once-per`, `run --cron`, `every`, and `last`.
+#include "command_path.hpp"
+#include "commands.hpp"
+#include "duration_text.hpp"
+#include "failure.hpp"
+#include "json.hpp"
+#include "keeper.hpp"
+#include "message.hpp"
+#include "metrics_file.hpp"
+#include "opened_store.hpp"
+#include "schedule_choice.hpp"
+#include "service_manager.hpp"
+#include "signal_inbox.hpp"
+#include "supervise.hpp"
+#include "wait_line.hpp"
+#include "wording.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace tool {
+
+namespace {
+
+using named_job = lh::recurring<counted_store, chosen_schedule, lh::steady_clock, lh::fixed_owner_id>;
+using named_run = named_job::run_type;
+using namespace std::chrono_literals;
+
+constexpr lh::duration for_ever = lh::duration::max();
+
+/// Sleeps, unless it is asked to stop.
+void sleep_for(lh::duration time, const std::stop_token& stop)
+{
+    const lh::steady_clock clock;
+    const lh::time_point until = clock.now() + time;
+    lh::waker wake;
+    const std::stop_callback when_stopped{stop, [&wake] { wake.wake(); }};
+    while (!stop.stop_requested() && clock.now() < until) clock.wait_until(wake, until);
+}
+
+class fires {
+public:
+    fires(const run_options& options, const std::string& owner, const chosen_terms& terms, const keeper& command, signal_inbox& signals,
+          opened_store& store, service_manager& manager)
+        : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager},
+          when_{choose_schedule(options.schedule)}, job_{*store, options.name, when_, recurring_options_of(terms), lh::fixed_owner_id{owner}}
+    {
+    }
+
+    /// The fire that is due, or nearly so, if nobody else does it.
+    int run_one()
+    {
+        wait_for_near_fire();
+        const lh::fire_time due = lh::detail::last_fire(when_, now()).value_or(lh::fire_time{});
+        std::optional<int> failed_with;
+        for (;;) {
+            auto run = begin();
+            if (signals_.ended_by() != 0) return exit_code::signalled + signals_.ended_by();
+            if (!run) return failed_with ? *failed_with : nothing_to_run(due);
+            const int status = carry_out(run);
+            if (status == 0 || !options_.retry || signals_.ended_by() != 0) return status;
+            failed_with = status;
+        }
+    }
+
+    /// Each fire, until a signal ends it.
+    int run_all()
+    {
+        manager_.ready("the next run of " + name() + " is due " + to_text(job_.next()));
+        job_.run(signals_.asked_to_end(), [this](named_run& run) {
+            outage_told_ = false;
+            carry_out(run);
+        });
+        manager_.stopping("asked to end by a signal");
+        return signals_.ended_by() == SIGTERM ? exit_code::success : exit_code::signalled + signals_.ended_by();
+    }
+
+private:
+    [[nodiscard]] std::string name() const { return "'" + printable(options_.name) + "'"; }
+
+    lh::recurring_options recurring_options_of(const chosen_terms& terms)
+    {
+        return {.ttl = terms.lease.ttl,
+                .safety_margin = terms.lease.safety_margin,
+                .catch_up = options_.catch_up,
+                .max_attempts = options_.retry ? *options_.retry + 1 : 0,
+                .replace_schedule = options_.reschedule,
+                .on_missed = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " was missed"); },
+                .on_given_up = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " is given up"); },
+                .on_error = [this](const lh::store_error& why) { report_outage(why); }};
+    }
+
+    [[nodiscard]] lh::fire_time now()
+    {
+        std::error_code ec;
+        const lh::fire_time time = (*store_).now(ec);
+        if (ec) lh::detail::raise_store_failure(*store_, ec, "now", options_.name);
+        return time;
+    }
+
+    // Hosts whose clocks are fast start a little before the fire. By the store's clock it is the same for all.
+    void wait_for_near_fire()
+    {
+        const lh::fire_time time = now();
+        const lh::fire_time next = when_.next(time);
+        if (next == lh::no_fire || next - time > earliness(when_, next)) return;
+        explain(name() + " is due " + to_text(next) + ", in " + to_text(next - time));
+        manager_.status("waiting for " + to_text(next));
+        sleep_for(next - time, signals_.asked_to_end());
+    }
+
+    named_run begin()
+    {
+        if (options_.wait && *options_.wait <= lh::duration::zero()) return job_.try_begin();
+        manager_.status("waiting for " + name());
+        const wait_notice told{{.name = options_.name, .at_most = options_.wait}, holder_of(store_, options_.name)};
+        return job_.try_begin_for(options_.wait.value_or(for_ever), signals_.asked_to_end());
+    }
+
+    int nothing_to_run(lh::fire_time due)
+    {
+        const auto last = job_.last();
+        if (last && last->fire >= due) {
+            explain(name() + ": the run of " + to_text(last->fire) + " was completed by " + printable(last->owner) + ", " +
+                    to_text(last->completed_at));
+            return exit_code::success;
+        }
+        const lh::fire_time next = job_.next();
+        std::error_code ignored;
+        const auto held = store_->inspect(options_.name, ignored);
+        if (next > due && options_.reschedule) {
+            explain(name() + ": the next run is due " + to_text(next));
+            return exit_code::success;
+        }
+        if (held)
+            tell(name() + " is " + held_by(*held));
+        else
+            tell(name() + ": the run of " + to_text(due) + (next > due ? " was given up or missed; the next one is due " + to_text(next)
+                                                                       : " is not completed"));
+        return options_.busy_status;
+    }
+
+    // Runs the command; returns the status of the tool.
+    int carry_out(named_run& run)
+    {
+        const std::string begun = name() + ": the run of " + to_text(run.fire()) + " begins, attempt " + std::to_string(run.attempt());
+        explain(begun + ", with token " + std::to_string(run.token().value()));
+        manager_.ready(begun);
+        running_term term{run.token(), run.stop_token(), [&run] { return run.remaining(); },
+                          [&run, this] { complain(describe_loss(name(), run.renewal_error())); }};
+        term.fire = run.fire();
+        term.checkpoint = run.load_checkpoint();
+        const command_end end = supervise(command_, signals_, term);
+        const int status = end.lost() ? exit_code::lost : end.shell_status();
+        if (!end.lost()) take_over_checkpoint(run);
+        const int noted = end.lost() ? status : status == 0 ? complete(run) : fail(run, status);
+        for (const std::string& each : describe_end(name(), options_.command.front(), end)) complain(each);
+        return noted;
+    }
+
+    // What the command has saved, with `leasehold checkpoint`: else the record that the run writes would have the text from before.
+    void take_over_checkpoint(named_run& run)
+    {
+        std::error_code ec;
+        const auto saved = (*store_).checkpoint(options_.name, ec);
+        const auto record = saved && !ec && saved->token == run.token() ? lh::read_fire_record(saved->text) : std::nullopt;
+        if (record && record->text && record->text != run.load_checkpoint()) run.save_checkpoint(*record->text, ec);
+        if (ec) complain(name() + ": can't keep what the command has saved: " + ec.message());
+    }
+
+    // As long as the lease is held: what is not noted as done is done again.
+    int complete(named_run& run)
+    {
+        for (;;) {
+            std::error_code ec;
+            if (run.complete(ec)) {
+                run.release(ec);
+                return exit_code::success;
+            }
+            if (!ec || !run.held()) break;
+            complain(name() + ": can't note that the run of " + to_text(run.fire()) + " is done: " + ec.message());
+            sleep_for(std::min<lh::duration>(1s, run.remaining()), {});
+        }
+        complain(name() + " was lost before the run of " + to_text(run.fire()) + " could be noted as done; another host may repeat it");
+        return exit_code::lost;
+    }
+
+    int fail(named_run& run, int status)
+    {
+        const std::string fire = to_text(run.fire());
+        std::error_code ec;
+        run.fail(ec);
+        complain(name() + ": the command has ended with status " + std::to_string(status) + "; the run of " + fire + " is not completed");
+        return status;
+    }
+
+    // Once for each outage: it may last for hours.
+    void report_outage(const lh::store_error& why)
+    {
+        const std::string said = words_of(why) + "; leasehold will try again";
+        if (outage_told_)
+            explain(said);
+        else
+            complain(said);
+        outage_told_ = true;
+    }
+
+    const run_options& options_;
+    const keeper& command_;
+    signal_inbox& signals_;
+    opened_store& store_;
+    service_manager& manager_;
+    const chosen_schedule when_;
+    bool outage_told_ = false;
+    named_job job_;
+};
+
+int with_fires(const run_options& options, const asked_store& asked, int (fires::*runs)())
+{
+    lh::validate_name(options.name);
+    static_cast<void>(choose_schedule(options.schedule));
+    const std::string owner = owner_text(options.owner);
+    const chosen_terms terms = choose_terms(options.terms);
+    if (const int status = check_command(options.command.front()); status != 0)
+        return report_bad_command(options.command.front(), status);
+    const chosen_store chosen = choose_store(asked);
+
+    // In this order: signals are blocked in every thread, and the keeper inherits neither threads nor connections, nor the
+    // service manager.
+    service_manager manager;
+    const blocked_signals blocked;
+    const keeper command{{options.command, options.name, owner, terms.kill_after, blocked.before()}};
+    signal_inbox signals{blocked, true};
+    std::optional<metrics_file> counts;
+    if (options.metrics_file) counts.emplace(*options.metrics_file);
+    opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};
+    fires of{options, owner, terms, command, signals, opened, manager};
+    return (of.*runs)();
+}
+
+}  // namespace
+
+int run_once_per_fire(const run_options& options, const asked_store& store) { return with_fires(options, store, &fires::run_one); }
+
+int every(const run_options& options, const asked_store& store) { return with_fires(options, store, &fires::run_all); }
+
+int last(const std::string& name, bool json, const asked_store& asked)
+{
+    lh::validate_name(name);
+    opened_store store{choose_store(asked)};
+    std::error_code ec;
+    const auto saved = (*store).checkpoint(name, ec);
+    if (ec) lh::detail::raise_store_failure(*store, ec, "checkpoint", name);
+    const auto record = saved ? lh::read_fire_record(saved->text) : lh::fire_record{};
+    if (!record) throw failure{exit_code::store, "a later version of leasehold has written the record of " + printable(name)};
+    if (json) {
+        const auto time = [](lh::fire_time at) { return json_string(lh::detail::written_time(at)); };
+        std::cout << "{\"name\": " << json_string(name) << ", \"schedule\": " << (record->schedule.empty() ? "null" : json_string(record->schedule));
+        if (const auto& last = record->last)
+            std::cout << ", \"fire\": " << time(last->fire) << ", \"completed_at\": " << time(last->completed_at)
+                      << ", \"owner\": " << json_string(last->owner);
+        if (const auto& open = record->open)
+            std::cout << ", \"open\": " << time(open->fire) << ", \"attempts\": " << open->attempts;
+        std::cout << "}\n";
+    } else if (const auto& last = record->last) {
+        std::cout << printable(name) << ": the run of " << to_text(last->fire) << " was completed " << to_text(last->completed_at) << " by "
+                  << printable(last->owner) << '\n';
+    } else {
+        std::cout << printable(name) << ": no run was completed yet\n";
+    }
+    if (const auto& open = record->open; open && !json)
+        std::cout << "the run of " << to_text(open->fire) << " is not completed after " << open->attempts
+                  << (open->attempts == 1 ? " attempt\n" : " attempts\n");
+    return record->last ? exit_code::success : exit_code::no;
+}
+
+}  // namespace tool

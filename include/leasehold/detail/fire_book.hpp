@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_FIRE_BOOK_HPP
+#define LEASEHOLD_DETAIL_FIRE_BOOK_HPP
+
+#include <leasehold/checkpoint_record.hpp>
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/printable.hpp>
+#include <leasehold/detail/recurring_machine.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/fire_record.hpp>
+#include <leasehold/recurring_options.hpp>
+#include <leasehold/schedule/concept.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::detail {
+
+// What a recurring and its runs remember of the store's clock and of the name's record, and how they read and write it.
+//
+// The record that is remembered is that of the store if no term came after the one up to which it is known. So whoever is granted the next
+// token need not read it again.
+template <class Store, class Clock>
+class fire_book {
+public:
+    fire_book(Store& store, std::string name, std::string owner, std::string schedule_text, Clock clock, recurring_options options)
+        : store_{store}, name_{std::move(name)}, owner_{std::move(owner)}, schedule_text_{std::move(schedule_text)},
+          clock_{std::move(clock)}, options_{std::move(options)}
+    {
+    }
+
+    [[nodiscard]] Store& store() const noexcept { return store_; }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
+    [[nodiscard]] const std::string& schedule_text() const noexcept { return schedule_text_; }
+    [[nodiscard]] const recurring_options& options() const noexcept { return options_; }
+    [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+
+    [[nodiscard]] fire_rules rules() const noexcept
+    {
+        return {.catch_up = options_.catch_up,
+                .max_attempts = options_.max_attempts,
+                .begin_within = options_.begin_within,
+                .retry_min = options_.retry_min,
+                .retry_max = options_.retry_max};
+    }
+
+    // The store's time: read if it never was, and from then on told by the monotonic clock. Never ahead of the store's, but for the drift
+    // of the two clocks since.
+    fire_time now(std::error_code& ec)
+    {
+        const std::optional<reading> last = last_reading();
+        return last ? told_by(*last) : read_clock(ec);
+    }
+
+    // The same for a fire that is due by it: a reading that is old is made anew, since clocks drift, and a server's may be set.
+    fire_time now_to_begin(std::error_code& ec)
+    {
+        const std::optional<reading> last = last_reading();
+        return last && clock_.now() - last->at < std::chrono::minutes{1} ? told_by(*last) : read_clock(ec);
+    }
+
+    // As now(), without I/O, after it has been read.
+    [[nodiscard]] fire_time now_at_hand() const
+    {
+        const std::optional<reading> last = last_reading();
+        return last ? told_by(*last) : fire_time{};
+    }
+
+    // When the monotonic clock will show that time of the store.
+    [[nodiscard]] time_point local(fire_time at) const
+    {
+        const std::optional<reading> last = last_reading();
+        if (!last || at == no_fire) return time_point::max();
+        const duration left = at - last->value;
+        return left < time_point::max() - last->at ? last->at + left : time_point::max();
+    }
+
+    // The record, if it is known at all.
+    [[nodiscard]] std::optional<fire_record> known() const
+    {
+        const std::lock_guard lock{mutex_};
+        return record_;
+    }
+
+    // The record, if the holder of this term need not read it.
+    [[nodiscard]] std::optional<fire_record> known_to(fencing_token token) const
+    {
+        const std::lock_guard lock{mutex_};
+        const bool known = record_ && known_up_to_ && token.value() == known_up_to_->value() + 1;
+        return known ? record_ : std::nullopt;
+    }
+
+    // From now on the record is known up to this term.
+    void knows_up_to(fencing_token token, const fire_record& record)
+    {
+        const std::lock_guard lock{mutex_};
+        record_ = record;
+        known_up_to_ = token;
+        ++changes_;
+    }
+
+    // What is written under the current term is not known: the next holder has to read it.
+    void forget()
+    {
+        const std::lock_guard lock{mutex_};
+        known_up_to_.reset();
+        ++changes_;
+    }
+
+    // Reads the record, without remembering it. One that is not readable is errc::invalid_terms.
+    std::optional<fire_record> look_up(std::error_code& ec) { return look_up(ec, nullptr); }
+
+    // Reads the record, and remembers it unless something has been written meanwhile.
+    std::optional<fire_record> read(std::error_code& ec)
+    {
+        const std::uint64_t before = changes();
+        bool none_saved = false;
+        std::optional<fire_record> record = look_up(ec, &none_saved);
+        const std::lock_guard lock{mutex_};
+        if (changes_ == before) {
+            record_ = record;
+            // The term that has written it may write again. If there is none, the first term of all need not read it.
+            known_up_to_ = none_saved ? std::optional{fencing_token{}} : std::nullopt;
+        }
+        return record;
+    }
+
+    // Writes the record under the holder's term, as one of this schedule. False: the term is over.
+    bool write(fencing_token token, fire_record& record, std::error_code& ec)
+    {
+        bool written = false;
+        ec.clear();
+        catch_into(ec, [&] {
+            sign(record);
+            const std::string text = to_text(record);
+            written = store_.save_checkpoint(name_, owner_, token, text, ec);
+            if (ec) written = is_written(token, text, ec);
+        });
+        if (written && !ec)
+            catch_into(ec, [&] { knows_up_to(token, record); });
+        else
+            forget();
+        return written && !ec;
+    }
+
+    // A record that is new says of which schedule it is.
+    void sign(fire_record& record) const
+    {
+        if (!record.schedule.empty()) return;
+        record.schedule = schedule_text_;
+        record.made_by = owner_;
+    }
+
+    // What is wrong with the record, for a person; empty if it is of this schedule, or may be made so.
+    [[nodiscard]] std::string refusal(const fire_record& record) const
+    {
+        if (options_.replace_schedule || !has_other_schedule(record)) return {};
+        return "'" + printable(name_) + "' has another schedule: its record says \"" + printable(record.schedule) + "\", made by " +
+               printable(record.made_by) + "; this one says \"" + printable(schedule_text_) +
+               "\". Give it another name, or replace the schedule (recurring_options::replace_schedule)";
+    }
+
+    // The same of one that can't be read.
+    [[nodiscard]] std::string refusal() const
+    {
+        return "'" + printable(name_) + "': a later version of leasehold has written the record of its fires, or the record is damaged";
+    }
+
+    [[nodiscard]] bool has_other_schedule(const fire_record& record) const
+    {
+        return !record.schedule.empty() && record.schedule != schedule_text_;
+    }
+
+private:
+    struct reading {
+        fire_time value;
+        time_point at;
+    };
+
+    [[nodiscard]] std::optional<reading> last_reading() const
+    {
+        const std::lock_guard lock{mutex_};
+        return reading_;
+    }
+
+    [[nodiscard]] fire_time told_by(const reading& last) const { return last.value + (clock_.now() - last.at); }
+
+    fire_time read_clock(std::error_code& ec)
+    {
+        fire_time value{};
+        ec.clear();
+        catch_into(ec, [&] { value = store_.now(ec); });
+        const time_point at = clock_.now();
+        const std::lock_guard lock{mutex_};
+        if (!ec) reading_ = reading{value, at};
+        return value;
+    }
+
+    [[nodiscard]] std::uint64_t changes() const
+    {
+        const std::lock_guard lock{mutex_};
+        return changes_;
+    }
+
+    std::optional<fire_record> look_up(std::error_code& ec, bool* none_saved)
+    {
+        std::optional<fire_record> record;
+        ec.clear();
+        catch_into(ec, [&] {
+            const std::optional<checkpoint_record> saved = store_.checkpoint(name_, ec);
+            if (ec) return;
+            record = saved ? read_fire_record(saved->text) : fire_record{};
+            if (!record) ec = errc::invalid_terms;
+            if (none_saved) *none_saved = !saved;
+        });
+        return record;
+    }
+
+    // The answer to a write got lost.
+    bool is_written(fencing_token token, std::string_view text, std::error_code& ec)
+    {
+        std::error_code not_read;
+        const std::optional<checkpoint_record> saved = store_.checkpoint(name_, not_read);
+        if (not_read || !saved || saved->token != token || saved->text != text) return false;
+        ec.clear();
+        return true;
+    }
+
+    Store& store_;
+    const std::string name_;
+    const std::string owner_;
+    const std::string schedule_text_;
+    const Clock clock_;
+    const recurring_options options_;
+
+    mutable std::mutex mutex_;  // guards what follows; no call of the store under it
+    std::optional<reading> reading_;
+    std::optional<fire_record> record_;
+    std::optional<fencing_token> known_up_to_;
+    std::uint64_t changes_ = 0;  // of what is remembered, by writes
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

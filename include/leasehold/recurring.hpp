@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_RECURRING_HPP
+#define LEASEHOLD_RECURRING_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
+
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/concepts.hpp>
+#include <leasehold/detail/backoff.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/fire_book.hpp>
+#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/lease_options.hpp>
+#include <leasehold/detail/recurring_machine.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fire_record.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/owner_id/random_owner_id.hpp>
+#include <leasehold/recurring_options.hpp>
+#include <leasehold/recurring_run.hpp>
+#include <leasehold/renew_policy/renew_at_fraction.hpp>
+#include <leasehold/schedule/concept.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/deadline.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0 {
+
+namespace detail {
+
+template <class T>
+concept option_of_recurring = std::same_as<std::remove_cvref_t<T>, recurring_options> ||
+                              (lease_option<T> && !durations_of_lease<std::remove_cvref_t<T>>);
+
+template <class... Options>
+recurring_options pick_recurring_options(const Options&... options)
+{
+    recurring_options picked;
+    [[maybe_unused]] const auto take = [&picked](const auto& option) {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(option)>, recurring_options>) picked = option;
+    };
+    (take(options), ...);
+    return picked;
+}
+
+}  // namespace detail
+
+/// Runs a job once per fire of a schedule, on one of any number of hosts.
+///
+///     lh::recurring nightly{store, "report", lh::every{.period = 24h, .at = 3h}, lh::recurring_options{.ttl = 60s}};
+///     if (auto run = nightly.try_begin()) {   // empty: the fire is done, or somebody is at it, or none is due
+///         report(run.fire());
+///         run.complete();
+///     }
+///
+/// Hosts agree on the fires by the store's clock, whatever their own say. The store keeps the last completed fire in the name's
+/// checkpoint, which only the holder of the lease writes: so a fire is completed at most once. A host that dies leaves its fire to the next
+/// one, within the ttl; a job that fails leaves it open too. So a fire may be *begun* more than once: what the job writes should be
+/// completed with it, in one transaction (recurring_run::complete(connection)), or be safe to repeat.
+///
+/// A name without a record: try_begin() takes the last fire before now as due; run() begins with the next one.
+/// The store must be a checkpointing_store and a timed_store. It must outlive the recurring and its runs.
+/// Movable, not copyable. Thread safety: any thread may call any function, except moving; one begins a fire at a time.
+template <lease_store Store, schedule Schedule, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
+          renew_policy RenewPolicy = renew_at_fraction>
+class recurring {
+    static_assert(checkpointing_store<Store>, "this store keeps no checkpoints, where fires are recorded: it has to be a checkpointing_store");
+    static_assert(timed_store<Store>, "this store does not tell its time, by which fires are judged: it has to be a timed_store");
+
+public:
+    using store_type = Store;  ///< where the lease and the record live
+    using schedule_type = Schedule;  ///< when the job is due
+    using lease_type = basic_lease<Store, Clock, OwnerId, RenewPolicy>;  ///< what a run holds
+    using run_type = recurring_run<lease_type>;  ///< what try_begin() returns
+
+    /// What follows the schedule may come in any order: recurring_options, a clock, an owner id, a renew policy. Does no I/O.
+    ///
+    /// Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_terms for the schedule and the options, and
+    /// what the constructor of basic_lease throws.
+    template <detail::option_of_recurring... Options>
+    recurring(std::type_identity_t<Store>& store, std::string_view name, Schedule when, Options&&... options)
+        : recurring{detail::pick_recurring_options(options...), store, name, std::move(when), options...}
+    {
+    }
+
+    /// The same, so that the options can be given in braces.
+    template <detail::option_of_recurring... Options>
+    recurring(std::type_identity_t<Store>& store, std::string_view name, Schedule when, recurring_options with, Options&&... options)
+        : recurring{std::move(with), store, name, std::move(when), options...}
+    {
+    }
+
+    /// Takes over the other one, which can then only be destroyed or assigned to.
+    recurring(recurring&&) noexcept = default;
+    /// Takes over the other one.
+    recurring& operator=(recurring&&) noexcept = default;
+    /// See ~basic_lease().
+    ~recurring() = default;
+
+    [[nodiscard]] const std::string& name() const noexcept { return lease_.name(); }  ///< the name of the job
+    [[nodiscard]] const std::string& owner() const noexcept { return lease_.owner(); }  ///< the owner of its leases
+    [[nodiscard]] Store& store() const noexcept { return lease_.store(); }  ///< where lease and record live
+
+    /// Begins a fire that is due, if nobody is at it. An empty run: the fire is done, or somebody else is at it, or it is to be retried
+    /// later, or none is due yet.
+    ///
+    /// The first call reads the store's clock and the record. After that, a call before the next fire does no I/O.
+    /// Throws std::system_error with errc::invalid_terms if the record is of another schedule, saying what each says and who made it;
+    /// otherwise like basic_lease::try_acquire().
+    [[nodiscard]] run_type try_begin() &
+    {
+        failure why;
+        run_type run = begin(at_once(), why);
+        if (why.ec) raise(why, "try_begin");
+        return run;
+    }
+    /// The same, reported in `ec`: does not throw.
+    [[nodiscard]] run_type try_begin(std::error_code& ec) & noexcept
+    {
+        failure why;
+        run_type run;
+        detail::catch_into(why.ec, [&] { run = begin(at_once(), why); });
+        ec = why.ec;
+        return run;
+    }
+
+    /// As try_begin(), but waits while a fire is due that is not completed, at most this long: for the one that is at it, and for the pause
+    /// after a failure. So this host takes the fire over if the other one fails or dies. An empty run: it was completed, or no fire is due,
+    /// or the time ran out, or `stop` was asked to stop. Throws like try_begin(): an outage ends the wait.
+    template <class Rep, class Period>
+    [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
+    {
+        failure why;
+        run_type run = begin_until(waiting::deadline_after(clock(), at_most), stop, why);
+        if (why.ec) raise(why, "try_begin_for");
+        return run;
+    }
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out, or that no fire is due.
+    template <class Rep, class Period>
+    [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec) & noexcept
+    {
+        return try_begin_for(at_most, {}, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Rep, class Period>
+    [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop, std::error_code& ec) & noexcept
+    {
+        failure why;
+        run_type run;
+        detail::catch_into(why.ec, [&] { run = begin_until(waiting::deadline_after(clock(), at_most), stop, why); });
+        ec = why.ec;
+        if (!ec && run.empty() && stop.stop_requested()) ec = std::make_error_code(std::errc::operation_canceled);
+        return run;
+    }
+
+    /// Waits for each fire, waits for the lease, and calls `job` with the run, until `stop` is asked to stop. The fire is completed when
+    /// `job` returns, unless it has said otherwise (fail(), release()). If it throws, the fire is left open: on_failed is called, and
+    /// after a pause whoever comes first tries again.
+    ///
+    /// `job` takes a run_type&. It should end soon when run.stop_token() is asked to stop, and when `stop` is: then it throws, or calls
+    /// run.release(), unless its work is done. After failures of the store, run() tries again. It throws std::system_error with
+    /// errc::invalid_terms if the record is of another schedule, and what a hook throws.
+    template <std::invocable<run_type&> Job>
+    void run(const std::stop_token& stop, Job job)
+    {
+        detail::backoff retry{book_->options().retry_min, book_->options().retry_max, waiting::random_seed(owner(), clock().now())};
+        std::optional<fire_time> start;
+        while (!stop.stop_requested()) {
+            failure why;
+            if (!start) start = starts(why);
+            std::optional<detail::fire_step> rest;
+            run_type begun = why.ec ? run_type{} : begin(waiting_until(time_point::max(), stop, start, rest), why);
+            if (why.ec) {
+                start = why.not_read ? std::nullopt : start;
+                report(why);
+                pause_until(after(clock().now(), retry.next()), stop);
+                continue;
+            }
+            retry.reset();
+            if (!begun.empty())
+                carry_out(begun, job);
+            else if (rest)
+                pause_until(book_->local(rest->until), stop);
+        }
+    }
+
+    /// The last completed fire; empty if none ever was. One statement. Throws store_error when the store fails.
+    [[nodiscard]] std::optional<completed_fire> last() const
+    {
+        failure why;
+        std::optional<completed_fire> found = last_of(why);
+        if (why.ec) raise(why, "last");
+        return found;
+    }
+    /// The same, reported in `ec`: does not throw.
+    [[nodiscard]] std::optional<completed_fire> last(std::error_code& ec) const noexcept
+    {
+        failure why;
+        std::optional<completed_fire> found;
+        detail::catch_into(why.ec, [&] { found = last_of(why); });
+        ec = why.ec;
+        return found;
+    }
+
+    /// The fire that is begun next: the one that is due and not completed, or else the first to come; no_fire if none will. At most two
+    /// statements. Throws like try_begin().
+    [[nodiscard]] fire_time next() const
+    {
+        failure why;
+        const fire_time found = next_of(why);
+        if (why.ec) raise(why, "next");
+        return found;
+    }
+    /// The same, reported in `ec`: does not throw.
+    [[nodiscard]] fire_time next(std::error_code& ec) const noexcept
+    {
+        failure why;
+        fire_time found = no_fire;
+        detail::catch_into(why.ec, [&] { found = next_of(why); });
+        ec = why.ec;
+        return found;
+    }
+
+    /// Deleted: a temporary object would be gone when its run is used.
+    template <class... Arguments>
+    run_type try_begin(Arguments&&...) && = delete;
+    template <class... Arguments>
+    run_type try_begin_for(Arguments&&...) && = delete;  ///< see try_begin() &&
+
+private:
+    using book_type = detail::fire_book_of<lease_type>;
+    using guard_type = typename lease_type::guard_type;
+
+    struct failure {
+        std::error_code ec{};
+        std::string refusal{};  // of a record; empty if the store has failed
+        bool not_read = false;  // the store's clock
+    };
+
+    // How a fire is begun: how the lease is acquired, where a name without a record starts, and what to wait for if nothing is to be done.
+    struct manner {
+        std::function<guard_type(std::error_code&)> acquire;
+        std::optional<fire_time> start{};
+        std::optional<detail::fire_step>* rest = nullptr;
+    };
+
+    template <class... Options>
+    recurring(recurring_options with, Store& store, std::string_view name, Schedule when, const Options&... options)
+        : when_{checked(std::move(when))},
+          lease_{store,
+                 name,
+                 terms_of(checked(with)),
+                 detail::pick<detail::role_of_clock, Clock>(options...),
+                 detail::pick<detail::role_of_owner_id, OwnerId>(options...),
+                 detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)},
+          book_{std::make_shared<book_type>(store, lease_.name(), lease_.owner(), text_of(when_), detail::lease_access::clock(lease_),
+                                            std::move(with))}
+    {
+    }
+
+    static Schedule checked(Schedule when)
+    {
+        if constexpr (detail::schedule_with_rules<Schedule>)
+            if (const char* rule = when.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
+        return when;
+    }
+
+    static const recurring_options& checked(const recurring_options& with)
+    {
+        if (const char* rule = with.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
+        return with;
+    }
+
+    static lease_terms terms_of(const recurring_options& with)
+    {
+        lease_terms terms{.ttl = with.ttl};
+        if (with.safety_margin) terms.safety_margin = *with.safety_margin;
+        return terms;
+    }
+
+    // A schedule that has no text is told from those that have.
+    static std::string text_of(const Schedule& when)
+    {
+        if constexpr (detail::schedule_with_text<Schedule>) {
+            std::string text = when.text();
+            const bool fits = !text.empty() && text.size() <= max_schedule_bytes && text.find('\n') == std::string::npos &&
+                              detail::broken_encoding_rule(text) == nullptr;
+            if (!fits) detail::raise_invalid(errc::invalid_terms, "the text of the schedule must be 1 to 200 bytes of UTF-8 on one line");
+            return text;
+        }
+        else {
+            return "of its own";
+        }
+    }
+
+    [[nodiscard]] const Clock& clock() const noexcept { return book_->clock(); }
+
+    [[nodiscard]] manner at_once()
+    {
+        return {.acquire = [this](std::error_code& ec) { return lease_.try_acquire(ec); }};
+    }
+
+    [[nodiscard]] manner waiting_until(time_point deadline, const std::stop_token& stop, std::optional<fire_time> start,
+                                       std::optional<detail::fire_step>& rest)
+    {
+        return {.acquire =
+                    [this, deadline, &stop](std::error_code& ec) {
+                        guard_type guard = lease_.try_acquire_until(deadline, stop, ec);
+                        if (ec == std::errc::operation_canceled) ec.clear();
+                        return guard;
+                    },
+                .start = start,
+                .rest = &rest};
+    }
+
+    run_type begin_until(time_point deadline, const std::stop_token& stop, failure& why)
+    {
+        for (;;) {
+            std::optional<detail::fire_step> rest;
+            run_type run = begin(waiting_until(deadline, stop, {}, rest), why);
+            // A fire that is to be retried is due, and so is worth the wait.
+            const bool waits = run.empty() && !why.ec && rest && rest->fire <= book_->now_at_hand();
+            if (!waits || stop.stop_requested() || clock().now() >= deadline) return run;
+            pause_until(std::min(book_->local(rest->until), deadline), stop);
+        }
+    }
+
+    [[nodiscard]] detail::fire_step step_at(const fire_record& record, const manner& how, fire_time now) const
+    {
+        const bool decides = !record.passed && !how.start;
+        const fire_time start = decides ? detail::before_the_last_fire(when_, now) : how.start.value_or(now);
+        return detail::next_fire_step(record, when_, book_->rules(), start, now);
+    }
+
+    run_type begin(const manner& how, failure& why)
+    {
+        if (!is_due(how, why)) return {};
+        guard_type guard = how.acquire(why.ec);
+        if (why.ec || guard.empty()) return {};
+        std::optional<fire_record> record = book_->known_to(guard.token());
+        if (!record) record = book_->read(why.ec);
+        if (refused(record, why)) return {};
+        return under_the_lease(std::move(guard), std::move(*record), how, why);
+    }
+
+    // By what is known; asks the store for what never was.
+    bool is_due(const manner& how, failure& why)
+    {
+        fire_time now = book_->now(why.ec);
+        if (why.ec) return false;
+        std::optional<fire_record> record = book_->known();
+        if (!record) record = book_->read(why.ec);
+        if (refused(record, why)) return false;
+        if (book_->has_other_schedule(*record)) return true;  // to be replaced
+        detail::fire_step step = step_at(*record, how, now);
+        if (step.action != detail::fire_action::rest) {
+            now = book_->now_to_begin(why.ec);
+            if (why.ec) return false;
+            step = step_at(*record, how, now);
+        }
+        if (step.action == detail::fire_action::rest && how.rest) *how.rest = step;
+        return step.action != detail::fire_action::rest;
+    }
+
+    // Whether this record, which was read or could not be, ends the call.
+    bool refused(const std::optional<fire_record>& record, failure& why) const
+    {
+        if (!record && why.ec == errc::invalid_terms) why.refusal = book_->refusal();
+        if (record && !why.ec) why.refusal = book_->refusal(*record);
+        if (!why.refusal.empty()) why.ec = errc::invalid_terms;
+        return static_cast<bool>(why.ec);
+    }
+
+    run_type under_the_lease(guard_type guard, fire_record record, const manner& how, failure& why)
+    {
+        for (;;) {
+            const fire_time now = book_->now_at_hand();
+            if (book_->has_other_schedule(record)) {
+                record = detail::rescheduled(std::move(record), book_->schedule_text(), owner(), now);
+                if (!book_->write(guard.token(), record, why.ec)) return {};
+                continue;
+            }
+            const detail::fire_step step = step_at(record, how, now);
+            if (step.action == detail::fire_action::rest) {
+                book_->knows_up_to(guard.token(), record);
+                if (how.rest) *how.rest = step;
+                return {};
+            }
+            if (!noted(guard, record, step, why)) return {};
+            if (step.action == detail::fire_action::begin) return run_type{book_, std::move(guard), std::move(record), step};
+        }
+    }
+
+    // Notes in the record what has to be there before the work, and tells of fires that are not run.
+    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, failure& why)
+    {
+        const bool begins = step.action == detail::fire_action::begin;
+        if (begins && !detail::notes_beginning(record, book_->rules(), step)) {
+            book_->knows_up_to(guard.token(), record);
+            return true;
+        }
+        const recurring_options& options = book_->options();
+        const auto missed = options.on_missed ? detail::missed_fires(record, when_, step) : std::vector<fire_time>{};
+        record = begins ? detail::begun(std::move(record), step) : detail::passed_by(std::move(record), step);
+        if (!book_->write(guard.token(), record, why.ec)) return false;
+        for (const fire_time each : missed) options.on_missed(each);
+        if (options.on_given_up && step.given_up) options.on_given_up(*step.given_up);
+        return true;
+    }
+
+    [[nodiscard]] std::optional<fire_time> starts(failure& why)
+    {
+        const fire_time now = book_->now(why.ec);
+        why.not_read = static_cast<bool>(why.ec);
+        return now;
+    }
+
+    template <class Job>
+    void carry_out(run_type& begun, Job& job)
+    {
+        std::exception_ptr thrown;
+#if defined(__cpp_exceptions)
+        try {
+            std::invoke(job, begun);
+        }
+        catch (...) {
+            thrown = std::current_exception();
+        }
+#else
+        std::invoke(job, begun);
+#endif
+        failure why;
+        const fire_time fire = begun.fire();
+        if (thrown && begun.held())
+            begun.fail(why.ec);
+        else if (!thrown && begun.held() && begun.state_ == run_type::state::open)
+            begun.complete(why.ec);
+        if (thrown && book_->options().on_failed) book_->options().on_failed(fire, thrown);
+        if (why.ec) report(why);
+    }
+
+    void report(const failure& why) const
+    {
+        if (!why.refusal.empty()) raise(why, "run");
+        if (book_->options().on_error) book_->options().on_error(detail::store_failure(store(), why.ec, "run", name()));
+    }
+
+    [[noreturn]] void raise(const failure& why, std::string_view operation) const
+    {
+        if (!why.refusal.empty()) detail::raise_invalid(errc::invalid_terms, why.refusal);
+        detail::raise_store_failure(store(), why.ec, operation, name());
+    }
+
+    static time_point after(time_point now, duration pause) noexcept
+    {
+        return pause < time_point::max() - now ? now + pause : time_point::max();
+    }
+
+    void pause_until(time_point until, const std::stop_token& stop) const
+    {
+        static_assert(waitable_clock<Clock>, "waiting for a fire needs a clock with wait_until (waitable_clock)");
+        waker to_wake;
+        const std::stop_callback wake_when_stopped{stop, [&to_wake] { to_wake.wake(); }};
+        while (!stop.stop_requested() && clock().now() < until) clock().wait_until(to_wake, until);
+    }
+
+    std::optional<completed_fire> last_of(failure& why) const
+    {
+        const std::optional<fire_record> record = book_->look_up(why.ec);
+        if (!record && why.ec == errc::invalid_terms) why.refusal = book_->refusal();
+        return record ? record->last : std::nullopt;
+    }
+
+    fire_time next_of(failure& why) const
+    {
+        const fire_time now = book_->now(why.ec);
+        if (why.ec) return no_fire;
+        const std::optional<fire_record> record = book_->look_up(why.ec);
+        if (refused(record, why)) return no_fire;
+        if (!record->passed || book_->has_other_schedule(*record)) return when_.next(now);
+        const detail::fire_step step = detail::next_fire_step(*record, when_, book_->rules(), now, now);
+        return step.action == detail::fire_action::pass ? fire_time{when_.next(step.passed)} : step.fire;
+    }
+
+    Schedule when_;
+    lease_type lease_;
+    std::shared_ptr<book_type> book_;
+};
+
+/// Takes the policies from the options, or the defaults.
+template <lease_store Store, schedule Schedule, class... Options>
+recurring(Store&, std::string_view, Schedule, Options&&...)
+    -> recurring<Store, Schedule, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
+                 detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
+                 detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+/// The same, for options in braces.
+template <lease_store Store, schedule Schedule, class... Options>
+recurring(Store&, std::string_view, Schedule, recurring_options, Options&&...)
+    -> recurring<Store, Schedule, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
+                 detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
+                 detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+
+}  // namespace leasehold::inline v0
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+// `run --once-per`, `run --cron`, `every` and `last`.
+#include <tool/run_commands.hpp>
+#include <tool/tool_fixture.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace leasehold_test;
+
+namespace fires_scene {
+
+struct scene : tool_fixture {
+    std::vector<std::string> once(std::vector<std::string> options, const std::string& script)
+    {
+        options.insert(options.begin(), {"report", "--once-per", "365d"});
+        return run_with(std::move(options), {"sh", "-c", script});
+    }
+    std::string note(const std::string& word) const { return "echo " + word + " >> " + path("notes") + "; "; }
+};
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace fires_scene
+
+using namespace fires_scene;
+
+BOOST_AUTO_TEST_SUITE(tool_fires)
+
+BOOST_FIXTURE_TEST_CASE(command_runs_once_per_fire_and_is_told_which, scene)
+{
+    const auto first = run(once({}, note("$LEASEHOLD_FIRE") + note("$LEASEHOLD_NAME")));
+    BOOST_TEST(first.status.success(), first.err);
+    BOOST_TEST(first.err == "");
+    const std::string notes = file("notes");
+    BOOST_TEST(notes.starts_with("20"), notes);
+    BOOST_TEST(notes.ends_with("T00:00:00Z\nreport\n"), notes);
+    const auto second = run(once({}, note("again")));
+    BOOST_TEST(second.status.success());
+    BOOST_TEST(second.err + second.out == "");
+    BOOST_TEST(file("notes") == notes);
+    const auto verbose = run(once({"--verbose"}, note("again")));
+    BOOST_TEST(has(verbose.err, "was completed by"), verbose.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(failed_command_leaves_the_run_for_the_next_host, scene)
+{
+    const auto failed = run(once({}, note("failed") + "exit 7"));
+    BOOST_TEST(failed.status.code == 7);
+    BOOST_TEST(has(failed.err, "status 7"), failed.err);
+    BOOST_TEST(has(failed.err, "is not completed"), failed.err);
+    BOOST_TEST(has(run_words("last report").out, "after 1 attempt"));
+    BOOST_TEST(run_words("last report").status.code == 1);
+    BOOST_TEST(run(once({}, note("done"))).status.success());  // after a pause of a second
+    BOOST_TEST(run(once({}, note("again"))).status.success());
+    BOOST_TEST(file("notes") == "failed\ndone\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(host_stays_to_retry_and_gives_up, scene)
+{
+    BOOST_TEST(run(once({"--retry", "2"}, note("tried") + "test $(wc -l < " + path("notes") + ") = 2")).status.success());
+    BOOST_TEST(file("notes") == "tried\ntried\n");
+    std::filesystem::remove(path("notes"));
+    auto twice = once({"--retry", "1"}, note("tried") + "exit 4");
+    twice[1] = "other";
+    const auto given_up = run(twice);
+    BOOST_TEST(given_up.status.code == 4);
+    BOOST_TEST(file("notes") == "tried\ntried\n");
+    BOOST_TEST(has(given_up.err, "is given up"), given_up.err);
+    twice.insert(twice.begin() + 2, "--verbose");
+    const auto late = run(twice);
+    BOOST_TEST(late.status.code == 75);
+    BOOST_TEST(has(late.err, "given up or missed"), late.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(others_wait_and_take_over_when_the_first_is_killed, scene)
+{
+    auto first = start(once({"--ttl", "2s"}, note("began") + "exec sleep 60"));
+    BOOST_REQUIRE(file_gets("notes", "began"));
+    const auto at_once = run(once({"--ttl", "2s", "--nowait", "--verbose"}, note("no")));
+    BOOST_TEST(at_once.status.code == 75);
+    BOOST_TEST(has(at_once.err, "held by"), at_once.err);
+    auto second = start(once({"--ttl", "2s"}, note("second")));
+    auto third = start(once({"--ttl", "2s"}, note("second")));
+    first.signal(SIGKILL);
+    first.wait();
+    BOOST_TEST(second.wait().success());
+    BOOST_TEST(third.wait().success());
+    BOOST_TEST(file("notes") == "began\nsecond\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(checkpoint_of_the_command_lives_beside_the_record, scene)
+{
+    const std::string tool = LEASEHOLD_TOOL;
+    const auto saves = [&](const std::string& text) { return note("${LEASEHOLD_CHECKPOINT-none}") + tool + " checkpoint report --save " + text; };
+    BOOST_TEST(run(once({}, saves("page-1") + "; exit 1")).status.code == 1);
+    BOOST_TEST(run_words("checkpoint report").out == "page-1\n");
+    BOOST_TEST(run(once({}, saves("page-2"))).status.success());
+    BOOST_TEST(file("notes") == "none\npage-1\n");
+    BOOST_TEST(run_words("checkpoint report").out == "page-2\n");
+    BOOST_TEST(run_words("checkpoint report --save page-0").status.success());
+    BOOST_TEST(run_words("checkpoint report").out == "page-0\n");
+    BOOST_TEST(run_words("last report").status.success());
+    BOOST_TEST(run(once({}, note("again"))).status.success());
+    BOOST_TEST(file("notes") == "none\npage-1\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(another_schedule_of_the_name_is_refused_until_it_is_to_take_the_place, scene)
+{
+    BOOST_TEST(run(once({"--owner", "web-1"}, "true")).status.success());
+    const auto refused = run(run_with({"report", "--cron", "0 3 * * *"}, {"true"}));
+    BOOST_TEST(refused.status.code == 64);
+    for (const char* words : {"every 365d", "cron 0 3 * * *", "made by web-1"}) BOOST_TEST(has(refused.err, words), refused.err);
+    BOOST_TEST(run(run_with({"report", "--cron", "0 3 * * *", "--reschedule"}, {"true"})).status.success());
+    BOOST_TEST(run(once({}, "true")).status.code == 64);
+}
+
+BOOST_FIXTURE_TEST_CASE(last_shows_what_was_completed, scene)
+{
+    const auto none = run_words("last report");
+    BOOST_TEST(none.status.code == 1);
+    BOOST_TEST(none.out == "report: no run was completed yet\n");
+    BOOST_TEST(run(once({"--owner", "web-1"}, "true")).status.success());
+    const auto last = run_words("last report");
+    BOOST_TEST(last.status.success());
+    BOOST_TEST(has(last.out, "00:00:00 UTC was completed 20"), last.out);
+    BOOST_TEST(has(last.out, "by web-1"), last.out);
+    const auto json = run_words("last report --json").out;
+    BOOST_TEST(json.starts_with("{\"name\": \"report\", \"schedule\": \"every 365d\", \"fire\": \"20"), json);
+    BOOST_TEST(run_words("list").out.find("report") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_can_t_work_is_refused_with_what_can, scene)
+{
+    const auto refused = [this](std::vector<std::string> options, const std::string& words) {
+        options.insert(options.begin(), "report");
+        const auto said = run(run_with(std::move(options), {"true"}));
+        if (said.status.code == 64 && has(said.err, words)) return true;
+        BOOST_TEST_MESSAGE(said.status.code << ": " << said.err);
+        return false;
+    };
+    BOOST_TEST(refused({"--cron", "0 24 * * *"}, "wrong hour: allowed are 0 to 23"));
+    BOOST_TEST(refused({"--cron", "0 0 30 2 *"}, "never fires"));
+    BOOST_TEST(refused({"--at", "03:00"}, "--at goes with --once-per"));
+    BOOST_TEST(refused({"--once-per", "24h", "--at", "3:00"}, "'3:00' is no time of day"));
+    BOOST_TEST(refused({"--once-per", "24h", "--at", "24:00"}, "'24:00' is no time of day"));
+    BOOST_TEST(refused({"--once-per", "1h", "--at", "03:00"}, "is not within --once-per"));
+    BOOST_TEST(refused({"--once-per", "10ms"}, "at least 1s"));
+    BOOST_TEST(refused({"--once-per", "24h", "--retry", "many"}, "--retry must be a number"));
+    BOOST_TEST(refused({"--once-per", "24h", "--min-hold", "1m"}, "can't be used with"));
+    BOOST_TEST(refused({"--retry", "3"}, "go with --once-per"));
+    BOOST_TEST(has(run({"every", "report", "--", "true"}).err, "every needs --once-per or --cron"));
+}
+
+BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to_end, scene)
+{
+    std::vector<child_process> hosts;
+    for (int i = 0; i < 3; ++i)
+        hosts.push_back(start({"every", "job", "--once-per", "1s", "--catch-up", "all", "--", "sh", "-c", note("$LEASEHOLD_FIRE")}));
+    BOOST_TEST(eventually([this] { return std::ranges::count(file("notes"), '\n') >= 4; }));
+    for (auto& host : hosts) host.signal(SIGTERM);
+    for (auto& host : hosts) BOOST_TEST(host.wait(20s).success());
+    std::vector<std::string> fires;
+    std::istringstream lines{file("notes")};
+    for (std::string line; std::getline(lines, line);) fires.push_back(line);
+    BOOST_TEST(std::ranges::is_sorted(fires));
+    BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

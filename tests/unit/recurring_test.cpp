@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <leasehold/leasehold.hpp>
+#include <leasehold/recurring.hpp>
+
+#include <contract/asked_once.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(recurring_test)
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr lh::store_time noon = std::chrono::sys_days{std::chrono::year{2026} / 11 / 25} + 12h;
+constexpr lh::fire_time last_night = noon - 9h;
+constexpr lh::every nightly{.period = 24h, .at = 3h};
+
+// Calls of the store, but for renewals.
+struct counter {
+    std::shared_ptr<std::map<lh::store_operation, int>> calls = std::make_shared<std::map<lh::store_operation, int>>();
+    std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
+
+    void operator()(const lh::store_call& call, const lh::store_call_report&) const
+    {
+        const std::lock_guard lock{*mutex};
+        if (call.operation != lh::store_operation::renew) ++(*calls)[call.operation];
+    }
+    // And begins anew.
+    int taken() const
+    {
+        const std::lock_guard lock{*mutex};
+        int all = 0;
+        for (const auto& [operation, times] : *calls) all += times;
+        calls->clear();
+        return all;
+    }
+};
+
+using memory = lh::basic_memory_store<lh::manual_clock>;
+
+struct scene {
+    lh::manual_clock clock;
+    memory store{clock, noon};
+    std::vector<lh::fire_time> missed;
+    std::vector<lh::fire_time> given_up;
+
+    lh::recurring_options hooks(lh::recurring_options with = {})
+    {
+        with.on_missed = [this](lh::fire_time fire) { missed.push_back(fire); };
+        with.on_given_up = [this](lh::fire_time fire) { given_up.push_back(fire); };
+        return with;
+    }
+
+    template <lh::schedule Schedule = lh::every>
+    auto host(const std::string& owner, lh::recurring_options with = {}, Schedule when = nightly, const std::string& name = "report")
+    {
+        return lh::recurring{store, name, when, hooks(std::move(with)), clock, lh::fixed_owner_id{owner}, lh::no_renewal{}};
+    }
+
+    std::string record() const { return store.checkpoint("report").value().text; }
+};
+
+template <class Recurring>
+std::optional<lh::fire_time> completes(Recurring& job)
+{
+    auto run = job.try_begin();
+    if (!run) return std::nullopt;
+    return run.complete() ? std::optional{run.fire()} : std::nullopt;
+}
+
+bool refused(const std::function<void()>& call, lh::errc code, std::string_view words)
+{
+    try {
+        call();
+    }
+    catch (const std::system_error& e) {
+        BOOST_TEST_MESSAGE(e.what());
+        return e.code() == code && std::string_view{e.what()}.find(words) != std::string_view::npos;
+    }
+    return false;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(fire_is_completed_once_by_one_of_several_hosts, scene)
+{
+    auto a = host("a");
+    auto b = host("b");
+    {
+        auto run = a.try_begin();
+        BOOST_REQUIRE(run.held());
+        BOOST_TEST((run.fire() == last_night));
+        BOOST_TEST(is_empty(b.try_begin()));
+        BOOST_TEST(run.complete());
+        BOOST_TEST(run.complete());
+        BOOST_TEST(run.completed());
+        BOOST_TEST(is_empty(b.try_begin()));
+    }
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(is_empty(b.try_begin()));
+    clock.advance(15h);
+    BOOST_TEST((completes(b) == last_night + 24h));
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST((a.last()->fire == last_night + 24h));
+    BOOST_TEST((a.last()->completed_at == noon + 15h));
+    BOOST_TEST(a.last()->owner == "b");
+    BOOST_TEST((a.next() == last_night + 48h));
+}
+
+BOOST_FIXTURE_TEST_CASE(run_that_is_not_completed_leaves_its_fire_open, scene)
+{
+    auto a = host("a");
+    auto b = host("b");
+    BOOST_TEST(is_held(a.try_begin()));
+    BOOST_TEST(is_held(b.try_begin()));
+    {
+        auto died = a.try_begin();
+        BOOST_REQUIRE(died.held());
+        clock.advance(61s);
+        BOOST_TEST(!died.complete());  // by who has lost the lease
+        BOOST_TEST((completes(b) == last_night));
+        BOOST_TEST(!died.complete());
+        BOOST_TEST(!died.save_checkpoint("x"));
+        BOOST_TEST(!died.fail());
+    }
+    BOOST_TEST(b.last()->owner == "b");
+}
+
+BOOST_FIXTURE_TEST_CASE(look_before_the_fire_costs_no_statement_and_a_fire_two_beyond_grant_and_release, scene)
+{
+    const counter count;
+    lh::hooked_store counted{store, count};
+    lh::recurring job{counted, "report", nightly, lh::recurring_options{}, clock, lh::no_renewal{}};
+    BOOST_TEST((completes(job) == last_night));
+    BOOST_TEST(count.taken() == 6);  // the first of all reads the record, and notes its beginning
+    for (int i = 0; i < 10; ++i) BOOST_TEST(is_empty(job.try_begin()));
+    BOOST_TEST(count.taken() == 0);
+    for (int night = 1; night <= 3; ++night) {
+        clock.advance(24h);
+        BOOST_TEST((completes(job) == last_night + night * 24h));
+        BOOST_TEST(count.taken() == 4);
+        BOOST_TEST(is_empty(job.try_begin()));
+        BOOST_TEST(count.taken() == 0);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(fire_that_others_have_done_costs_two_reads_of_a_new_host, scene)
+{
+    auto a = host("a");
+    BOOST_TEST(completes(a).has_value());
+    const counter count;
+    lh::hooked_store counted{store, count};
+    lh::recurring late{counted, "report", nightly, clock, lh::no_renewal{}};
+    BOOST_TEST(is_empty(late.try_begin()));
+    BOOST_TEST(count.taken() == 2);
+}
+
+// Who has read the record during a term does not know what that term writes after it.
+BOOST_FIXTURE_TEST_CASE(record_that_was_read_during_the_term_before_is_read_again, scene)
+{
+    auto a = host("a");
+    auto b = host("b");
+    {
+        auto run = a.try_begin();
+        BOOST_TEST(run.save_checkpoint("half"));
+        BOOST_TEST(is_empty(b.try_begin()));  // reads
+        BOOST_TEST(run.save_checkpoint("whole"));
+        BOOST_TEST(run.complete());
+    }
+    BOOST_TEST(is_empty(b.try_begin()));
+    clock.advance(24h);
+    auto run = b.try_begin();
+    BOOST_TEST(run.load_checkpoint().value() == "whole");
+}
+
+BOOST_FIXTURE_TEST_CASE(first_fire_of_a_name_is_not_forgotten_when_its_host_dies, scene)
+{
+    auto a = host("a", {.catch_up = lh::catch_up::all});
+    auto b = host("b", {.catch_up = lh::catch_up::all});
+    auto dies = a.try_begin();
+    BOOST_REQUIRE(dies.held());
+    clock.advance(24h);
+    BOOST_TEST((completes(b) == last_night));
+    BOOST_TEST((completes(b) == last_night + 24h));
+}
+
+BOOST_FIXTURE_TEST_CASE(store_decides_what_time_it_is, scene)
+{
+    // The hosts' clocks count for nothing: only the store tells the time.
+    lh::manual_clock other;
+    other.advance(7min);
+    lh::recurring a{store, "report", nightly, other, lh::no_renewal{}};
+    BOOST_TEST((completes(a) == last_night));
+    BOOST_TEST((a.next() == last_night + 24h));
+}
+
+BOOST_FIXTURE_TEST_CASE(old_reading_of_the_clock_is_made_anew_before_a_fire_begins, scene)
+{
+    lh::manual_clock fast;  // this host's clock runs ahead
+    lh::recurring job{store, "report", nightly, fast, lh::no_renewal{}};
+    BOOST_TEST(completes(job).has_value());
+    fast.advance(15h + 10s);
+    clock.advance(15h - 10s);
+    BOOST_TEST(is_empty(job.try_begin()));
+    clock.advance(10s);
+    fast.advance(10s);
+    BOOST_TEST((completes(job) == last_night + 24h));
+}
+
+BOOST_FIXTURE_TEST_CASE(job_that_fails_is_retried_after_a_pause_by_whoever_comes, scene)
+{
+    auto a = host("a", {.retry_min = 10s});
+    auto b = host("b", {.retry_min = 10s});
+    {
+        auto run = a.try_begin();
+        BOOST_TEST(run.attempt() == 1);
+        BOOST_TEST(run.fail());
+        BOOST_TEST(run.empty());
+    }
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(is_empty(b.try_begin()));
+    clock.advance(10s);
+    {
+        auto run = b.try_begin();
+        BOOST_REQUIRE(run.held());
+        BOOST_TEST(run.attempt() == 2);
+        BOOST_TEST((run.fire() == last_night));
+        BOOST_TEST(run.fail());
+    }
+    clock.advance(10s);
+    BOOST_TEST(is_empty(a.try_begin()));
+    clock.advance(10s);
+    BOOST_TEST((completes(a) == last_night));
+}
+
+BOOST_FIXTURE_TEST_CASE(attempts_are_counted_for_all_hosts_also_when_they_die, scene)
+{
+    const lh::recurring_options three{.max_attempts = 3};
+    for (const std::string owner : {"a", "b", "c"}) {
+        auto job = host(owner, three);
+        auto dies = job.try_begin();
+        BOOST_REQUIRE(dies.held());
+        clock.advance(61s);
+    }
+    auto d = host("d", three);
+    BOOST_TEST(given_up.empty());
+    BOOST_TEST(is_empty(d.try_begin()));
+    BOOST_TEST((given_up == std::vector{last_night}));
+    BOOST_TEST((d.next() == last_night + 24h));
+    BOOST_TEST(!d.last());
+}
+
+BOOST_FIXTURE_TEST_CASE(job_that_fails_too_often_is_given_up_at_once, scene)
+{
+    auto a = host("a", {.max_attempts = 2, .retry_min = 1s});
+    for (int i = 1; i <= 2; ++i) {
+        auto run = a.try_begin();
+        BOOST_REQUIRE(run.held());
+        BOOST_TEST(run.fail());
+        clock.advance(10s);
+    }
+    BOOST_TEST((given_up == std::vector{last_night}));
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(missed.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(missed_fires_are_told_once_or_run, scene)
+{
+    auto last = host("a", {.catch_up = lh::catch_up::last});
+    BOOST_TEST(completes(last).has_value());
+    clock.advance(3 * 24h);
+    BOOST_TEST(is_held(last.try_begin()));
+    BOOST_TEST((missed == std::vector{last_night + 24h, last_night + 48h}));
+    BOOST_TEST((completes(last) == last_night + 72h));
+    BOOST_TEST(missed.size() == 2U);
+
+    missed.clear();
+    clock.advance(2 * 24h);
+    auto none = host("a", {.catch_up = lh::catch_up::none});
+    BOOST_TEST(is_empty(none.try_begin()));
+    BOOST_TEST((missed == std::vector{last_night + 96h, last_night + 120h}));
+    BOOST_TEST(is_empty(none.try_begin()));
+    BOOST_TEST(missed.size() == 2U);
+    BOOST_TEST((none.last()->fire == last_night + 72h));
+
+    missed.clear();
+    clock.advance(2 * 24h);
+    auto all = host("a", {.catch_up = lh::catch_up::all});
+    BOOST_TEST((completes(all) == last_night + 144h));
+    BOOST_TEST((completes(all) == last_night + 168h));
+    BOOST_TEST(is_empty(all.try_begin()));
+    BOOST_TEST(missed.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(checkpoint_of_the_job_lives_beside_the_record, scene)
+{
+    auto a = host("a");
+    auto b = host("b");
+    {
+        auto run = a.try_begin();
+        BOOST_TEST(!run.load_checkpoint());
+        BOOST_TEST(run.save_checkpoint("page 3\nof 7"));
+        BOOST_TEST(run.load_checkpoint().value() == "page 3\nof 7");
+    }
+    {
+        auto run = b.try_begin();
+        BOOST_TEST((run.fire() == last_night));
+        BOOST_TEST(run.load_checkpoint().value() == "page 3\nof 7");
+        BOOST_TEST(run.complete());
+        BOOST_TEST(run.save_checkpoint("after"));
+    }
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(a.last()->owner == "b");
+    clock.advance(24h);
+    auto run = a.try_begin();
+    BOOST_TEST(run.load_checkpoint().value() == "after");
+    BOOST_TEST(run.save_checkpoint(std::string(lh::max_run_checkpoint_bytes, 'x')));
+    BOOST_TEST(refused([&] { run.save_checkpoint(std::string(lh::max_run_checkpoint_bytes + 1, 'x')); }, lh::errc::invalid_data, "2800"));
+    std::error_code ec;
+    BOOST_TEST(!run.save_checkpoint("\xff", ec));
+    BOOST_TEST((ec == lh::errc::invalid_data));
+}
+
+BOOST_FIXTURE_TEST_CASE(checkpoint_of_a_lease_without_a_schedule_is_kept, scene)
+{
+    lh::basic_lease lease{store, "report", clock, lh::no_renewal{}};
+    {
+        auto guard = lease.try_acquire();
+        guard.save_checkpoint("offset=4711");
+    }
+    auto a = host("a");
+    auto run = a.try_begin();
+    BOOST_REQUIRE(run.held());
+    BOOST_TEST(run.load_checkpoint().value() == "offset=4711");
+    BOOST_TEST(run.complete());
+    BOOST_TEST(run.load_checkpoint().value() == "offset=4711");
+}
+
+BOOST_FIXTURE_TEST_CASE(another_schedule_of_the_name_is_refused_with_what_each_says, scene)
+{
+    auto a = host("host-a");
+    BOOST_TEST(completes(a).has_value());
+    auto b = host("b", {}, lh::cron{"0 4 * * *"});
+    for (const char* words : {"every 1d at 3h", "cron 0 4 * * *", "host-a"})
+        BOOST_TEST(refused([&] { static_cast<void>(is_held(b.try_begin())); }, lh::errc::invalid_terms, words));
+    std::error_code ec;
+    BOOST_TEST(is_empty(b.try_begin(ec)));
+    BOOST_TEST((ec == lh::errc::invalid_terms));
+    BOOST_TEST(refused([&] { static_cast<void>(b.next()); }, lh::errc::invalid_terms, "host-a"));
+    BOOST_TEST((b.last()->fire == last_night));  // that is the name's, under whatever schedule
+    std::stop_source stop;
+    BOOST_TEST(refused([&] { b.run(stop.get_token(), [](auto&) {}); }, lh::errc::invalid_terms, "host-a"));
+}
+
+BOOST_FIXTURE_TEST_CASE(schedule_is_replaced_if_that_is_asked_for, scene)
+{
+    auto a = host("a");
+    BOOST_TEST(completes(a).has_value());
+    auto b = host("b", {.replace_schedule = true}, lh::cron{"0 4 * * *"});
+    BOOST_TEST(is_empty(b.try_begin()));
+    BOOST_TEST((b.next() == last_night + 25h));
+    clock.advance(24h);
+    BOOST_TEST(refused([&] { static_cast<void>(is_held(a.try_begin())); }, lh::errc::invalid_terms, "made by b"));
+    BOOST_TEST((completes(b) == last_night + 25h));
+}
+
+BOOST_FIXTURE_TEST_CASE(record_of_a_later_version_is_refused, scene)
+{
+    lh::basic_lease lease{store, "report", clock, lh::no_renewal{}};
+    {
+        auto guard = lease.try_acquire();
+        guard.save_checkpoint("leasehold fires 2\nschedule: x\n");
+    }
+    auto a = host("a");
+    BOOST_TEST(refused([&] { static_cast<void>(is_held(a.try_begin())); }, lh::errc::invalid_terms, "later version"));
+    BOOST_TEST(refused([&] { static_cast<void>(a.last()); }, lh::errc::invalid_terms, "later version"));
+}
+
+BOOST_FIXTURE_TEST_CASE(wrong_schedules_and_options_are_refused_with_their_rule, scene)
+{
+    const auto with = [this](lh::recurring_options options) { static_cast<void>(host("a", std::move(options))); };
+    BOOST_TEST(refused([&] { static_cast<void>(host("a", {}, lh::every{.period = 0s})); }, lh::errc::invalid_terms, "period of 0"));
+    BOOST_TEST(refused([&] { with({.max_attempts = -1}); }, lh::errc::invalid_terms, "max_attempts"));
+    BOOST_TEST(refused([&] { with({.retry_min = 0s}); }, lh::errc::invalid_terms, "retry_min"));
+    BOOST_TEST(refused([&] { with({.retry_min = 2s, .retry_max = 1s}); }, lh::errc::invalid_terms, "retry_max"));
+    BOOST_TEST(refused([&] { with({.ttl = 0s}); }, lh::errc::invalid_terms, "ttl"));
+    BOOST_TEST(refused([&] { static_cast<void>(host("a", {}, nightly, "")); }, lh::errc::invalid_name, "empty"));
+}
+
+BOOST_FIXTURE_TEST_CASE(failing_store_is_an_error_and_not_an_empty_run, scene)
+{
+    std::atomic<bool> broken{true};
+    using lh::store_fault;
+    lh::faulty_store failing{store, [&broken](const lh::store_call&) { return broken ? store_fault::lose_request : store_fault::none; }};
+    lh::recurring job{failing, "report", nightly, clock, lh::no_renewal{}};
+    BOOST_CHECK_THROW(static_cast<void>(is_held(job.try_begin())), lh::store_error);
+    std::error_code ec;
+    BOOST_TEST(is_empty(job.try_begin(ec)));
+    BOOST_TEST(ec.message() != "");
+    BOOST_TEST(static_cast<bool>(ec));
+    broken = false;
+    auto run = job.try_begin(ec);
+    BOOST_TEST(!ec);
+    BOOST_REQUIRE(run.held());
+    broken = true;
+    BOOST_CHECK_THROW(run.complete(), lh::store_error);
+    BOOST_TEST(!run.completed());
+    broken = false;
+    BOOST_TEST(run.complete());
+}
+
+BOOST_FIXTURE_TEST_CASE(completion_whose_answer_got_lost_is_read_back, scene)
+{
+    lh::faulty_store losing{store, [](const lh::store_call& call) {
+                                const bool saves = call.operation == lh::store_operation::save_checkpoint;
+                                return saves ? lh::store_fault::lose_reply : lh::store_fault::none;
+                            }};
+    lh::recurring job{losing, "report", nightly, clock, lh::no_renewal{}};
+    BOOST_TEST((completes(job) == last_night));
+    BOOST_TEST(is_empty(job.try_begin()));
+}
+
+BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
+{
+    auto a = host("a");
+    BOOST_TEST(completes(a).has_value());
+    auto none = a.try_begin();
+    BOOST_TEST(!none);
+    BOOST_TEST(none.empty());
+    BOOST_TEST(!none.load_checkpoint());
+    BOOST_TEST(refused([&] { none.complete(); }, lh::errc::not_held, "empty"));
+    BOOST_TEST(refused([&] { none.fail(); }, lh::errc::not_held, "empty"));
+    std::error_code ec;
+    BOOST_TEST(!none.complete(ec));
+    BOOST_TEST((ec == lh::errc::not_held));
+    auto moved = std::move(none);
+    BOOST_TEST(moved.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(host_that_waits_takes_over_from_one_that_fails, scene)
+{
+    auto a = host("a", {.retry_min = 10s});
+    lh::recurring b{store, "report", nightly, hooks({.retry_min = 10s}), clock, lh::fixed_owner_id{"b"}};
+    auto run = a.try_begin();
+    BOOST_REQUIRE(run.held());
+    std::atomic<bool> began{false};
+    std::jthread other{[&] {
+        auto second = b.try_begin_for(30s);
+        began = second.held();
+        BOOST_TEST(second.complete());
+    }};
+    while (clock.sleepers() == 0) std::this_thread::yield();
+    BOOST_TEST(!began);
+    BOOST_TEST(run.fail());
+    for (int i = 0; i < 25 && !began; ++i) {
+        clock.advance(1s);
+        std::this_thread::sleep_for(1ms);
+    }
+    other.join();
+    BOOST_TEST(began);
+    BOOST_TEST(b.last()->owner == "b");
+}
+
+BOOST_FIXTURE_TEST_CASE(host_that_waits_goes_when_the_fire_is_completed_or_its_time_is_over, scene)
+{
+    auto a = host("a");
+    lh::recurring b{store, "report", nightly, hooks(), clock, lh::fixed_owner_id{"b"}};
+    auto run = a.try_begin();
+    BOOST_TEST(is_empty(b.try_begin_for(0s)));
+    std::jthread other{[&] { BOOST_TEST(is_empty(b.try_begin_for(24h))); }};
+    while (clock.sleepers() == 0) std::this_thread::yield();
+    BOOST_TEST(run.complete());
+    run.release();
+    other.join();
+    BOOST_TEST(is_empty(b.try_begin_for(24h)));  // none is due
+    std::stop_source stop;
+    stop.request_stop();
+    std::error_code ec;
+    BOOST_TEST(is_empty(b.try_begin_for(1s, stop.get_token(), ec)));
+    BOOST_TEST((ec == std::errc::operation_canceled));
+}
+
+BOOST_AUTO_TEST_CASE(run_waits_for_each_fire_and_retries_one_that_threw)
+{
+    lh::memory_store store;
+    std::stop_source stop;
+    std::mutex mutex;
+    std::map<lh::fire_time, int> completed;
+    int thrown = 0;
+    std::atomic<int> told{0};
+    const auto one = [&] {
+        lh::recurring job{store, "job", lh::every{.period = 20ms},
+                          lh::recurring_options{.ttl = 1s,
+                                                .catch_up = lh::catch_up::all,
+                                                .retry_min = 1ms,
+                                                .retry_max = 2ms,
+                                                .on_failed = [&](lh::fire_time, const std::exception_ptr&) { ++told; }}};
+        job.run(stop.get_token(), [&](auto& run) {
+            const std::lock_guard lock{mutex};
+            if (run.fire().time_since_epoch() / 20ms % 5 == 0 && run.attempt() == 1) {
+                ++thrown;
+                throw std::runtime_error{"bad luck"};
+            }
+            ++completed[run.fire()];
+            if (completed.size() >= 40) stop.request_stop();
+        });
+    };
+    {
+        const std::jthread first{one};
+        const std::jthread second{one};
+        const std::jthread third{one};
+    }
+    BOOST_TEST(thrown >= 7);
+    BOOST_TEST(told == thrown);
+    std::optional<lh::fire_time> before;
+    for (const auto& [fire, times] : completed) {
+        BOOST_TEST(times == 1);
+        if (before) BOOST_TEST((fire == *before + 20ms));
+        before = fire;
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(run_begins_with_the_next_fire, scene)
+{
+    std::stop_source stop;
+    std::atomic<int> runs{0};
+    lh::recurring job{store, "report", nightly, lh::recurring_options{}, clock};
+    std::jthread thread{[&] {
+        job.run(stop.get_token(), [&](auto& run) {
+            if (run.fire() != last_night + 24h) ++runs;
+            ++runs;
+            stop.request_stop();
+        });
+    }};
+    while (clock.sleepers() == 0) std::this_thread::yield();
+    BOOST_TEST(runs == 0);
+    clock.advance(14h + 59min);
+    BOOST_TEST(runs == 0);
+    clock.advance(1min);
+    thread.join();
+    BOOST_TEST(runs == 1);
+    BOOST_TEST((job.last()->fire == last_night + 24h));
+}
+
+BOOST_FIXTURE_TEST_CASE(run_ends_when_it_is_asked_to_stop_while_it_waits, scene)
+{
+    std::stop_source stop;
+    lh::recurring job{store, "report", nightly, clock};
+    std::jthread thread{[&] { job.run(stop.get_token(), [](auto&) {}); }};
+    while (clock.sleepers() == 0) std::this_thread::yield();
+    stop.request_stop();
+    thread.join();
+    BOOST_TEST(!store.checkpoint("report"));
+}
+
+BOOST_FIXTURE_TEST_CASE(own_schedule_needs_only_next, scene)
+{
+    struct at_midnight {
+        lh::fire_time next(lh::fire_time after) const noexcept
+        {
+            return std::chrono::floor<std::chrono::days>(after) + std::chrono::days{1};
+        }
+    };
+    auto a = host("a", {}, at_midnight{});
+    BOOST_TEST((completes(a) == last_night - 3h));
+    auto b = host("b");
+    BOOST_TEST(refused([&] { static_cast<void>(is_held(b.try_begin())); }, lh::errc::invalid_terms, "of its own"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

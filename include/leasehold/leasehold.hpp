@@ -19,6 +19,8 @@
 #include <leasehold/exclusive_guard.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/fwd.hpp>
+#include <leasehold/group_member.hpp>
+#include <leasehold/group_observer.hpp>
 #include <leasehold/leader_election.hpp>
 #include <leasehold/leader_term.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -40,6 +42,9 @@
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renew_policy/renew_for.hpp>
+#include <leasehold/shard_event.hpp>
+#include <leasehold/shard_group.hpp>
+#include <leasehold/shard_term.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>
 #include <leasehold/static_lease_record.hpp>
@@ -49,6 +54,7 @@
 #include <leasehold/store/basic_static_memory_store.hpp>
 #include <leasehold/store/faulty_store.hpp>
 #include <leasehold/store/hooked_store.hpp>
+#include <leasehold/store/listing_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 #include <leasehold/store/plain_lease_store.hpp>
 #include <leasehold/store/spin_mutex.hpp>

@@ -110,6 +110,29 @@ class recurring;
 template <class Lease>
 class recurring_run;
 
+struct member_options;
+struct member_record;
+enum class member_change_kind : std::uint8_t;
+struct member_change;
+struct observer_options;
+enum class shard_event_kind : std::uint8_t;
+struct shard_event;
+struct shard_options;
+struct shard_statistics;
+struct shard_view;
+
+template <lease_store Store, lease_clock Clock>
+class group_member;
+
+template <lease_store Store, lease_clock Clock>
+class group_observer;
+
+template <lease_store Store, lease_clock Clock>
+class shard_group;
+
+template <class Lease>
+class shard_term;
+
 template <lease_clock Clock>
 class basic_memory_store;
 template <std::size_t N, lease_clock Clock, basic_lockable Mutex, static_text_limits Limits>

@@ -18,20 +18,20 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-// As in "5 permits" and "64 readers".
+// As in "5 permits", "64 readers" and "12 shards".
 inline bool is_count(std::string_view owner) noexcept
 {
     const std::size_t digits = std::min(owner.find_first_not_of("0123456789"), owner.size());
     const std::string_view unit = owner.substr(digits);
-    return digits > 0 && (unit == " permits" || unit == " readers");
+    return digits > 0 && (unit == " permits" || unit == " readers" || unit == " shards");
 }
 
 }  // namespace detail
 
 /// What the store knows about a name that is not free.
 ///
-/// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed. "5 permits" and "64 readers"
-/// are no holders: see is_count().
+/// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed. "5 permits", "64 readers" and
+/// "12 shards" are no holders: see is_count().
 struct lease_record {
     std::string name;      ///< the name of the lease
     std::string owner;     ///< who holds it; may be empty, see above
@@ -41,7 +41,7 @@ struct lease_record {
     /// The reason of the request that the holder hand over, if there is one; it may be empty.
     std::optional<std::string> handover_request{};
 
-    /// Whether this is no lease, but the record of a lease_semaphore's or shared_lease's count, on which all processes agree.
+    /// Whether this is no lease, but the record of a lease_semaphore's, shared_lease's or shard_group's count, on which all agree.
     [[nodiscard]] bool is_count() const noexcept { return detail::is_count(owner); }
 
     friend bool operator==(const lease_record&, const lease_record&) = default;

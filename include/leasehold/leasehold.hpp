@@ -20,6 +20,8 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/fire_record.hpp>
 #include <leasehold/fwd.hpp>
+#include <leasehold/group_member.hpp>
+#include <leasehold/group_observer.hpp>
 #include <leasehold/leader_election.hpp>
 #include <leasehold/leader_term.hpp>
 #include <leasehold/lease_guard.hpp>
@@ -47,6 +49,9 @@
 #include <leasehold/schedule/concept.hpp>
 #include <leasehold/schedule/cron.hpp>
 #include <leasehold/schedule/every.hpp>
+#include <leasehold/shard_event.hpp>
+#include <leasehold/shard_group.hpp>
+#include <leasehold/shard_term.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>
 #include <leasehold/static_lease_record.hpp>
@@ -57,6 +62,7 @@
 #include <leasehold/store/faulty_store.hpp>
 #include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/hooked_store.hpp>
+#include <leasehold/store/listing_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 #include <leasehold/store/plain_lease_store.hpp>
 #include <leasehold/store/spin_mutex.hpp>

@@ -250,7 +250,7 @@ private:
     void cut_off(std::size_t m)
     {
         for (const std::size_t i : members_[m].machine->mine()) {
-            members_[m].machine->lost(i, {});
+            members_[m].machine->give_up(i, {});
             if (members_[m].machine->state_of(i) != group::shard_machine::state::ended) members_[m].machine->ended(i, false, {});
             members_[m].machine->over(i);
         }
@@ -278,7 +278,7 @@ private:
         for (std::size_t i = 0; i < shards_of_small_world; ++i) {
             // A member that has taken the shard meanwhile loses that term: its next renewal says so.
             if (members_[m].attempts[i] && grant(m, i) && members_[m].alive && members_[m].machine->state_of(i)) {
-                members_[m].machine->lost(i, {});
+                members_[m].machine->give_up(i, {});
                 if (members_[m].machine->state_of(i) != group::shard_machine::state::ended) members_[m].machine->ended(i, false, {});
                 members_[m].machine->over(i);
             }

@@ -247,7 +247,7 @@ private:
         for (const std::size_t i : take) {
             if (!members_[m].alive || !grant(m, i) || !members_[m].machine->state_of(i)) continue;
             // Its own later attempt has superseded the term that it works under: it learns of that with a renewal.
-            members_[m].machine->lost(i, time());
+            members_[m].machine->give_up(i, time());
             drained(m, i);
         }
     }

@@ -129,8 +129,8 @@ public:
         mine_.erase(found);
     }
 
-    // Its term is over although nobody gave it back: the work on it has to end.
-    void lost(std::size_t shard, time_point now)
+    // The work on it has to end: its term is lost, or the member gives everything away.
+    void give_up(std::size_t shard, time_point now)
     {
         const auto found = mine_.find(shard);
         if (found == mine_.end() || found->second.is != state::working) return;

@@ -75,15 +75,15 @@ bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_di
 template <class Guard>
 bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view text, std::error_code& ec, store_diagnostics& details)
 {
-    constexpr bool possible = is_odbc_store<innermost_store_of<Guard>>;
-    static_assert(possible, "a checkpoint in a transaction needs a lease in a database: its store must be a basic_odbc_store");
     ec = leasehold::detail::refusal_of_checkpoint(text);
-    if constexpr (possible) {
-        if (!ec && guard.held())
-            return save_checkpoint_in_transaction(innermost(*guard.store()), connection, guard.name(), guard.owner(), guard.token(), text,
-                                                  ec, details);
-    }
-    return false;
+    if (ec || !guard.held()) return false;
+    return in_innermost(*guard.store(), guard.name(), [&]<class Store>(Store& store, std::string_view name) {
+        constexpr bool possible = is_odbc_store<Store>;
+        static_assert(possible, "a checkpoint in a transaction needs a lease in a database: its store must be a basic_odbc_store");
+        if constexpr (possible)
+            return save_checkpoint_in_transaction(store, connection, name, guard.owner(), guard.token(), text, ec, details);
+        return false;
+    });
 }
 
 // What odbc::fence() and odbc::save_checkpoint() throw, if there is an error.

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_GROUP_GROUP_TEXTS_HPP
+#define LEASEHOLD_GROUP_GROUP_TEXTS_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+// What members of a group write into the store for each other, and read there: names, data, reasons. Pure.
+namespace leasehold::inline v0::group {
+
+inline std::string prefix_of(std::string_view name) { return std::string{name} + '/'; }
+inline std::string members_of(std::string_view name) { return std::string{name} + "/members/"; }
+inline std::string shard_name(std::string_view name, std::size_t shard) { return prefix_of(name) + std::to_string(shard); }
+
+// A number without sign or leading zeros, and nothing else.
+inline std::optional<std::size_t> number_in(std::string_view text)
+{
+    std::size_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || rest != end || (text.size() > 1 && text.front() == '0')) return std::nullopt;
+    return number;
+}
+
+// The shard that a name belongs to; `prefix` is prefix_of(), and the name begins with it.
+inline std::optional<std::size_t> shard_in(std::string_view name, std::string_view prefix) { return number_in(name.substr(prefix.size())); }
+
+// The owner of the record of the count, and back.
+inline std::string count_text(std::size_t count) { return std::to_string(count) + " shards"; }
+inline std::optional<std::size_t> count_in(std::string_view owner)
+{
+    constexpr std::string_view unit = " shards";
+    return owner.ends_with(unit) ? number_in(owner.substr(0, owner.size() - unit.size())) : std::nullopt;
+}
+
+// The reason of a request by a member, and back. Everything else is an operator's.
+struct wanted_by {
+    std::string_view id;
+    std::size_t after;
+
+    friend bool operator==(const wanted_by&, const wanted_by&) = default;
+};
+inline std::string request_text(const wanted_by& by) { return "as shard " + std::to_string(by.after) + " of " + std::string{by.id}; }
+inline std::optional<wanted_by> request_in(std::string_view reason)
+{
+    constexpr std::string_view begin = "as shard ";
+    constexpr std::string_view middle = " of ";
+    if (!reason.starts_with(begin)) return std::nullopt;
+    reason.remove_prefix(begin.size());
+    const std::size_t end = reason.find(middle);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::optional<std::size_t> after = number_in(reason.substr(0, end));
+    if (!after) return std::nullopt;
+    return wanted_by{reason.substr(end + middle.size()), *after};
+}
+
+// What a member of a shard_group tells the others. Its own data come last, so that they can be anything.
+struct member_words {
+    std::uint32_t capacity = 1;
+    std::size_t most = 0;  // 0: no limit
+    std::size_t count = 0;
+    bool paused = false;
+    std::string_view data{};
+
+    friend bool operator==(const member_words&, const member_words&) = default;
+};
+inline std::string words_text(const member_words& words)
+{
+    return "capacity=" + std::to_string(words.capacity) + " most=" + std::to_string(words.most) + " count=" + std::to_string(words.count) +
+           " paused=" + (words.paused ? "1" : "0") + " data=" + std::string{words.data};
+}
+// A member that says something else, or nothing yet, has a capacity of 1.
+inline member_words words_in(std::string_view text)
+{
+    member_words words;
+    while (!text.empty()) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos) return words;
+        const std::string_view key = text.substr(0, equals);
+        text.remove_prefix(equals + 1);
+        if (key == "data") {
+            words.data = text;
+            return words;
+        }
+        const std::size_t end = text.find(' ');
+        const std::size_t value = number_in(text.substr(0, end)).value_or(0);
+        if (key == "capacity" && value > 0) words.capacity = static_cast<std::uint32_t>(value);
+        if (key == "most") words.most = value;
+        if (key == "count") words.count = value;
+        if (key == "paused") words.paused = value != 0;
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return words;
+}
+
+// The most bytes of what words_text() adds to a member's own data.
+inline constexpr std::size_t most_words = 80;
+
+}  // namespace leasehold::inline v0::group
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_GROUP_SHARD_COUNT_HPP
+#define LEASEHOLD_GROUP_SHARD_COUNT_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
+
+#include <leasehold/detail/count_machine.hpp>
+#include <leasehold/detail/printable.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/group/group_texts.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::inline v0::group {
+
+// The record of how many shards there are, on which all members agree: a lease of the group's bare name, whose owner is the count, in
+// words. A member with the same count is granted it at once, because the owner is the same.
+//
+// Who owns a shard does not depend on it. One thread at a time.
+template <lease_store Store>
+class shard_count {
+public:
+    shard_count(Store& store, std::string name, std::size_t count, duration ttl)
+        : store_{store}, name_{std::move(name)}, count_{count}, ttl_{ttl}
+    {
+    }
+
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+    // Writes the record if it has to be written, or in any case. Empty: it says this count, or there is an error. A count: the record says
+    // that one; the caller follows it, or refuses. errc::invalid_terms: the name belongs to something else, and disagreement() says what.
+    std::optional<std::size_t> agree(time_point now, bool in_any_case, std::error_code& ec)
+    {
+        ec.clear();
+        if (!in_any_case && !machine_.due(now, ttl_)) return std::nullopt;
+        for (int attempt = 0; attempt < most_attempts; ++attempt) {
+            const acquire_result said = store_.try_acquire(name_, count_text(count_), detail::count_machine::record_ttl(ttl_), ec);
+            if (ec) return std::nullopt;
+            if (said.granted()) {
+                machine_.written(now, ttl_);
+                return std::nullopt;
+            }
+            const std::optional<lease_record> other = store_.inspect(name_, ec);
+            if (ec) return std::nullopt;
+            if (!other || other->owner == count_text(count_)) continue;
+            disagreement_ = disagreement_with(*other);
+            const std::optional<std::size_t> count = count_in(other->owner);
+            if (!count) ec = errc::invalid_terms;
+            return count;
+        }
+        ec = errc::store_conflict;
+        return std::nullopt;
+    }
+
+    void follow(std::size_t count)
+    {
+        count_ = count;
+        machine_ = {};
+    }
+
+    // Puts another count into the record, whatever it says now.
+    void replace(std::size_t count, time_point now, std::error_code& ec)
+    {
+        std::string old = count_text(count_);
+        for (int attempt = 0; attempt < 2 * most_attempts; ++attempt) {
+            const acquire_result mine = store_.try_acquire(name_, old, ttl_, ec);
+            if (ec) return;
+            if (mine.granted()) {
+                store_.release(name_, old, mine.token, duration::zero(), ec);
+                if (ec) return;
+                const acquire_result said = store_.try_acquire(name_, count_text(count), detail::count_machine::record_ttl(ttl_), ec);
+                if (ec) return;
+                if (said.granted()) {
+                    follow(count);
+                    machine_.written(now, ttl_);
+                    return;
+                }
+            }
+            const std::optional<lease_record> other = store_.inspect(name_, ec);
+            if (ec) return;
+            if (!other) continue;
+            if (!count_in(other->owner)) {
+                disagreement_ = disagreement_with(*other);
+                ec = errc::invalid_terms;
+                return;
+            }
+            old = other->owner;
+        }
+        ec = errc::store_conflict;
+    }
+
+    // What agree() or replace() has found instead of this count, and what to do.
+    [[nodiscard]] const std::string& disagreement() const noexcept { return disagreement_; }
+
+private:
+    [[nodiscard]] std::string disagreement_with(const lease_record& other) const
+    {
+        const std::string here = "'" + detail::printable(name_) + "' has " + count_text(count_) + " here, but ";
+        if (!count_in(other.owner))
+            return here + "a lease of that name is " +
+                   (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + detail::printable(other.owner) + "'") +
+                   ": the name keeps the record of the count. Give one of the two another name";
+        return here + "the store's record of that name says '" + detail::printable(other.owner) +
+               "': all members must agree on the count. Give the same count, or change it with resize(); or end all members, and wait " +
+               std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
+    }
+
+    static constexpr int most_attempts = 3;
+
+    Store& store_;
+    const std::string name_;
+    std::size_t count_;
+    const duration ttl_;
+    detail::count_machine machine_;
+    std::string disagreement_;
+};
+
+}  // namespace leasehold::inline v0::group
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+// What one member knows better than its looks, and what it does when.
+#include <leasehold/group/shard_machine.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace shard_machine_test {
+
+namespace lh = leasehold;
+namespace group = leasehold::group;
+using namespace std::chrono_literals;
+using state = group::shard_machine::state;
+
+namespace {
+
+struct scene {
+    lh::time_point now{};
+    group::shard_machine machine{4, {.drain_timeout = 30s, .retry_min = 1s, .retry_max = 4s, .patience = 6s}};
+
+    // Two members, of which this is the first.
+    static group::shard_look look(std::vector<group::seen_row> rows, bool paused = false)
+    {
+        return {{{.order = 1, .paused = paused}, {.order = 2}}, 0, std::move(rows)};
+    }
+    static group::shard_look alone(std::vector<group::seen_row> rows = {}) { return {{{.order = 1}}, 0, std::move(rows)}; }
+
+    void take_all()
+    {
+        for (std::size_t i = 0; i < 4; ++i) machine.taken(i, 1);
+    }
+    static std::vector<group::seen_row> all_mine()
+    {
+        return {{0, 1, 0, {}}, {1, 1, 0, {}}, {2, 1, 0, {}}, {3, 1, 0, {}}};
+    }
+};
+
+using indices = std::vector<std::size_t>;
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shard_machine_test, scene)
+
+BOOST_AUTO_TEST_CASE(member_that_is_alone_takes_everything)
+{
+    BOOST_TEST((machine.looked(alone(), now).take == indices{0, 1, 2, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(own_shards_count_although_a_look_that_lags_does_not_show_them)
+{
+    take_all();
+    const auto todo = machine.looked(alone(), now);
+    BOOST_TEST(todo.take.empty());
+    BOOST_TEST(todo.drain.empty());
+}
+
+BOOST_AUTO_TEST_CASE(shard_that_was_asked_for_is_drained_and_given_back_only_when_the_work_has_ended)
+{
+    take_all();
+    auto rows = all_mine();
+    rows[2].request = group::shard_request{1, 1};
+    BOOST_TEST((machine.looked(look(rows), now).drain == indices{2}));
+    BOOST_TEST((machine.state_of(2) == state::draining));
+    const auto again = machine.looked(look(rows), now);
+    BOOST_TEST(again.drain.empty());
+    BOOST_TEST(again.give_back.empty());
+    machine.ended(2, false, now);
+    BOOST_TEST((machine.looked(look(rows), now).give_back == indices{2}));
+    machine.over(2);
+    BOOST_TEST(machine.owned() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(request_of_an_earlier_term_is_none)
+{
+    machine.taken(0, 5);
+    machine.taken(1, 5);
+    machine.taken(2, 5);
+    const auto todo = machine.looked(look({{0, 4, 0, group::shard_request{1, 1}}, {3, 1, 1, {}}}), now);
+    BOOST_TEST(todo.drain.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_given_back_is_not_taken_again_because_of_a_look_that_still_shows_it)
+{
+    take_all();
+    auto rows = all_mine();
+    rows[3].request = group::shard_request{1, 1};
+    machine.looked(look(rows), now);
+    machine.ended(3, false, now);
+    machine.over(3);
+    BOOST_TEST(machine.looked(look(rows), now).take.empty());
+}
+
+BOOST_AUTO_TEST_CASE(shard_that_was_granted_by_an_answer_that_was_lost_is_taken_again)
+{
+    BOOST_TEST((machine.looked(look({{0, 7, 0, {}}, {1, 1, 1, {}}, {2, 1, 1, {}}, {3, 1, 1, {}}}), now).take == indices{0}));
+}
+
+BOOST_AUTO_TEST_CASE(request_that_no_look_has_shown_yet_counts_and_is_made_again_if_two_looks_do_not_show_it)
+{
+    const std::vector<group::seen_row> rows{{0, 1, 1, {}}, {1, 1, 1, {}}, {2, 1, 1, {}}, {3, 1, 1, {}}};
+    BOOST_TEST(machine.looked(look(rows), now).ask.size() == 2U);
+    BOOST_TEST(machine.looked(look(rows), now).ask.empty());
+    BOOST_TEST(machine.looked(look(rows), now).ask.empty());
+    BOOST_TEST(machine.looked(look(rows), now).ask.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(free_shard_is_left_to_the_one_that_should_have_it_until_that_one_does_not_come)
+{
+    machine.taken(0, 1);
+    machine.taken(1, 1);
+    const std::vector<group::seen_row> rows{{0, 1, 0, {}}, {1, 1, 0, {}}};
+    BOOST_TEST(machine.looked(look(rows), now).take.empty());
+    now += 8s;
+    BOOST_TEST(machine.looked(look(rows), now).take.empty());
+    now += 1s;
+    BOOST_TEST((machine.looked(look(rows), now).take == indices{2, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(shard_whose_work_has_thrown_is_taken_again_after_pauses_that_grow)
+{
+    for (const auto pause : {1s, 2s, 4s, 4s}) {
+        machine.taken(0, 1);
+        machine.ended(0, true, now);
+        machine.over(0);
+        now += pause - 1ms;
+        BOOST_TEST((machine.looked(alone(), now).take == indices{1, 2, 3}));
+        now += 1ms;
+        BOOST_TEST((machine.looked(alone(), now).take == indices{0, 1, 2, 3}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(drain_that_outlasts_its_time_is_told_once_and_the_shard_stays)
+{
+    take_all();
+    auto rows = all_mine();
+    rows[2].request = group::shard_request{1, 1};
+    machine.looked(look(rows), now);
+    now += 30s;
+    BOOST_TEST(machine.looked(look(rows), now).late.empty());
+    now += 1s;
+    BOOST_TEST((machine.looked(look(rows), now).late == indices{2}));
+    BOOST_TEST(machine.looked(look(rows), now).late.empty());
+    BOOST_TEST((machine.state_of(2) == state::draining));
+}
+
+BOOST_AUTO_TEST_CASE(owner_that_does_not_answer_is_told_of_by_the_one_that_has_asked)
+{
+    std::vector<group::seen_row> rows{{0, 1, 1, {}}, {1, 1, 1, {}}, {2, 1, 1, {}}, {3, 1, 1, {}}};
+    const auto asked = machine.looked(look(rows), now).ask;
+    for (const group::shard_ask& each : asked) rows[each.shard].request = group::shard_request{0, each.after};
+    BOOST_TEST(machine.looked(look(rows), now).moving);
+    now += 31s;
+    const auto todo = machine.looked(look(rows), now);
+    BOOST_TEST(todo.late.size() == 2U);
+    BOOST_TEST(!machine.looked(look(rows), now).moving);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_is_paused_drains_everything_and_takes_nothing)
+{
+    machine.taken(0, 1);
+    const auto todo = machine.looked(look({{0, 1, 0, {}}}, true), now);
+    BOOST_TEST((todo.drain == indices{0}));
+    BOOST_TEST(todo.take.empty());
+    BOOST_TEST(todo.ask.empty());
+}
+
+BOOST_AUTO_TEST_CASE(shards_that_are_no_more_are_drained)
+{
+    take_all();
+    machine.resize(2);
+    BOOST_TEST(machine.looked(alone(all_mine()), now).drain.size() == 2U);
+    BOOST_TEST((machine.state_of(2) == state::draining));
+    BOOST_TEST((machine.state_of(3) == state::draining));
+    BOOST_TEST((machine.state_of(0) == state::working));
+}
+
+BOOST_AUTO_TEST_CASE(row_that_is_older_than_one_that_was_seen_says_nothing)
+{
+    machine.looked(look({{0, 9, 1, {}}, {1, 1, 1, {}}, {2, 1, 0, {}}, {3, 1, 0, {}}}), now);
+    const auto todo = machine.looked(look({{0, 8, 0, {}}, {1, 1, 1, {}}, {2, 1, 0, {}}, {3, 1, 0, {}}}), now);
+    BOOST_TEST((todo.take == indices{2, 3}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace shard_machine_test

@@ -254,7 +254,7 @@ enum class turn_status : std::uint8_t {
 
 /// The result of turn().
 struct turn_answer {
-    turn_status status = turn_status::first;
+    turn_status status = turn_status::first;  ///< the answer
     /// How long the waiter may sleep before it asks again, unless it is woken; 0: nobody will wake it, so it polls.
     duration retry_after{};
 };

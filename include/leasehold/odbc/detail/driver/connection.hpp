@@ -35,9 +35,8 @@ public:
     ~connection() { disconnect(); }
 
     [[nodiscard]] const std::shared_ptr<const configuration>& config() const noexcept { return config_; }
-    // And its prepared statements are the right ones, as far as is known by now.
     [[nodiscard]] bool is_open() const noexcept { return connected_; }
-    // Open, and with the statements of now.
+    // And its prepared statements are the right ones, as far as is known by now.
     [[nodiscard]] bool connected() const { return connected_ && config_->is_current(catalog_.get()); }
     // Null before the first connection.
     [[nodiscard]] const statement_catalog* sql() const noexcept { return catalog_.get(); }

@@ -188,6 +188,35 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_learns_who_leads_without_leading, fixture)
     BOOST_TEST(one.terms == 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_candidate_that_looks_around_keeps_its_place_in_the_queue, fixture)
+{
+    const auto held = store.try_acquire("a", "somebody", 1h, ignored);
+    candidate one{store, {.on_leader_observed = [](const lh::lease_record&) {}}};
+    one.begin();
+    BOOST_REQUIRE(eventually([&] { return store.local_waiters().waiting() == 1; }));
+    std::atomic<bool> got = false;
+    const std::jthread later{[&] {
+        lh::basic_lease lease{store, "a"};
+        const auto guard = lease.acquire();
+        got = guard.held();
+    }};
+    BOOST_REQUIRE(eventually([&] { return store.local_waiters().waiting() == 2; }));
+    std::this_thread::sleep_for(350ms);  // it looks every 100 ms
+    BOOST_TEST(store.release("a", "somebody", held.token, 0s, ignored));
+    BOOST_TEST(one.comes_to_lead());
+    BOOST_TEST(!got);
+    one.stop();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_hook_that_throws_while_a_candidate_waits_ends_it, fixture)
+{
+    BOOST_TEST(store.try_acquire("a", "somebody", 1h, ignored).granted());
+    candidate one{store, {.on_leader_observed = [](const lh::lease_record&) { throw std::runtime_error{"of the hook"}; }}};
+    one.begin();
+    BOOST_CHECK_THROW(std::rethrow_exception(one.done.get_future().get()), std::runtime_error);
+    BOOST_TEST(store.local_waiters().waiting() == 0U);
+}
+
 // Another thread than the one that runs the hook has called the store.
 BOOST_AUTO_TEST_CASE(an_outage_is_told_with_all_that_the_exception_would_say)
 {

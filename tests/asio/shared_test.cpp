@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(a_batching_store_is_asked_in_few_calls)
     lh::async_acquire(lease, writes.on(io.context));
     auto end = writes.get();
     BOOST_TEST(end.result.held());
-    BOOST_TEST(store.sent(operation::acquire_many) == 1);
+    BOOST_TEST(store.sent(operation::acquire_many) == 2, "the record of the count, and all shares");
     recorder<bool> renewed;
     lh::async_renew(end.result, renewed.on(io.context));
     BOOST_TEST(renewed.get().result);

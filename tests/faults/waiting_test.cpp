@@ -309,6 +309,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(readers_and_writers_are_served_in_the_order_in_whi
     BOOST_TEST((got - released < at_once));
 }
 
+// Each comes back as soon as it has released. Turns of a few milliseconds, on a machine that does other things too.
+BOOST_AUTO_TEST_CASE_TEMPLATE(processes_take_turns_at_permits, Server, servers)
+{
+    constexpr std::size_t processes = 4;
+    waiting_scene<Server> s{processes};
+    std::array<int, processes> grants{};
+    {
+        std::vector<std::jthread> takers;
+        for (std::size_t i = 0; i < processes; ++i)
+            takers.emplace_back([&, i](const std::stop_token& stop) {
+                lh::lease_semaphore pool{s.stores[i], "pool", 2, terms};
+                while (!stop.stop_requested()) {
+                    const auto permit = pool.acquire(stop);
+                    if (permit.held()) ++grants[i];
+                    std::this_thread::sleep_for(2ms);
+                }
+            });
+        std::this_thread::sleep_for(3s);
+        for (auto& each : takers) each.request_stop();
+    }
+    const auto [least, most] = std::ranges::minmax(grants);
+    BOOST_TEST_MESSAGE("grants " << grants[0] << ", " << grants[1] << ", " << grants[2] << ", " << grants[3]);
+    BOOST_TEST(least > 20);
+    BOOST_TEST(most <= 2 * least);
+}
+
 // The record of the count is renewed, but nobody ever waits for it.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_permit_for_which_nobody_waits_has_one_lock_at_most, Server, servers)
 {

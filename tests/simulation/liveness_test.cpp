@@ -71,7 +71,12 @@ BOOST_AUTO_TEST_CASE(candidates_that_do_not_look_around_lead_in_turns)
 BOOST_AUTO_TEST_CASE(a_candidate_that_looks_around_leads_in_its_turn)
 {
     check("a candidate that looks around",
-          {.right = turn_right::leadership, .hosts = 6, .hold = 1'000 * ms, .pause = 100 * ms, .one_looks_around = true, .lasts = 90'000 * ms},
+          {.right = turn_right::leadership,
+           .hosts = 6,
+           .hold = 1'000 * ms,
+           .pause = 100 * ms,
+           .one_looks_around = true,
+           .lasts = 90'000 * ms},
           is_fair);
 }
 
@@ -90,24 +95,33 @@ BOOST_AUTO_TEST_CASE(any_permit_that_is_released_is_found_soon)
 
 BOOST_AUTO_TEST_CASE(readers_that_wait_for_a_writer_are_woken)
 {
-    check("a reader", {.right = turn_right::read_and_write, .hosts = 2, .permits = 1, .hold = 80 * ms, .pause = 20 * ms, .lasts = 20'000 * ms},
+    check("a reader",
+          {.right = turn_right::read_and_write, .hosts = 2, .permits = 1, .hold = 80 * ms, .pause = 20 * ms, .lasts = 20'000 * ms},
           [](const turns_result& r) { return r.least() > 0 && r.longest_wait <= 200 * ms; });
 }
 
 BOOST_AUTO_TEST_CASE(readers_and_writers_are_served_in_turns)
 {
     for (const int writers : {1, 2, 3})
-        check("readers and writers", {.right = turn_right::read_and_write, .hosts = 5, .writers = writers, .hold = 10 * ms, .lasts = 8'000 * ms},
+        check("readers and writers",
+              {.right = turn_right::read_and_write, .hosts = 5, .writers = writers, .hold = 10 * ms, .lasts = 8'000 * ms},
               is_fair);
 }
 
 BOOST_AUTO_TEST_CASE(after_a_fault_those_who_wait_for_permits_or_to_write_go_on)
 {
     for (const turn_fault fault : {turn_fault::waiter_stops, turn_fault::host_is_gone}) {
-        check("permits", {.right = turn_right::permit, .hosts = 6, .hold = 400 * ms, .pause = 10 * ms, .fault = fault, .lasts = 120'000 * ms},
+        check("permits",
+              {.right = turn_right::permit, .hosts = 6, .hold = 400 * ms, .pause = 10 * ms, .fault = fault, .lasts = 120'000 * ms},
               goes_on);
         check("readers and writers",
-              {.right = turn_right::read_and_write, .hosts = 5, .writers = 2, .hold = 400 * ms, .pause = 10 * ms, .fault = fault, .lasts = 120'000 * ms},
+              {.right = turn_right::read_and_write,
+               .hosts = 5,
+               .writers = 2,
+               .hold = 400 * ms,
+               .pause = 10 * ms,
+               .fault = fault,
+               .lasts = 120'000 * ms},
               goes_on);
     }
 }

@@ -37,7 +37,8 @@ class counted_store : public forwarding_store<Store, counted_store<Store, Clock>
     using forwarding = forwarding_store<Store, counted_store>;
 
 public:
-    // `woken_together`: whose waiters the end of any permit wakes, which begins their names; empty: each wakes those that queue for its own.
+    // `woken_together`: whose waiters the end of any permit wakes, with which all their names begin; empty: each wakes those that queue for
+    // its own name.
     counted_store(Store& store, Clock clock, std::string name, std::string count, std::string woken_together = {})
         : forwarding{store}, clock_{std::move(clock)}, name_{std::move(name)}, count_{std::move(count)},
           woken_together_{std::move(woken_together)}

@@ -109,8 +109,8 @@ private:
     bool too_late_ = false;
 };
 
-// One wait of a writer, and what to do next: it stands in the line of the name; as the first it waits for the gate, asks for all shares, and
-// waits for the readers who have those that it did not get. A waiter with a thread and a waiter without one take the same steps.
+// One wait of a writer, and what to do next: it stands in the line of the name; as the first it waits for the gate, asks for all shares,
+// and waits for the readers who have those that it did not get. A waiter with a thread and a waiter without one take the same steps.
 //
 // The destructor gives back what was taken, which does I/O; see end_takes_time().
 // Not thread-safe, except for what wakes. Lifetime: the pool, the gate and the waker must outlive it.

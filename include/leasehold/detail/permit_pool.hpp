@@ -340,7 +340,8 @@ private:
     // Asks for so many permits, in the order of permit_at, in as few calls as the store takes; `most` of them in each. Stops after
     // the call in which each_answer(permit, answer) was false.
     template <class PermitAt, class EachAnswer>
-    void each_batch(std::size_t permits, PermitAt permit_at, std::size_t most, std::optional<time_point> asked, std::error_code& ec, EachAnswer each_answer)
+    void each_batch(std::size_t permits, PermitAt permit_at, std::size_t most, std::optional<time_point> asked, std::error_code& ec,
+                    EachAnswer each_answer)
     {
         const std::size_t size = std::min(attempts_together(*counted_), permits);
         batch_attempt<lease_type> together{size};

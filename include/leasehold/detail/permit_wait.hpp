@@ -41,6 +41,7 @@ public:
     {
         const bool has_come = bell_.waits();  // what it waited for before it asks
         bell_.leave();
+        kept_out_ = false;
         if constexpr (notifying_store<counted_type>) {
             const bool only_one = pool_.count() == 1;
             if (ticket_ && (only_one || due_ <= pool_.clock().now())) {
@@ -63,9 +64,12 @@ public:
     // Waits until the term of `name`, which keeps all permits from being granted, is over; it lasts for `remaining`.
     auto wait_for(std::string_view name, duration remaining, std::error_code& ec)
     {
+        kept_out_ = true;
         const duration sleep = bell_.wait(name, remaining, pool_.clock().now(), ec);
         return typename Pool::attempt_result{.busy_for = remaining, .sleep = sleep};
     }
+    // Whether it waits for that term, and not for one of the permits.
+    [[nodiscard]] bool is_kept_out() const noexcept { return kept_out_; }
     // Whether it has queued for a term already.
     [[nodiscard]] bool waits_for_term() const noexcept { return ticket_ || bell_.waits(); }
     // How long it may sleep until it asks with its ticket for one.
@@ -85,13 +89,15 @@ private:
         if (pool_.count() == 1) return tried;
         const time_point now = pool_.clock().now();
         const duration sleep = std::exchange(tried.sleep, {});  // the others may come free without anybody being woken
-        due_ = sleep < time_point::max() - now ? now + sleep : time_point::max();
+        // Nobody wakes it: then it has no place in that queue, and the others are asked for in any case.
+        due_ = sleep > duration::zero() && sleep < time_point::max() - now ? now + sleep : time_point::max();
         tried.busy_for = search.remaining(now);
         return tried;
     }
 
     Pool& pool_;
     bool behind_ = false;
+    bool kept_out_ = false;
     std::size_t permit_ = 0;
     time_point due_ = time_point::min();  // when to ask with the ticket
     waiting::limited_ticket<counted_type> ticket_;  // for that permit
@@ -145,7 +151,7 @@ public:
             if (!ec && !first && !at_end) line_.passed();
             return tried;
         }
-        duration sleep = tried.sleep > duration::zero() ? tried.sleep : turn.retry_after;
+        duration sleep = tried.sleep > duration::zero() || asking_.is_kept_out() ? tried.sleep : turn.retry_after;
         if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
         if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
         line_.busy({.remaining = tried.busy_for, .retry_after = sleep});

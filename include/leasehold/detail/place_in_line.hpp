@@ -54,7 +54,7 @@ public:
         if (machine_) machine_->woken(now);
     }
 
-    // It is to ask at once, whatever it was to wait for. Without a thread of another waiter in between.
+    // It asks at once, whatever pause was planned: what it waits for is another thing now.
     void begin_again()
     {
         poll_pauses pauses = waiting::pauses_of(pool_.store());

@@ -274,4 +274,54 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_says_where_it_was)
     BOOST_TEST((first.leave() == queue_position::at_head));
 }
 
+BOOST_AUTO_TEST_CASE(ticket_without_a_session_is_first_and_polls)
+{
+    const lh::turn_answer turn = queue_machine{}.turn(start);
+    BOOST_TEST((turn.status == lh::turn_status::first));
+    BOOST_TEST((turn.retry_after == 0s));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_the_lock_is_first_and_looks_every_twenty_milliseconds_in_the_end)
+{
+    queue_machine m = at_head();
+    lh::duration last{};
+    for (int i = 0; i < 20; ++i) {
+        const lh::turn_answer turn = m.turn(start);
+        BOOST_TEST((turn.status == lh::turn_status::first));
+        BOOST_TEST((turn.retry_after >= shortest_look));
+        BOOST_TEST((turn.retry_after >= last));
+        last = turn.retry_after;
+    }
+    BOOST_TEST((last == longest_look_at_others));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_behind_is_overdue_after_five_seconds_and_then_sooner)
+{
+    queue_machine m = waiting();
+    BOOST_TEST((m.turn(start).status == lh::turn_status::behind));
+    BOOST_TEST((m.turn(start + 1s).retry_after == longest_trust - 1s));
+    instant now = start + longest_trust;
+    BOOST_TEST((m.turn(now).status == lh::turn_status::overdue));
+    for (const int part : {2, 3, 4, 4, 4}) {
+        const auto trust = std::chrono::duration_cast<instant::duration>(lh::duration{longest_trust} / part);
+        BOOST_TEST((m.turn(now).status == lh::turn_status::behind), "once at a time");
+        BOOST_TEST((m.turn(now + trust - 1ms).status == lh::turn_status::behind));
+        now += trust;
+        BOOST_TEST((m.turn(now).status == lh::turn_status::overdue));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_one_that_passed_the_others_the_next_is_overdue_after_250_ms_until_a_wake_up_comes)
+{
+    queue_machine m = waiting();
+    m.passed();
+    BOOST_TEST(!m.wakes_come());
+    queue_machine next{m.wakes_come()};
+    next.queued();
+    BOOST_TEST((next.turn(start).retry_after == first_look));
+    BOOST_TEST((next.turn(start + first_look).status == lh::turn_status::overdue));
+    next.wait_ended(true, start);
+    BOOST_TEST(next.wakes_come());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,7 +20,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>

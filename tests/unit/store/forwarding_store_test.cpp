@@ -89,10 +89,10 @@ struct plain_store {
     std::optional<lh::lease_record> inspect(std::string_view, std::error_code&) { return {}; }
 };
 using around_plain = lh::forwarding_store<plain_store>;
-static_assert(lh::lease_store<around_plain> && !lh::notifying_store<around_plain> && !lh::batching_store<around_plain> &&
+static_assert(lh::lease_store<around_plain> && !lh::notifying_store<around_plain> && !lh::ordered_store<around_plain> &&
+              !lh::batching_store<around_plain> &&
               !lh::batch_acquiring_store<around_plain> && !lh::handover_store<around_plain> && !lh::polled_store<around_plain> &&
               !lh::diagnosing_store<around_plain> && !lh::observed_store<around_plain> && !lh::queueing_store<around_plain>);
-static_assert(lh::ordered_store<lh::forwarding_store<memory>>);
 
 template <lh::lease_store Store>
 struct tenant_store : lh::forwarding_store<Store, tenant_store<Store>> {

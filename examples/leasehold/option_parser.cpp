@@ -166,13 +166,13 @@ void add_looks(CLI::App& app, settings& into)
     show.add_option("NAME", into.name, "The lease")->required()->type_name("");
     show.add_flag("--json", into.json, "As JSON");
 
-    CLI::App& last = add_subcommand(app, into, "last", "Show the last completed run of a schedule", help::last);
-    last.add_option("NAME", into.name, "The name of the job")->required()->type_name("");
-    last.add_flag("--json", into.json, "As JSON");
-
     CLI::App& list = add_subcommand(app, into, "list", "List the leases that are held", help::list);
     list.add_option("PREFIX", into.list.prefix, "Only names that begin with this")->type_name("");
     list.add_flag("--json", into.list.json, "As JSON");
+
+    CLI::App& last = add_subcommand(app, into, "last", "Show the last completed run of a schedule", help::last);
+    last.add_option("NAME", into.name, "The name of the job")->required()->type_name("");
+    last.add_flag("--json", into.json, "As JSON");
 
     CLI::App& watch = add_subcommand(app, into, "watch", "Watch leases change hands", help::watch);
     watch.add_option("PREFIX", into.watch.prefix, "Only names that begin with this")->type_name("");

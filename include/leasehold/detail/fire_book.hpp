@@ -145,7 +145,7 @@ public:
         catch_into(ec, [&] {
             sign(record);
             const std::string text = to_text(record);
-            written = store_.save_checkpoint(name_, owner_, token, text, ec);
+            if constexpr (checkpointing_store<Store>) written = store_.save_checkpoint(name_, owner_, token, text, ec);
             if (ec) written = is_written(token, text, ec);
         });
         if (written && !ec)
@@ -201,7 +201,9 @@ private:
     {
         fire_time value{};
         ec.clear();
-        catch_into(ec, [&] { value = store_.now(ec); });
+        catch_into(ec, [&] {
+            if constexpr (timed_store<Store>) value = store_.now(ec);
+        });
         const time_point at = clock_.now();
         const std::lock_guard lock{mutex_};
         if (!ec) reading_ = reading{value, at};
@@ -219,7 +221,7 @@ private:
         std::optional<fire_record> record;
         ec.clear();
         catch_into(ec, [&] {
-            const std::optional<checkpoint_record> saved = store_.checkpoint(name_, ec);
+            const std::optional<checkpoint_record> saved = saved_in_store(ec);
             if (ec) return;
             record = saved ? read_fire_record(saved->text) : fire_record{};
             if (!record) ec = errc::invalid_terms;
@@ -228,11 +230,20 @@ private:
         return record;
     }
 
+    // For a store that keeps none, recurring says so, in one line.
+    std::optional<checkpoint_record> saved_in_store(std::error_code& ec)
+    {
+        if constexpr (checkpointing_store<Store>)
+            return store_.checkpoint(name_, ec);
+        else
+            return {};
+    }
+
     // The answer to a write got lost.
     bool is_written(fencing_token token, std::string_view text, std::error_code& ec)
     {
         std::error_code not_read;
-        const std::optional<checkpoint_record> saved = store_.checkpoint(name_, not_read);
+        const std::optional<checkpoint_record> saved = saved_in_store(not_read);
         if (not_read || !saved || saved->token != token || saved->text != text) return false;
         ec.clear();
         return true;

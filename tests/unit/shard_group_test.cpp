@@ -174,13 +174,12 @@ BOOST_AUTO_TEST_CASE(one_that_is_stopped_hands_everything_over_and_then_returns)
 BOOST_AUTO_TEST_CASE(next_owner_begins_only_when_the_work_has_returned_and_with_its_checkpoint)
 {
     std::atomic<bool> slow{false};
-    std::atomic<int> seen{0};
+    std::atomic<int> seen{0}, saved{0};
     group.work = [&](auto& shard) {
         if (shard.load_checkpoint().value_or("") == "7") ++seen;
         group.wait_for_end(shard);
         while (slow) std::this_thread::yield();
-        BOOST_TEST(shard.held());
-        BOOST_TEST(shard.save_checkpoint("7"));
+        if (shard.held() && shard.save_checkpoint("7")) ++saved;
     };
     auto& a = group.join("a", 4);
     BOOST_TEST(group.comes([&] { return group.shares_are({4}); }));
@@ -192,7 +191,8 @@ BOOST_AUTO_TEST_CASE(next_owner_begins_only_when_the_work_has_returned_and_with_
     BOOST_TEST(a.group->view().at(0).owner == "a");
     slow = false;
     BOOST_TEST(group.comes([&] { return group.shares_are({2, 2}); }));
-    BOOST_TEST(seen == 2);
+    BOOST_TEST(saved == 2);
+    BOOST_TEST(group.comes([&] { return seen == 2; }));
 }
 
 BOOST_AUTO_TEST_CASE(work_that_does_not_return_keeps_its_shard_and_is_told_of_by_both)
@@ -224,8 +224,7 @@ BOOST_AUTO_TEST_CASE(work_that_throws_ends_the_term_and_is_called_again_after_a_
     BOOST_TEST(group.comes([&] { return group.events("a failed") == 1; }));
     BOOST_TEST(group.said() == "no disk");
     BOOST_TEST(a.group->statistics().failed == 1U);
-    BOOST_TEST(group.comes([&] { return group.shares_are({2}); }));
-    BOOST_TEST(calls == 2);
+    BOOST_TEST(group.comes([&] { return group.shares_are({2}) && calls == 2; }));
 }
 
 BOOST_AUTO_TEST_CASE(term_that_is_lost_is_signalled_and_the_shard_is_taken_again)

@@ -331,7 +331,13 @@ private:
     {
         const std::lock_guard lock{mutex_};
         what();
-        waker_.wake();
+        wake();
+    }
+
+    // Under the mutex.
+    void wake() noexcept
+    {
+        if (waker_) waker_->wake();
     }
 
     // Why not, if the name belongs to something else.
@@ -378,11 +384,28 @@ private:
 
     [[nodiscard]] duration cycle() const noexcept { return std::max<duration>(options_.ttl / 3, std::chrono::milliseconds{1}); }
 
+    struct run_waker {
+        explicit run_waker(shard_group& of) : group{of}
+        {
+            const std::lock_guard lock{group.mutex_};
+            group.waker_.emplace();
+        }
+        run_waker(const run_waker&) = delete;
+        run_waker& operator=(const run_waker&) = delete;
+        ~run_waker()
+        {
+            const std::lock_guard lock{group.mutex_};
+            group.waker_.reset();
+        }
+        shard_group& group;
+    };
+
     template <class Executor, class Work>
     std::error_code run_all(const std::stop_token& stop, Executor executor, Work work)
     {
         refusal_.clear();
-        const std::stop_callback wake_when_stopped{stop, [this] { waker_.wake(); }};
+        const run_waker sleeps_on{*this};
+        const std::stop_callback wake_when_stopped{stop, [this] { change([] {}); }};
         std::error_code ec;
         session s{*this, ec};
         const auto shared_work = std::make_shared<Work>(std::move(work));
@@ -433,7 +456,7 @@ private:
 
     void sleep_until(time_point until, const std::stop_token& stop)
     {
-        while (!stop.stop_requested() && clock_.now() < until) clock_.wait_until(waker_, until);
+        while (!stop.stop_requested() && clock_.now() < until) clock_.wait_until(*waker_, until);
     }
 
     template <class Start>
@@ -455,7 +478,7 @@ private:
                 next = clock_.now() + (moving ? pause / 2 : pause);
                 continue;
             }
-            clock_.wait_until(waker_, next);
+            clock_.wait_until(*waker_, next);
         }
     }
 
@@ -735,7 +758,7 @@ private:
         const std::lock_guard lock{mutex_};
         begun->finished = begun->failed = true;
         begun->why = "the work could not be started: " + ec.message();
-        waker_.wake();
+        wake();
     }
 
     template <class Executor, class Work>
@@ -773,7 +796,7 @@ private:
         of.failed = failed;
         of.why = std::move(why);
         of.finished = true;
-        waker_.wake();
+        wake();
     }
 
     void ask(const std::vector<group::shard_ask>& shards)
@@ -795,7 +818,7 @@ private:
         while (s.machine.owned() > 0) {
             drain_all_if_asked(s, true);
             collect(s);
-            if (s.machine.owned() > 0) clock_.wait_until(waker_, clock_.now() + cycle());
+            if (s.machine.owned() > 0) clock_.wait_until(*waker_, clock_.now() + cycle());
         }
     }
 
@@ -855,7 +878,6 @@ private:
     const std::string name_;
     const shard_options options_;
     const Clock clock_;
-    waker waker_;
     std::string refusal_;                // belongs to run(), like the next one
     bool others_count_differs_ = false;
 
@@ -865,6 +887,7 @@ private:
     bool paused_ = false;
     std::map<std::size_t, std::shared_ptr<shard_job>> jobs_;
     shard_statistics statistics_;
+    std::optional<waker> waker_;  // that run() sleeps on, while it runs; only its thread makes and destroys it
 };
 
 }  // namespace leasehold::inline v0

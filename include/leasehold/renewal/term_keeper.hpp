@@ -232,8 +232,8 @@ public:
         if constexpr (batching_store<Store>) renew_as_batch(store_, clock_, terms);
     }
 
-    // The renewals: the holder's, and those that the engine asks for. One renewal of a term is at the store at a time, so that their answers
-    // come in the order of their statements.
+    // The renewals: the holder's, and those that the engine asks for. One renewal of a term is at the store at a time, so that their
+    // answers come in the order of their statements.
 
     /// Extends the term now, by `ttl` or by its own ttl. False without an error: the term is over. Does I/O.
     bool extend(const term_ptr& extended, std::optional<duration> ttl, std::error_code& ec) noexcept
@@ -538,7 +538,8 @@ private:
 
     // Does I/O, and unlocks the mutex for that. `ttl`: given by the holder; nothing: the term's own ttl. False without an error:
     // the term is over.
-    bool send_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& renewed, std::optional<duration> ttl, std::error_code& ec) noexcept
+    bool send_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& renewed, std::optional<duration> ttl,
+                      std::error_code& ec) noexcept
     {
         sent_renewal out;
         if (!begin_sending(renewed, ttl, clock_.now(), out)) return false;

@@ -3,6 +3,7 @@
 // A checkpoint in the application's own transaction: there together with what the transaction writes, or not at all.
 #include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>
+#include <contract/scene.hpp>
 #include <faults/fenced_databases.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -12,10 +13,16 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 
 namespace lh = leasehold;
@@ -155,6 +162,63 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(statement_for_programs_without_odbc_saves_too, Dat
         s.mine.commit();
         BOOST_TEST(saved(s.store, s.name) == "offset=7");
     }
+}
+
+// Workers that fall asleep in the middle, or go without a word, import each number once: the table's key refuses a second time, and what
+// is missing in the end was skipped.
+BOOST_AUTO_TEST_CASE_TEMPLATE(each_piece_of_work_is_done_exactly_once, Database, networked)
+{
+    constexpr int last = 150;
+    const std::string where = the<Database>().connection_string();
+    odbc_connection{where}.execute("create table imported (number integer primary key)");
+    std::atomic<int> slept = 0, refused = 0;
+    lh::contract::at_once(4, [&](std::size_t worker) {
+        lh::odbc_store store{where, Database::options()};
+        odbc_connection to{where};
+        to.begin();
+        std::mt19937 random{static_cast<std::uint32_t>(worker)};
+        for (int done = 0; done < last;) {
+            // Not renewed and, as of a process that was stopped, with a clock that stands still: it believes for ever.
+            lh::basic_lease lease{store, "import", lh::lease_terms{.ttl = 100ms}, lh::manual_clock{}, lh::no_renewal{}};
+            auto guard = lease.try_acquire();
+            if (guard.empty()) {
+                std::this_thread::sleep_for(2ms);
+                continue;
+            }
+            done = std::stoi(guard.load_checkpoint().value_or("0"));
+            for (int batch = 0; batch < 8 && done < last; ++batch) {
+                try {
+                    to.execute("insert into imported values (" + std::to_string(done + 1) + ")");
+                    if (random() % 16 == 0) {
+                        ++slept;
+                        std::this_thread::sleep_for(150ms);
+                    }
+                    if (!lh::odbc::save_checkpoint(to.handle(), guard, std::to_string(done + 1))) {
+                        to.roll_back();
+                        ++refused;
+                        break;
+                    }
+                    if (random() % 16 == 0) {  // dies before the commit
+                        to.roll_back();
+                        break;
+                    }
+                    to.commit();
+                    ++done;
+                } catch (const std::exception&) {
+                    // A number that another has written meanwhile, or a deadlock with him: a late worker's transaction fails.
+                    to.roll_back();
+                    ++refused;
+                    break;
+                }
+            }
+        }
+    });
+    BOOST_TEST(odbc_connection{where}.execute("select count(*) from imported") == std::to_string(last));
+    BOOST_TEST(odbc_connection{where}.execute("select max(number) from imported") == std::to_string(last));
+    lh::odbc_store store{where, Database::options()};
+    BOOST_TEST(store.checkpoint("import")->text == std::to_string(last));
+    BOOST_TEST_MESSAGE(slept << " slept, " << refused << " refused");
+    BOOST_TEST(refused > 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

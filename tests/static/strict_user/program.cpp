@@ -65,6 +65,10 @@ void use_every_right(Store& database)
     acquire_in_every_form(plain, failure);
     if (auto mine = plain.try_acquire()) {
         mine.publish("10.0.0.7:8443");
+        mine.save_checkpoint("offset=4711");
+        mine.save_checkpoint("offset=4712", failure);
+        std::cout << mine.load_checkpoint().value_or("") << mine.load_checkpoint(failure).has_value();
+        std::cout << database.checkpoint("plain", failure).has_value() << database.now(failure).time_since_epoch().count();
         std::cout << mine.handover_requested() << mine.handover_reason();
         mine.renew(40s);
         mine.ensure_held();
@@ -128,7 +132,8 @@ void use_a_database()
     lh::basic_lease plain{database, "plain"};
     auto mine = plain.acquire();
     SQLHDBC connection = SQL_NULL_HDBC;
-    std::cout << lh::odbc::fence(connection, mine);
+    std::cout << lh::odbc::fence(connection, mine) << lh::odbc::save_checkpoint(connection, mine, "offset=4711");
+    std::cout << lh::checkpoint_sql("postgresql");
 }
 #endif
 

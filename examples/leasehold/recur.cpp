@@ -53,7 +53,8 @@ public:
     fires(const run_options& options, const std::string& owner, const chosen_terms& terms, const keeper& command, signal_inbox& signals,
           opened_store& store, service_manager& manager)
         : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager},
-          when_{choose_schedule(options.schedule)}, job_{*store, options.name, when_, recurring_options_of(terms), lh::fixed_owner_id{owner}}
+          when_{choose_schedule(options.schedule)},
+          job_{*store, options.name, when_, recurring_options_of(terms), lh::fixed_owner_id{owner}}
     {
     }
 

@@ -141,7 +141,8 @@ void add_run(CLI::App& app, settings& into)
 
 void add_every(CLI::App& app, settings& into)
 {
-    CLI::App& to = add_subcommand(app, into, "every", "Run a command once per time of a schedule, on one of the hosts, without end", help::every);
+    CLI::App& to =
+        add_subcommand(app, into, "every", "Run a command once per time of a schedule, on one of the hosts, without end", help::every);
     add_command_options(to, into);
     add_schedule_options(to, into);
 }

@@ -53,7 +53,8 @@ public:
     fires(const run_options& options, const std::string& owner, const chosen_terms& terms, const keeper& command, signal_inbox& signals,
           opened_store& store, service_manager& manager)
         : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager},
-          when_{choose_schedule(options.schedule)}, job_{*store, options.name, when_, recurring_options_of(terms), lh::fixed_owner_id{owner}}
+          when_{choose_schedule(options.schedule)},
+          job_{*store, options.name, when_, recurring_options_of(terms), lh::fixed_owner_id{owner}}
     {
     }
 
@@ -265,7 +266,8 @@ int last(const std::string& name, bool json, const asked_store& asked)
     if (!record) throw failure{exit_code::store, "a later version of leasehold has written the record of " + printable(name)};
     if (json) {
         const auto time = [](lh::fire_time at) { return json_string(lh::detail::written_time(at)); };
-        std::cout << "{\"name\": " << json_string(name) << ", \"schedule\": " << (record->schedule.empty() ? "null" : json_string(record->schedule));
+        std::cout << "{\"name\": " << json_string(name)
+                  << ", \"schedule\": " << (record->schedule.empty() ? "null" : json_string(record->schedule));
         if (const auto& last = record->last)
             std::cout << ", \"fire\": " << time(last->fire) << ", \"completed_at\": " << time(last->completed_at)
                       << ", \"owner\": " << json_string(last->owner);

@@ -50,7 +50,7 @@ struct asked_schedule {
 /// "03:00", "03:00:30", or a duration: how long after the beginning of the period.
 [[nodiscard]] leasehold::duration parse_time_of_period(std::string_view text);
 
-/// How early a host may come for a fire that is still to come: it waits then. For clocks that differ by minutes; less where fires are close.
+/// How early a host may come for a fire that is still to come: then it waits, since clocks differ by minutes. Less where fires are close.
 [[nodiscard]] leasehold::duration earliness(const chosen_schedule& of, leasehold::fire_time next);
 
 /// As in "2026-11-25 03:00:00 UTC".

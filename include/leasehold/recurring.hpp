@@ -83,7 +83,8 @@ recurring_options pick_recurring_options(const Options&... options)
 template <lease_store Store, schedule Schedule, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
 class recurring {
-    static_assert(checkpointing_store<Store>, "this store keeps no checkpoints, where fires are recorded: it has to be a checkpointing_store");
+    static_assert(checkpointing_store<Store>,
+                  "this store keeps no checkpoints, where fires are recorded: it has to be a checkpointing_store");
     static_assert(timed_store<Store>, "this store does not tell its time, by which fires are judged: it has to be a timed_store");
 
 public:

@@ -98,7 +98,9 @@ BOOST_FIXTURE_TEST_CASE(others_wait_and_take_over_when_the_first_is_killed, scen
 BOOST_FIXTURE_TEST_CASE(checkpoint_of_the_command_lives_beside_the_record, scene)
 {
     const std::string tool = LEASEHOLD_TOOL;
-    const auto saves = [&](const std::string& text) { return note("${LEASEHOLD_CHECKPOINT-none}") + tool + " checkpoint report --save " + text; };
+    const auto saves = [&](const std::string& text) {
+        return note("${LEASEHOLD_CHECKPOINT-none}") + tool + " checkpoint report --save " + text;
+    };
     BOOST_TEST(run(once({}, saves("page-1") + "; exit 1")).status.code == 1);
     BOOST_TEST(run_words("checkpoint report").out == "page-1\n");
     BOOST_TEST(run(once({}, saves("page-2"))).status.success());

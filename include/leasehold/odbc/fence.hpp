@@ -200,7 +200,8 @@ template <class Lease>
 }
 /// The same, reported in `ec`: does not throw.
 template <class Lease>
-[[nodiscard]] bool save_checkpoint_on(SQLHDBC connection, const lease_guard<Lease>& guard, std::string_view text, std::error_code& ec) noexcept
+[[nodiscard]] bool save_checkpoint_on(SQLHDBC connection, const lease_guard<Lease>& guard, std::string_view text,
+                                      std::error_code& ec) noexcept
 {
     return odbc::save_checkpoint(connection, guard, text, ec);
 }

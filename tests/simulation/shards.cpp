@@ -236,7 +236,8 @@ try {
         try {
             play(seed + i);
         } catch (const broken_rule& broken) {
-            std::cout << "seed " << seed + i << ": " << broken.what() << "\n  again: simulate_shards --schedules 1 --seed " << seed + i << '\n';
+            std::cout << "seed " << seed + i << ": " << broken.what() << "\n  again: simulate_shards --schedules 1 --seed " << seed + i
+                      << '\n';
             return EXIT_FAILURE;
         }
     }

@@ -79,6 +79,7 @@ _leasehold()
     watch) options="--json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
+    ps) options="--json $common" ;;
     ask) options="--reason $common" ;;
     checkpoint) options="--save --json $common" ;;
     init) options="--print $common" ;;
@@ -90,8 +91,8 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run elect show list watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|elect|show|list|watch|wait|release|ask|checkpoint)$ ]]; then
+        COMPREPLY=($(compgen -W "run elect show list ps watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|elect|show|list|ps|watch|wait|release|ask|checkpoint)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
     elif [[ $subcommand =~ ^(run|elect)$ ]]; then

@@ -90,6 +90,7 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "last") return last(s.name, s.json, s.store);
     if (subcommand == "elect") return elect(s.elect, s.store);
     if (subcommand == "show") return show(s.name, s.json, s.store);
+    if (subcommand == "ps") return ps(s.name, s.json, s.store);
     if (subcommand == "list") return list(s.list, s.store);
     if (subcommand == "watch") return watch(s.watch, s.store);
     if (subcommand == "wait") return wait(s.wait, s.store);

@@ -99,6 +99,7 @@ int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);
 int purge(const purge_options& options, const asked_store& store);
+int ps(const std::string& group, bool json, const asked_store& store);
 int checkpoint(const checkpoint_options& options, const asked_store& store);
 int doctor(bool json, const asked_store& store);
 

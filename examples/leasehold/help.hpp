@@ -86,6 +86,11 @@ inline constexpr const char* list = "Examples:\n"
                                     "  leasehold list\n"
                                     "  leasehold list shard- --json";
 
+inline constexpr const char* ps = "Examples:\n"
+                                  "  leasehold ps orders\n"
+                                  "  leasehold ps orders --json | jq '.shards[] | select(.draining)'\n"
+                                  "A group is a program's group_member or shard_group. Exit status: 0, or 1 if it has no members.";
+
 inline constexpr const char* watch = "Examples:\n"
                                      "  leasehold watch                a live table; q or Ctrl-C ends it\n"
                                      "  leasehold watch shard- | tee   one line for each change\n"

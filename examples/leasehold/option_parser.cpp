@@ -175,6 +175,10 @@ void add_looks(CLI::App& app, settings& into)
     last.add_option("NAME", into.name, "The name of the job")->required()->type_name("");
     last.add_flag("--json", into.json, "As JSON");
 
+    CLI::App& ps = add_subcommand(app, into, "ps", "Show the members of a group, and whose its shards are", help::ps);
+    ps.add_option("GROUP", into.name, "The group")->required()->type_name("");
+    ps.add_flag("--json", into.json, "As JSON");
+
     CLI::App& watch = add_subcommand(app, into, "watch", "Watch leases change hands", help::watch);
     watch.add_option("PREFIX", into.watch.prefix, "Only names that begin with this")->type_name("");
     watch.add_flag("--json", into.watch.json, "One line of JSON each time");

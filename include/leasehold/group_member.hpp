@@ -220,8 +220,8 @@ private:
     static std::string checked(std::string name)
     {
         if (name.size() > max_name_bytes)
-            detail::raise_invalid(errc::invalid_name, "the name of the group and the member's id leave no room for '/members/' between them: "
-                                                      "together they may have 190 bytes");
+            detail::raise_invalid(errc::invalid_name, "the name of the group and the member's id leave no room for '/members/' between "
+                                                      "them: together they may have 181 bytes");
         return name;
     }
 

@@ -114,7 +114,7 @@ public:
     /// Ends the observation.
     ~group_observer()
     {
-        stopping_.store(true);
+        stopping_.store(true, std::memory_order_relaxed);
         waker_.wake();
         thread_.join();
     }
@@ -129,11 +129,11 @@ public:
 private:
     void observe() noexcept
     {
-        while (!stopping_.load()) {
+        while (!stopping_.load(std::memory_order_relaxed)) {
             const time_point next = clock_.now() + options_.every;
             std::error_code ec;
             detail::catch_into(ec, [&] { look(); });
-            while (!stopping_.load() && clock_.now() < next) clock_.wait_until(waker_, next);
+            while (!stopping_.load(std::memory_order_relaxed) && clock_.now() < next) clock_.wait_until(waker_, next);
         }
     }
 
@@ -159,7 +159,7 @@ private:
     const observer_options options_;
     const Clock clock_;
     waker waker_;
-    std::atomic<bool> stopping_{false};
+    std::atomic<bool> stopping_{false};  // relaxed: the waker's mutex orders it
     mutable std::mutex mutex_;  // guards what follows
     std::vector<member_record> current_;
     std::thread thread_;

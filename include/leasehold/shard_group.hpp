@@ -104,7 +104,7 @@ struct shard_view {
 /// A shard is a lease of its own, "orders/17": what is promised of a lease is promised of each shard, whatever the members believe of each
 /// other. There is no leader: each member lists the group's names every third of the ttl, and acts alone. Who owns a shard keeps it. A
 /// member that has too few takes free ones, and asks for one only of a member that has at least two more than itself, so that each move
-/// makes the shares more even. The owner that is asked sees draining(), ends its work and returns; only then the next owner begins. An owner
+/// makes the shares more even. The owner that is asked sees draining(), ends its work and returns; only then the next owner begins. One
 /// that does not return keeps the shard; one that has died loses it with its ttl.
 ///
 /// All members must agree on the count: it is kept in the store, as the owner "64 shards" of the bare name. Who begins with another count
@@ -311,11 +311,12 @@ private:
             detail::raise_invalid(errc::invalid_terms, "shard_options: retry_max must not be less than retry_min");
         validate_data(options.data);
         if (options.data.size() > max_data_bytes - group::most_words)
-            detail::raise_invalid(errc::invalid_data, "the data of a member of a shard_group are longer than the 944 bytes that are allowed");
+            detail::raise_invalid(errc::invalid_data, "the data of a member of a shard_group are longer than the 944 bytes "
+                                                      "that are allowed");
         if (options.id.empty()) options.id = random_owner_id{}.id();
         if (group::members_of(name).size() + options.id.size() > max_name_bytes)
-            detail::raise_invalid(errc::invalid_name, "the name of the group and the member's id leave no room for '/members/' between them: "
-                                                      "together they may have 181 bytes");
+            detail::raise_invalid(errc::invalid_name, "the name of the group and the member's id leave no room for '/members/' between "
+                                                      "them: together they may have 181 bytes");
         return options;
     }
 

@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(defaults_and_limits_are_those_of_the_code)
     const lh::odbc_options store;
     const lh::leader_election_options election;
     BOOST_TEST((terms.margin() == terms.ttl / 10), "a tenth, says the page");
+    const lh::shard_options shards;
     BOOST_TEST(store.on_connect.empty());
     const std::map<std::string, row> wanted{
         {"`ttl`", {text(terms.ttl), text(lh::min_ttl) + " to " + text(lh::max_ttl)}},
@@ -89,6 +90,12 @@ BOOST_AUTO_TEST_CASE(defaults_and_limits_are_those_of_the_code)
         {"what a job saves beside the record of its fires", {bytes(lh::max_run_checkpoint_bytes)}},
         {"a checkpoint", {bytes(lh::max_checkpoint_bytes)}},
         {"permits of a semaphore", {text(lh::max_permits)}},
+        {"shards of a group", {text(lh::max_shards)}},
+        {"`ttl` of a member", {text(shards.ttl), text(lh::min_ttl) + " to " + text(lh::max_ttl)}},
+        {"`drain_timeout`", {text(shards.drain_timeout)}},
+        {"`capacity`", {std::to_string(shards.capacity)}},
+        {"`max_shards`", {text(shards.max_shards) + ", no limit"}},
+        {"pauses after work that has thrown", {text(shards.retry_min) + " to " + text(shards.retry_max)}},
         {"names with numbers of their own in `metrics`", {text(lh::metrics::default_max_names) + ", unless you say otherwise"}},
         {"connections of a store that wait, beside the pool", {text(lh::odbc::detail::max_waiting_sessions)}},
     };

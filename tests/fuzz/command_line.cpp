@@ -110,6 +110,7 @@ int show(const std::string&, bool, const asked_store&) { return performed; }
 int list(const list_options&, const asked_store&) { return performed; }
 int release(const std::string&, bool, const asked_store&) { return performed; }
 int ask(const std::string&, const std::string&, const asked_store&) { return performed; }
+int ps(const std::string&, bool, const asked_store&) { return performed; }
 int init(bool, const asked_store&) { return performed; }
 int wait(const wait_options&, const asked_store&) { return performed; }
 int watch(const watch_options&, const asked_store&) { return performed; }

@@ -42,7 +42,10 @@ const std::vector<named_world>& small_worlds()
         {"one joins, an answer is lost", 2, true, {.joins = 1, .lost_answers = 1}, true},
         {"one joins, an attempt is late", 2, true, {.joins = 1, .late_attempts = 1}, true},
         {"one joins, a look is old", 2, true, {.joins = 1, .old_looks = 1}, true},
-        {"one joins, answers are lost and late, a look is old", 2, true, {.joins = 1, .lost_answers = 1, .late_attempts = 1, .old_looks = 1},
+        {"one joins, answers are lost and late, a look is old",
+         2,
+         true,
+         {.joins = 1, .lost_answers = 1, .late_attempts = 1, .old_looks = 1},
          true},
         {"one joins, two looks are old", 2, true, {.joins = 1, .old_looks = 2}, true},
         {"one dies, an attempt is late, a look is old", 3, true, {.kills = 1, .late_attempts = 1, .old_looks = 1}, true},
@@ -81,7 +84,8 @@ void play(std::uint64_t seed)
         for (std::size_t m = 0; m < w.members(); ++m)
             if (w.alive(m)) living.push_back(m);
         const std::int64_t what = random.below(5);
-        const std::size_t one = living.empty() ? 0 : living[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(living.size())))];
+        const std::size_t one =
+            living.empty() ? 0 : living[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(living.size())))];
         if (living.empty() || (what <= 1 && living.size() < 8))
             w.join();
         else if (what == 2)
@@ -236,7 +240,8 @@ try {
         try {
             play(seed + i);
         } catch (const broken_rule& broken) {
-            std::cout << "seed " << seed + i << ": " << broken.what() << "\n  again: simulate_shards --schedules 1 --seed " << seed + i << '\n';
+            std::cout << "seed " << seed + i << ": " << broken.what() << "\n  again: simulate_shards --schedules 1 --seed " << seed + i
+                      << '\n';
             return EXIT_FAILURE;
         }
     }

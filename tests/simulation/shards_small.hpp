@@ -168,8 +168,8 @@ public:
         }
     }
 
-    // With no more trouble: everybody looks and acts in turn, and drains, until nothing changes. Returns how many rounds that took; throws if
-    // it took more than `most`, or if it is not fair in the end.
+    // With no more trouble: everybody looks and acts in turn, and drains, until nothing changes. Returns how many rounds that took; throws
+    // if it took more than `most`, or if it is not fair in the end.
     std::size_t settle(std::size_t most)
     {
         std::size_t last_change = 0;
@@ -350,7 +350,7 @@ private:
         return loads;
     }
 
-    // No move without need, if nobody acts on an old look: what a member drains for another leaves both closer to each other than they were.
+    // No move without need, if nobody acts on an old look: what a member drains for another leaves their shares closer to each other.
     void check_drains(std::size_t m, const group::shard_actions& todo, std::array<std::size_t, members_of_small_world> loads,
                       const old_look& seen) const
     {

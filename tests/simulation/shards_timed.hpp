@@ -89,7 +89,8 @@ public:
     {
         const std::int64_t begun = now_;
         while (!done()) {
-            if (events_.empty() || events_.begin()->first > begun + at_most) throw broken_rule{std::string{"never "} + what + ": " + text()};
+            if (events_.empty() || events_.begin()->first > begun + at_most)
+                throw broken_rule{std::string{"never "} + what + ": " + text()};
             run_until(events_.begin()->first);
         }
         return now_ - begun;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The subcommands that look into the store or mend it, and what is said about wrong command lines.
 #include <contract/odbc_connection.hpp>
+#include <support/eventually.hpp>
 #include <tool/tool_fixture.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -8,8 +9,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <fstream>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 using namespace leasehold_test;
 
@@ -327,6 +331,28 @@ BOOST_FIXTURE_TEST_CASE(show_and_list_show_what_the_holder_has_published, tool_f
     BOOST_TEST(run_words("show job").out == "job is free\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(ps_shows_members_and_whose_the_shards_are, tool_fixture)
+{
+    const auto nobody = run_words("ps orders");
+    BOOST_TEST(nobody.status.code == 1);
+    BOOST_TEST(nobody.out == "orders has no members\n");
+    lh::odbc_store store{sqlite_connection_string(path("leases.db"))};
+    lh::shard_group shards{store, "orders", 4, lh::shard_options{.max_shards = 3, .id = "web-1", .data = "10.0.0.7:8443"}};
+    std::jthread runs{[&shards](const std::stop_token& stop) {
+        shards.run(stop, [](auto& shard) {
+            while (shard.held() && !shard.draining()) std::this_thread::sleep_for(std::chrono::milliseconds{2});
+        });
+    }};
+    BOOST_REQUIRE(eventually([&] { return shards.owned().size() == 3; }));
+    const auto shown = run_words("ps orders");
+    BOOST_TEST(shown.status.success());
+    BOOST_TEST(shown.out.starts_with("MEMBER  SHARDS  DRAINING  REMAINING  WHICH  DATA\nweb-1   3       0         "), shown.out);
+    BOOST_TEST(shown.out.find("  0-2    10.0.0.7:8443\n1 of 4 shards are owned by nobody\n") != std::string::npos, shown.out);
+    const auto json = run_words("ps orders --json");
+    BOOST_TEST(json.out.starts_with("{\"count\": 4,\n \"members\": [{\"id\": \"web-1\", \"data\": \"10.0.0.7:8443\", "), json.out);
+    BOOST_TEST(json.out.find("{\"index\": 2, \"owner\": \"web-1\", \"token\": ") != std::string::npos, json.out);
+}
+
 BOOST_FIXTURE_TEST_CASE(checkpoint_is_saved_and_shown, tool_fixture)
 {
     BOOST_TEST(run_words("checkpoint job").status.code == 1);
@@ -374,7 +400,7 @@ BOOST_FIXTURE_TEST_CASE(every_subcommand_has_help_and_examples, tool_fixture)
 {
     BOOST_TEST(run_words("--version").out.starts_with("leasehold "));
     BOOST_TEST(run_words("--help").out.find("crontab") != std::string::npos);
-    for (const char* each : {"run", "elect", "show", "list", "watch", "release", "ask", "checkpoint", "init", "wait", "purge"}) {
+    for (const char* each : {"run", "elect", "show", "list", "ps", "watch", "release", "ask", "checkpoint", "init", "wait", "purge"}) {
         const auto help = run({each, "--help"});
         BOOST_TEST(help.status.success());
         BOOST_TEST(help.out.find("\n  leasehold " + std::string{each}) != std::string::npos, each);

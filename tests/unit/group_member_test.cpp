@@ -37,7 +37,8 @@ struct scene {
 
 bool names_the_member(const std::system_error& e)
 {
-    return e.code() == lh::errc::invalid_owner && std::string{e.what()}.find("a member 'a' of 'workers' lives already") != std::string::npos;
+    return e.code() == lh::errc::invalid_owner &&
+           std::string{e.what()}.find("a member 'a' of 'workers' lives already") != std::string::npos;
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ _leasehold()
     watch) options="--json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
+    ps) options="--json $common" ;;
     ask) options="--reason $common" ;;
     checkpoint) options="--save --json $common" ;;
     init) options="--print $common" ;;
@@ -104,8 +105,8 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run every elect show last list watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|watch|wait|release|ask|checkpoint)$ ]]; then
+        COMPREPLY=($(compgen -W "run every elect show last list ps watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|ps|watch|wait|release|ask|checkpoint)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
     elif [[ $subcommand =~ ^(run|every|elect)$ ]]; then

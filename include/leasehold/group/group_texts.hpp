@@ -77,10 +77,14 @@ inline std::string words_text(const member_words& words)
     return "capacity=" + std::to_string(words.capacity) + " most=" + std::to_string(words.most) + " count=" + std::to_string(words.count) +
            " paused=" + (words.paused ? "1" : "0") + " data=" + std::string{words.data};
 }
-// A member that says something else, or nothing yet, has a capacity of 1.
+// A member that says something else, or nothing yet, has a capacity of 1: a group_member has nothing but data.
 inline member_words words_in(std::string_view text)
 {
     member_words words;
+    if (!text.starts_with("capacity=")) {
+        words.data = text;
+        return words;
+    }
     while (!text.empty()) {
         const std::size_t equals = text.find('=');
         if (equals == std::string_view::npos) return words;

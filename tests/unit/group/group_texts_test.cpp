@@ -50,6 +50,7 @@ BOOST_AUTO_TEST_CASE(member_that_says_nothing_or_something_else_has_a_capacity_o
         BOOST_TEST(group::words_in(text).capacity == 1U, text);
         BOOST_TEST(!group::words_in(text).paused, text);
     }
+    BOOST_TEST(group::words_in("10.0.0.7:8443").data == "10.0.0.7:8443");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

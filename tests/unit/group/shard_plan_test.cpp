@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(what_is_only_on_its_way_does_not_count_for_the_one_that_giv
 {
     const auto all = members(3);
     auto seen = shares({3, 1, 0});
-    seen[0].request = group::shard_request{1, 2};  // member 1 has one, and will have two
+    seen[0].request = group::shard_request{1, 1};  // member 1 has one, and will have two
     seen[3].request = group::shard_request{2, 1};
     const group::shard_plan plan{all, seen, 4};
     BOOST_TEST(std::ranges::count(plan.drains(), std::size_t{1}, &group::shard_move::from) == 0);

@@ -44,10 +44,10 @@ std::optional<std::size_t> count_of(const std::optional<lh::lease_record>& recor
     return std::from_chars(record->owner.data(), end, count).ptr == end ? std::optional{count} : std::nullopt;
 }
 
-group_view look_at(lh::odbc_store& store, const std::string& name)
+group_view look_at(opened_store& store, const std::string& name)
 {
-    const lh::shard_group<lh::odbc_store> group{store, name, lh::max_shards};
-    return {group.members(), group.view(), count_of(store.inspect(name))};
+    const lh::shard_group<lh::odbc_store> group{*store.operator->(), name, lh::max_shards};
+    return {group.members(), group.view(), count_of(lh::basic_lease{*store, name}.inspect())};
 }
 
 // "0-3,7".
@@ -121,7 +121,7 @@ int ps(const std::string& name, bool json, const asked_store& asked)
 {
     lh::validate_name(name);
     opened_store store{choose_store(asked)};
-    const group_view group = look_at(*store.operator->(), name);
+    const group_view group = look_at(store, name);
     const bool nobody = group.members.empty() && group.shards.empty();
     if (json) {
         std::cout << to_json(group);

@@ -61,8 +61,9 @@ namespace detail {
 template <class Store>
 constexpr void require_group_store() noexcept
 {
-    static_assert(listing_store<Store>, "this store can't tell of many names at once: a group needs list(prefix, ec), see listing_store");
-    static_assert(handover_store<Store>, "this store keeps neither data nor requests of a term: it has to be a handover_store");
+    static_assert(listing_store<Store>, "this store can't tell of many names at once, by list(prefix, ec): it has to be a listing_store");
+    static_assert(!listing_store<Store> || handover_store<Store>,
+                  "this store keeps neither data nor requests of a term: it has to be a handover_store");
 }
 
 // All members of the group that live, sorted by id.

@@ -1,4 +1,4 @@
-// expect: a group needs list(prefix, ec), see listing_store
+// error: it has to be a listing_store
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

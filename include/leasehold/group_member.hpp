@@ -22,7 +22,6 @@
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/store/concept.hpp>
-#include <leasehold/store/listing_store.hpp>
 
 #include <algorithm>
 #include <stop_token>

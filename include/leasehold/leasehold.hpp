@@ -62,7 +62,6 @@
 #include <leasehold/store/faulty_store.hpp>
 #include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/hooked_store.hpp>
-#include <leasehold/store/listing_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 #include <leasehold/store/plain_lease_store.hpp>
 #include <leasehold/store/spin_mutex.hpp>

@@ -31,7 +31,6 @@
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_term.hpp>
 #include <leasehold/store/concept.hpp>
-#include <leasehold/store/listing_store.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
 

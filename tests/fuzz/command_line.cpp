@@ -116,6 +116,10 @@ int wait(const wait_options&, const asked_store&) { return performed; }
 int watch(const watch_options&, const asked_store&) { return performed; }
 int purge(const purge_options&, const asked_store&) { return performed; }
 int doctor(bool, const asked_store&) { return performed; }
+int run_once_per_fire(const run_options&, const asked_store&) { return performed; }
+int every(const run_options&, const asked_store&) { return performed; }
+int last(const std::string&, bool, const asked_store&) { return performed; }
+int checkpoint(const checkpoint_options&, const asked_store&) { return performed; }
 
 }  // namespace tool
 

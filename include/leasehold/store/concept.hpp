@@ -23,6 +23,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <vector>
 #include <utility>
 
 namespace leasehold::inline v0 {
@@ -389,6 +390,20 @@ concept checkpointing_store = lease_store<S> && detail::store_can_save_checkpoin
 template <class S>
 concept timed_store = lease_store<S> && requires(S& s, std::error_code& ec) {
     { s.now(ec) } -> std::same_as<store_time>;
+};
+
+/// A store that tells of many names at once.
+///
+/// `prefix` is a std::string_view, which may be empty.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.list(prefix, ec) | std::vector<lease_record> | the records of all names that begin with `prefix` and are not free, as inspect() would return them |
+///
+/// Everything else is as for lease_store.
+template <class S>
+concept listing_store = lease_store<S> && requires(S& s, std::string_view prefix, std::error_code& ec) {
+    { s.list(prefix, ec) } -> std::same_as<std::vector<lease_record>>;
 };
 
 /// A store that has details about its last failure.

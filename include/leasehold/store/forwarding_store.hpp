@@ -189,6 +189,13 @@ public:
         return passed_on({store_operation::now, {}}, ec, [&](std::string_view) { return store_.now(ec); });
     }
 
+    /// See listing_store. Not of a decorator with names of its own, which would have to know what they are called there.
+    [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec)
+        requires(listing_store<Store> && !renames())
+    {
+        return store_.list(prefix, ec);
+    }
+
     /// See batching_store.
     [[nodiscard]] std::size_t batch_size() const noexcept
         requires batching_store<Store>

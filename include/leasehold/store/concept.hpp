@@ -23,8 +23,8 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace leasehold::inline v0 {
 

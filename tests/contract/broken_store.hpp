@@ -179,7 +179,7 @@ public:
         if (ec) return false;
         const std::lock_guard lock{mutex_};
         row* r = find(name);
-        if (!r && is(defect::checkpoint_creates)) r = &(rows_[key(name)] = {.name = std::string{name}});
+        if (!r && is(defect::checkpoint_creates)) r = &(rows_[key(name)] = row{std::string{name}, {}});
         const lh::time_point now = clock_.now();
         if (!r) return false;
         const bool ours = (r->token == token.value() || is(defect::checkpoint_ignores_the_token)) &&

@@ -99,7 +99,6 @@ public:
 
     std::optional<fire_time> read() noexcept
     {
-        using namespace std::chrono;
         const auto y = number(4, 0), mon = number(2, '-'), d = number(2, '-'), h = number(2, 'T'), min = number(2, ':'), s = number(2, ':');
         duration fraction{};
         if (left_.starts_with('.')) {
@@ -107,9 +106,10 @@ public:
             for (std::int64_t unit = 100'000'000; unit > 0 && !left_.starts_with('Z'); unit /= 10)
                 fraction += duration{number(1, 0) * unit};
         }
-        const year_month_day date{year{static_cast<int>(y)}, month{static_cast<unsigned>(mon)}, day{static_cast<unsigned>(d)}};
+        const std::chrono::year_month_day date{std::chrono::year{static_cast<int>(y)}, std::chrono::month{static_cast<unsigned>(mon)},
+                                               std::chrono::day{static_cast<unsigned>(d)}};
         if (broken_ || left_ != "Z" || !date.ok() || h > 23 || min > 59 || s > 59 || y < 1678 || y > 2261) return std::nullopt;
-        return sys_days{date} + hours{h} + minutes{min} + seconds{s} + fraction;
+        return std::chrono::sys_days{date} + std::chrono::hours{h} + std::chrono::minutes{min} + std::chrono::seconds{s} + fraction;
     }
 
 private:

@@ -27,6 +27,7 @@ class plain_error;
 class store_error;
 enum class acquire_status : std::uint8_t;
 enum class batch_answer : std::uint8_t;
+enum class catch_up : std::uint8_t;
 enum class errc;
 enum class lease_event_kind : std::uint8_t;
 enum class release_outcome : std::uint8_t;

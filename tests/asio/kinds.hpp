@@ -60,9 +60,11 @@ using rows = std::vector<std::string>;
 // - all_rows: of the name, for whichever right;
 // - own_rows: how many of them its guard holds, and held_rows: how many of them hold()'s guard holds;
 // - rows_while_waiting: how many are taken while hold()'s guard is held and one waits;
+// - queues_of_first: in how many of the store's queues the first of them waits;
 // - asked_rows: the first and the last one that an attempt at a free right asks for.
 
 struct a_lease : plain_operations {
+    static constexpr std::size_t queues_of_first = 1;
     static constexpr std::size_t own_rows = 1, held_rows = 1, rows_while_waiting = 1;
     static auto on(auto& store, std::string_view name, const auto&... rest) { return lh::basic_lease{store, name, rest...}; }
     static rows all_rows(const std::string& name) { return {name}; }
@@ -70,6 +72,7 @@ struct a_lease : plain_operations {
 };
 
 struct a_permit : plain_operations {
+    static constexpr std::size_t queues_of_first = 1;
     static constexpr std::size_t own_rows = 1, held_rows = 1, rows_while_waiting = 1;
     static auto on(auto& store, std::string_view name, const auto&... rest) { return lh::lease_semaphore{store, name, 1, rest...}; }
     static rows all_rows(const std::string& name) { return {name + "/0"}; }
@@ -78,6 +81,7 @@ struct a_permit : plain_operations {
 
 // One share, so that readers take turns.
 struct a_reader : reader_operations {
+    static constexpr std::size_t queues_of_first = 1;
     static constexpr std::size_t own_rows = 1, held_rows = 2, rows_while_waiting = 2;
     static auto on(auto& store, std::string_view name, const auto&... rest)
     {
@@ -87,8 +91,9 @@ struct a_reader : reader_operations {
     static rows asked_rows(const std::string& name) { return {name + "/r0"}; }
 };
 
-// It waits for another writer, at the gate.
+// It waits for another writer, in the line of the name and at the gate.
 struct a_writer : plain_operations {
+    static constexpr std::size_t queues_of_first = 2;
     static constexpr std::size_t own_rows = 5, held_rows = 5, rows_while_waiting = 5;
     static auto on(auto& store, std::string_view name, const auto&... rest)
     {
@@ -100,6 +105,7 @@ struct a_writer : plain_operations {
 
 // It has the gate and all shares but one, and waits for that.
 struct a_writer_after_a_reader : a_writer {
+    static constexpr std::size_t queues_of_first = 1;
     static constexpr std::size_t held_rows = 1;
     static auto hold(auto& right) { return right.acquire_shared(); }
 };
@@ -131,7 +137,11 @@ struct two_rights {
     using guard = guard_of<Kind, right>;
 
     [[nodiscard]] std::size_t taken() { return rows_taken<Kind>(store, "a"); }
-    [[nodiscard]] auto waiting() { return store.local_waiters().waiting(); }
+    [[nodiscard]] std::size_t waiting()
+    {
+        const std::size_t places = store.local_waiters().waiting();
+        return places < Kind::queues_of_first ? 0 : places - (Kind::queues_of_first - 1);
+    }
     // Whether the first waiter has got as far as it can, while hold()'s guard is held.
     [[nodiscard]] bool one_waits()
     {

@@ -98,6 +98,11 @@ BOOST_AUTO_TEST_CASE(no_thread_is_in_the_driver_when_its_libraries_clean_up)
     check_leaver({});
 }
 
+BOOST_AUTO_TEST_CASE(no_thread_connects_for_the_first_time_when_the_libraries_clean_up)
+{
+    check_leaver({"connect"});
+}
+
 BOOST_AUTO_TEST_CASE(child_of_fork_waits_for_its_own_threads)
 {
     check_leaver({"fork"});

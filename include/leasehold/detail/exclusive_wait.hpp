@@ -71,10 +71,10 @@ public:
     }
 
     // Attempts at all shares that it does not have; `all_at_once`: stops at the first that is busy. Returns the time until the last of
-    // those ends that are busy; 0: unknown. Does I/O.
-    duration take_shares(bool all_at_once, std::error_code& ec)
+    // those ends that are busy; 0: unknown. `asked`: since when the writer has waited for them, if it has. Does I/O.
+    duration take_shares(bool all_at_once, std::optional<time_point> asked, std::error_code& ec)
     {
-        const duration busy_for = pool_.try_all(guards_, 1, all_at_once, too_late_, ec);
+        const duration busy_for = pool_.try_all(guards_, 1, all_at_once, too_late_, asked, ec);
         for (std::size_t i = 0; i < guards_.size(); ++i) {
             if (guards_[i].empty() || watched_[i]) continue;
             lease_access::share_stop(guards_[i], lost_);
@@ -125,7 +125,8 @@ public:
 
     // The engine of the gate is attached. May throw std::bad_alloc.
     exclusive_wait(Pool& shares, lease_type& gate, time_point deadline, waker& to_wake, waiting::ticket_limit* limit = nullptr)
-        : pool_{shares}, gate_{gate}, deadline_{deadline}, waker_{to_wake}, limit_{limit}, line_{shares, deadline, to_wake, limit},
+        : pool_{shares}, gate_{gate}, asked_{shares.clock().now()}, deadline_{deadline}, waker_{to_wake}, limit_{limit},
+          line_{shares, deadline, to_wake, limit},
           taken_{shares}, on_loss_{taken_.stop_token(), wake_it{to_wake}}, readers_{shares.counted(), to_wake, limit}
     {
     }
@@ -214,11 +215,13 @@ private:
     result attempt_shares(std::error_code& ec)
     {
         const bool overdue = readers_.is_overdue(pool_.clock().now(), ec);
-        const duration busy_for = ec ? duration{} : taken_.take_shares(false, ec);
+        const std::optional<time_point> asked = waits_for_readers_ ? std::optional{asked_} : std::nullopt;
+        const duration busy_for = ec ? duration{} : taken_.take_shares(false, asked, ec);
         if (taken_.lost() && !ec) ec = errc::lost;
         if (!ec && !taken_.has_all_shares()) {
             const duration sleep = readers_.wait(pool_.counted().woken_together(), busy_for, pool_.clock().now(), ec);
             line_.busy({.remaining = busy_for, .retry_after = sleep});
+            waits_for_readers_ = true;
             if (!ec) return {};
         }
         phase_ = phase::over;
@@ -229,6 +232,7 @@ private:
 
     Pool& pool_;
     lease_type& gate_;
+    const time_point asked_;
     const time_point deadline_;
     waker& waker_;
     waiting::ticket_limit* const limit_;
@@ -239,6 +243,7 @@ private:
     std::optional<gate_wait> at_gate_;
     phase phase_ = phase::line;
     bool passes_ = false;  // those who came earlier
+    bool waits_for_readers_ = false;
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -203,8 +203,10 @@ public:
     }
 
     // Attempts at all permits that the caller doesn't have, of which guards[first + i] is for permit i. `all`: stops where one is busy.
-    // Returns the time until the last of those ends that are busy, as far as is known; 0: unknown.
-    duration try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::error_code& ec)
+    // `asked`: since when the caller has waited, if it has. Returns the time until the last of those ends that are busy, as far as is
+    // known; 0: unknown.
+    duration try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::optional<time_point> asked,
+                     std::error_code& ec)
     {
         duration busy_for{};
         const auto take = [&](std::size_t i, auto tried) {
@@ -219,12 +221,12 @@ public:
                 missing.reserve(count());
                 for (std::size_t i = 0; i < count(); ++i)
                     if (guards[first + i].empty()) missing.push_back(i);
-                each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, count(), {}, ec, take);
+                each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, count(), asked, ec, take);
                 return busy_for;
             }
         }
         for (std::size_t i = 0; i < count() && !ec; ++i)
-            if (guards[first + i].empty() && !take(i, lease_access::attempt(lease(i), ec))) break;
+            if (guards[first + i].empty() && !take(i, lease_access::attempt(lease(i), ec, asked))) break;
         return busy_for;
     }
 

@@ -68,7 +68,7 @@ public:
     {
         terms_type taken{*of.pool};
         if (!taken.take_gate(lease_access::attempt(of.gate, ec), ec)) return taken.none();
-        taken.take_shares(true, ec);
+        taken.take_shares(true, std::nullopt, ec);
         if (!ec && taken.has_all_shares()) return taken.complete(ec);
         if (taken.lost() && !ec) ec = errc::lost;
         return taken.none();

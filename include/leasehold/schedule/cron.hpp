@@ -276,12 +276,13 @@ public:
     /// See schedule.
     [[nodiscard]] constexpr fire_time next(fire_time after) const noexcept
     {
-        using namespace std::chrono;
-        constexpr sys_days end{year{2262} / April / 11};  // the last whole day of a fire_time
+        // Names of std::chrono stand in full: a global of the user may have the same.
+        using minutes = std::chrono::minutes;
+        constexpr std::chrono::sys_days end{std::chrono::year{2262} / std::chrono::April / 11};  // the last whole day of a fire_time
         constexpr minutes all_day{24 * 60};
         if (after >= end) return no_fire;
-        const auto earliest = floor<minutes>(time_point_cast<seconds>(floor<seconds>(after))) + minutes{1};
-        sys_days day = floor<days>(earliest);
+        const auto earliest = std::chrono::floor<minutes>(after) + minutes{1};
+        std::chrono::sys_days day = std::chrono::floor<std::chrono::days>(earliest);
         for (minutes from = earliest - day; day < end; from = minutes{0}) {
             if (const minutes at = first_of_day(from); fires_on(day) && at < all_day) return fire_time{day + at};
             day = next_day(day);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Another process for exit_test: leaver CONNECTION-STRING [fork]. It ends while a call that it has given up is carried out by the driver.
-// Or its child does, by a store of its own, after this process has used one; and it ends as the child did.
+// Another process for exit_test: leaver CONNECTION-STRING [connect | fork]. It ends while a call that it has given up is carried out by
+// the driver; with connect, while it still connects for the first time. With fork its child does, by a store of its own, after this process
+// has used one; and it ends as the child did.
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <sys/wait.h>
@@ -16,10 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void give_up_a_call(const std::string& connection_string)
+void give_up_a_call(const std::string& connection_string, bool connected)
 {
     leasehold::odbc_store store{connection_string, leasehold::odbc_options{.call_timeout = 100ms}};
-    store.create_schema();
+    if (connected) store.create_schema();
     ::setenv("LYING_DRIVER_DELAY", "300", 1);
     std::error_code ec;
     static_cast<void>(store.inspect("n", ec));
@@ -30,14 +32,15 @@ void give_up_a_call(const std::string& connection_string)
 
 int main(int count, char** arguments)
 {
-    if (count == 2) {
-        give_up_a_call(arguments[1]);
+    const bool connected = count < 3 || std::string_view{arguments[2]} != "connect";
+    if (count == 2 || !connected) {
+        give_up_a_call(arguments[1], connected);
         return 0;
     }
     leasehold::odbc_store{arguments[1]}.create_schema();
     const pid_t child = ::fork();
     if (child == 0) {
-        give_up_a_call(arguments[1]);
+        give_up_a_call(arguments[1], true);
         return 0;
     }
     int status = 0;

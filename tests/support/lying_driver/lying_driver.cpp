@@ -17,8 +17,8 @@
 // | no_commit | SQL_ATTR_AUTOCOMMIT is accepted, and nothing is ever committed |
 // | lost_replies | every fourth statement is carried out, and answered with "connection lost" |
 //
-// LYING_DRIVER_DELAY in the environment is how many milliseconds each statement takes. Like the libraries of a real driver, this one
-// cleans up at the exit of the process: a statement that is carried out then ends the process with status 3.
+// LYING_DRIVER_DELAY in the environment is how many milliseconds each connect and each statement takes. Like the libraries of a real driver, this one
+// cleans up at the exit of the process: what is carried out then ends the process with status 3.
 //
 // Only the functions without W are here, so that the driver manager converts nothing.
 
@@ -69,17 +69,17 @@ struct connection_notes {
     unsigned executed = 0;
 };
 
-std::atomic<int> statements_under_way = 0;
+std::atomic<int> calls_under_way = 0;
 
 struct call_that_takes_time {
     call_that_takes_time()
     {
-        ++statements_under_way;
+        ++calls_under_way;
         if (const char* delay = std::getenv("LYING_DRIVER_DELAY")) std::this_thread::sleep_for(std::chrono::milliseconds{std::atoi(delay)});
     }
     call_that_takes_time(const call_that_takes_time&) = delete;
     call_that_takes_time& operator=(const call_that_takes_time&) = delete;
-    ~call_that_takes_time() { --statements_under_way; }
+    ~call_that_takes_time() { --calls_under_way; }
 };
 
 std::mutex mutex;
@@ -242,8 +242,9 @@ SQLRETURN SQL_API SQLDriverConnect(SQLHDBC connection, SQLHWND window, SQLCHAR* 
                                    SQLSMALLINT size, SQLSMALLINT* length, SQLUSMALLINT completion)
 {
     [[maybe_unused]] static const int registered = std::atexit([] {
-        if (statements_under_way != 0) ::_exit(3);
+        if (calls_under_way != 0) ::_exit(3);
     });
+    const call_that_takes_time under_way;
     std::string told;
     std::string text = for_the_real_one(reinterpret_cast<const char*>(in), told);
     const SQLRETURN done = REAL(SQLDriverConnect)(connection, window, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, out,

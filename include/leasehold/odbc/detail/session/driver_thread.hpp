@@ -72,26 +72,31 @@ public:
         threads_.erase(thread);
     }
 
+    // It may be connecting for the first time, and then nothing else has been registered.
     void leave(position thread) noexcept
     {
         const std::lock_guard lock{mutex_};
+        if (!has_left_) wait_at_exit();
+        has_left_ = true;
         thread->left = true;
         if (is_of_this_process()) join_ended();
     }
 
-    // To be called once a driver has connected: what is registered for the exit last is called first, and by now the driver's
-    // libraries have registered theirs.
+    // To be called once a driver has connected.
     void wait_at_exit_after(std::string_view driver)
     {
         const std::lock_guard lock{mutex_};
         if (std::ranges::find(drivers_, driver) != drivers_.end()) return;
         drivers_.emplace_back(driver);
-        // Fails without memory only; then the exit does not wait.
-        (void)std::atexit([] { of_process().wait(); });
+        wait_at_exit();
     }
 
 private:
     driver_threads() = default;
+
+    // What is registered last is called first, and by now the driver's libraries have registered theirs. Fails without memory only; then
+    // the exit does not wait.
+    static void wait_at_exit() noexcept { (void)std::atexit([] { of_process().wait(); }); }
 
     [[nodiscard]] bool is_of_this_process() const noexcept { return leasehold::detail::process_id() == process_; }
 
@@ -121,6 +126,7 @@ private:
     std::mutex mutex_;
     std::list<entry> threads_;
     std::vector<std::string> drivers_;
+    bool has_left_ = false;  // a thread
 };
 
 // A thread that calls a driver, which may not return. Not thread-safe.

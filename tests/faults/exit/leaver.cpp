@@ -20,10 +20,11 @@ using namespace std::chrono_literals;
 
 void give_up_a_call(const std::string& connection_string, bool connected)
 {
-    leasehold::odbc_store store{connection_string, leasehold::odbc_options{.call_timeout = 100ms}};
-    if (connected) store.create_schema();
-    ::setenv("LYING_DRIVER_DELAY", "300", 1);
     std::error_code ec;
+    if (connected) leasehold::odbc_store{connection_string}.create_schema();
+    leasehold::odbc_store store{connection_string, leasehold::odbc_options{.call_timeout = 100ms}};
+    if (connected) static_cast<void>(store.inspect("n", ec));
+    ::setenv("LYING_DRIVER_DELAY", "300", 1);
     static_cast<void>(store.inspect("n", ec));
     std::cout << ec.message() << std::endl;
 }

@@ -186,9 +186,11 @@ public:
                           (same_owner(r->owner, owner) || is(defect::checkpoint_ignores_the_owner)) &&
                           (live(*r, now) || is(defect::checkpoint_ignores_expiry)) && !r->released;
         if (ours && is(defect::checkpoint_extends)) r->ends += std::chrono::seconds{1};
-        if (ours || is(defect::checkpoint_creates) || is(defect::checkpoint_of_a_term_that_is_over_is_saved))
-            (is(defect::checkpoint_of_another_name) ? saved_[""] : saved_[key(name)]) = {
-                .text = std::string{is(defect::checkpoint_is_cut_at_1024_bytes) ? text.substr(0, 1024) : text}, .token = token};
+        if (ours || is(defect::checkpoint_creates) || is(defect::checkpoint_of_a_term_that_is_over_is_saved)) {
+            lh::checkpoint_record& kept = saved_[is(defect::checkpoint_of_another_name) ? std::string{} : key(name)];
+            kept.text = text.substr(0, is(defect::checkpoint_is_cut_at_1024_bytes) ? 1024 : text.size());
+            kept.token = token;
+        }
         return ours;
     }
 

@@ -165,19 +165,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_at_a_frozen_server_ends_a
     recorder<typename outage<On>::guard> waiter;
     kind::async_acquire(s.right, slots.on(waiter.on(s.io.context)));
     BOOST_TEST_REQUIRE(s.one_waits());
-    if (On::only_queues) BOOST_TEST_REQUIRE(s.has_looked());
+    if (On::queues_at_server) BOOST_TEST_REQUIRE(s.has_looked());
     const std::size_t sessions = s.mine.sessions();
     s.freeze();
     net::post(s.io.context, [&] { slots.emit(); });
     BOOST_TEST(s.executor_is_free(), "a cancellation waits for no call");
-    if (On::only_queues) BOOST_TEST(s.waiting() == 0u, "at once");
+    if (On::queues_at_server) BOOST_TEST(s.waiting() == 0u, "at once");
     BOOST_TEST(s.lease_is_granted_by(s.elsewhere));
     constexpr bool gives_rows_back = kind::rows_while_waiting != kind::held_rows;
     if (gives_rows_back)
         BOOST_TEST(!waiter.called(0s), "it has not given back what it has");
-    else if (On::only_queues)
+    else if (On::queues_at_server)
         BOOST_TEST(waiter.called(soon), "it calls nobody");
-    if (On::only_queues && !gives_rows_back) BOOST_TEST(s.mine.sessions() == sessions, "what ends it on the server hangs on one of them");
+    if (On::queues_at_server && !gives_rows_back) BOOST_TEST(s.mine.sessions() == sessions, "what ends it on the server hangs on one of them");
     s.thaw();
     const auto end = waiter.get();
     BOOST_TEST(end.ec == aborted);

@@ -146,10 +146,9 @@ template <class Kind, class Database>
 struct on {
     using kind = Kind;
     using database = Database;
-    // A reader that waits for a writer polls: it has no row that it could queue for.
-    static constexpr bool queues_at_server = Database::has_queue && !std::is_same_v<Kind, a_reader>;
-    // One for a permit queues for one of them and asks for the others. What asks may be in a call, which a cancellation waits for.
-    static constexpr bool only_queues = queues_at_server && !std::is_same_v<Kind, a_permit>;
+    // The asynchronous waiters of a store have one ticket that costs a thread. For a right of several leases it is a place in the line of
+    // the name, in which this waiter is the first; so it polls for the leases. What asks may be in a call, which a cancellation waits for.
+    static constexpr bool queues_at_server = Database::has_queue && std::is_same_v<Kind, a_lease>;
 };
 
 /// Two contenders for a right: the other process holds it, and this one waits for it. `Stores` has the two stores and the database.
@@ -169,20 +168,24 @@ struct contenders : Stores {
     [[nodiscard]] auto hold()
     {
         auto held = kind::hold(holder);
-        if constexpr (On::queues_at_server) {
-            const std::string row{std::is_same_v<kind, a_writer> ? kind::all_rows(name).front() : std::string{held.name()}};
-            if (!eventually([&] { return this->database.is_locked(row); }, 20s, 20ms))
-                throw std::runtime_error{row + " has no session lock"};
-        }
+        if constexpr (On::queues_at_server)
+            if (!eventually([&] { return this->database.is_locked(name); }, 20s, 20ms))
+                throw std::runtime_error{name + " has no session lock"};
         return held;
     }
     [[nodiscard]] std::size_t taken() { return rows_taken<kind>(this->theirs, name); }
+    // How many of this process wait.
+    [[nodiscard]] std::size_t waiting()
+    {
+        const std::size_t places = Stores::waiting();
+        return places < kind::queues_of_first ? 0 : places - (kind::queues_of_first - 1);
+    }
     // Whether the waiter has got as far as it can, while what hold() returned is held; `in_queue`: also at the server.
     [[nodiscard]] bool one_waits(bool in_queue = On::queues_at_server)
     {
         return eventually(
             [&] {
-                if (this->waiting() != 1 || taken() != kind::rows_while_waiting) return false;
+                if (waiting() != 1 || taken() != kind::rows_while_waiting) return false;
                 if constexpr (On::queues_at_server) return !in_queue || this->database.in_queue() == 1;
                 return true;
             },
@@ -191,7 +194,7 @@ struct contenders : Stores {
     // A waiter in a queue looks at the row soon after it has begun to wait, and then not for seconds: meanwhile it is in no call.
     [[nodiscard]] bool has_looked()
     {
-        return throughout([this] { return this->waiting() == 1; }, 2 * lh::odbc::detail::first_look, 50ms);
+        return throughout([this] { return waiting() == 1; }, 2 * lh::odbc::detail::first_look, 50ms);
     }
 
     const std::string name = new_name();
@@ -203,10 +206,7 @@ template <class Database>
 using each_kind_on = std::tuple<on<a_lease, Database>, on<a_permit, Database>, on<a_reader, Database>, on<a_writer, Database>,
                                 on<a_writer_after_a_reader, Database>>;
 using over_network = decltype(std::tuple_cat(each_kind_on<postgresql>{}, each_kind_on<mariadb>{}));
-template <class Database>
-using each_kind_in_queue_on =
-    std::tuple<on<a_lease, Database>, on<a_permit, Database>, on<a_writer, Database>, on<a_writer_after_a_reader, Database>>;
-using with_queue = decltype(std::tuple_cat(each_kind_in_queue_on<postgresql>{}, each_kind_in_queue_on<mariadb>{}));
+using with_queue = std::tuple<on<a_lease, postgresql>, on<a_lease, mariadb>>;
 using everywhere = decltype(std::tuple_cat(each_kind_on<sqlite>{}, over_network{}));
 using servers_with_queues = std::tuple<postgresql, mariadb>;
 using databases = std::tuple<sqlite, postgresql, mariadb>;

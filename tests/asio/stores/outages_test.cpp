@@ -177,7 +177,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_at_a_frozen_server_ends_a
         BOOST_TEST(!waiter.called(0s), "it has not given back what it has");
     else if (On::queues_at_server)
         BOOST_TEST(waiter.called(soon), "it calls nobody");
-    if (On::queues_at_server && !gives_rows_back) BOOST_TEST(s.mine.sessions() == sessions, "what ends it on the server hangs on one of them");
+    if (On::queues_at_server && !gives_rows_back)
+        BOOST_TEST(s.mine.sessions() == sessions, "what ends it on the server hangs on one of them");
     s.thaw();
     const auto end = waiter.get();
     BOOST_TEST(end.ec == aborted);

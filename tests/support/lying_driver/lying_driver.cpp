@@ -17,8 +17,8 @@
 // | no_commit | SQL_ATTR_AUTOCOMMIT is accepted, and nothing is ever committed |
 // | lost_replies | every fourth statement is carried out, and answered with "connection lost" |
 //
-// LYING_DRIVER_DELAY in the environment is how many milliseconds each connect and each statement takes. Like the libraries of a real driver, this one
-// cleans up at the exit of the process: what is carried out then ends the process with status 3.
+// LYING_DRIVER_DELAY in the environment is how many milliseconds each connect and each statement takes. Like the libraries of a real
+// driver, this one cleans up at the exit of the process: what is carried out then ends the process with status 3.
 //
 // Only the functions without W are here, so that the driver manager converts nothing.
 

@@ -34,11 +34,22 @@ public:
     group_scene(Store& store, leasehold::manual_clock clock) : store_{store}, clock_{std::move(clock)} {}
     group_scene(const group_scene&) = delete;
     group_scene& operator=(const group_scene&) = delete;
-    ~group_scene()
+    ~group_scene() { end(); }
+
+    // All members leave; nothing that `work` refers to is used any longer.
+    void end()
     {
         for (auto& each : members_) each->stop.request_stop();
-        for (auto& each : members_) finish(*each);
+        for (auto& each : members_)
+            if (each->thread.joinable()) finish(*each);
     }
+
+    struct end_of_test {
+        group_scene& of;
+        ~end_of_test() { of.end(); }
+    };
+    // For a test whose work refers to its own variables: declared after them, it ends before them.
+    [[nodiscard]] end_of_test ends_with_test() noexcept { return {*this}; }
 
     struct member {
         std::unique_ptr<group_type> group;

@@ -175,6 +175,7 @@ BOOST_AUTO_TEST_CASE(next_owner_begins_only_when_the_work_has_returned_and_with_
 {
     std::atomic<bool> slow{false};
     std::atomic<int> seen{0}, saved{0};
+    const auto ends = group.ends_with_test();
     group.work = [&](auto& shard) {
         if (shard.load_checkpoint().value_or("") == "7") ++seen;
         group.wait_for_end(shard);
@@ -198,6 +199,7 @@ BOOST_AUTO_TEST_CASE(next_owner_begins_only_when_the_work_has_returned_and_with_
 BOOST_AUTO_TEST_CASE(work_that_does_not_return_keeps_its_shard_and_is_told_of_by_both)
 {
     std::atomic<bool> stuck{true};
+    const auto ends = group.ends_with_test();
     group.work = [&](auto& shard) {
         group.wait_for_end(shard);
         while (stuck) std::this_thread::yield();
@@ -216,6 +218,7 @@ BOOST_AUTO_TEST_CASE(work_that_does_not_return_keeps_its_shard_and_is_told_of_by
 BOOST_AUTO_TEST_CASE(work_that_throws_ends_the_term_and_is_called_again_after_a_pause)
 {
     std::atomic<int> calls{0};
+    const auto ends = group.ends_with_test();
     group.work = [&](auto& shard) {
         if (shard.index() == 1 && ++calls == 1) throw std::runtime_error{"no disk"};
         group.wait_for_end(shard);
@@ -230,6 +233,7 @@ BOOST_AUTO_TEST_CASE(work_that_throws_ends_the_term_and_is_called_again_after_a_
 BOOST_AUTO_TEST_CASE(term_that_is_lost_is_signalled_and_the_shard_is_taken_again)
 {
     std::atomic<int> unheld{0};
+    const auto ends = group.ends_with_test();
     group.work = [&](auto& shard) {
         group.wait_for_end(shard);
         if (!shard.held()) ++unheld;

@@ -234,7 +234,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept
     {
         std::size_t count = 0;
-        each_of_set(guards_, [&count](const auto& guard) { count += guard.empty() ? 0 : 1; });
+        each_of_set(guards_, [&count](const auto& guard) { count += guard.empty() ? 0U : 1U; });
         return count;
     }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }

@@ -234,6 +234,7 @@ private:
     void remove(locks::iterator which) noexcept
     {
         auto node = locks_.extract(which);
+        if (node.empty()) return;  // it never is, but g++ does not know that
         const lock& its = node.mapped();
         if (its.connection != 0) to_give_back_.push_back({its.session, {std::move(node.key()), its.connection}});
     }

@@ -66,6 +66,12 @@ public:
     {
         return ask_clock(ec);
     }
+    /// The same; throws store_error.
+    [[nodiscard]] store_time now()
+        requires(!std::same_as<Dialect, dialect::generic>)
+    {
+        return ask_clock();
+    }
 
 private:
     static dialect::spec describe(const dialect::server_info& at) { return Expiry::applied_to(Dialect::describe(at)); }

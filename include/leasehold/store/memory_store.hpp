@@ -176,6 +176,11 @@ public:
     [[nodiscard]] store_time now(std::error_code& ec) const noexcept
     {
         ec.clear();
+        return now();
+    }
+    /// The same: it can't fail.
+    [[nodiscard]] store_time now() const noexcept
+    {
         return begins_ + std::chrono::floor<std::chrono::microseconds>(clock_.now() - made_);
     }
 

@@ -12,8 +12,11 @@
 #include <support/eventually.hpp>
 #include <support/galera_cluster.hpp>
 
+#include <boost/test/unit_test.hpp>
+
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace leasehold_test {
@@ -45,6 +48,20 @@ struct fenced_cluster_scene {
         : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 500ms}, lh::manual_clock{}}
     {
         application::prepare(fenced_cluster().node(0).connection_string(), name);
+    }
+
+    /// What `ask`, a call that fills in an error code, answers. A conflict, as with what another node has committed in the same instant, is
+    /// no answer: it is asked again.
+    template <class Ask>
+    static auto answered(Ask ask)
+    {
+        for (int times = 1;; ++times) {
+            std::error_code ec;
+            auto answer = ask(ec);
+            if (ec == lh::errc::store_conflict && times < 20) continue;
+            BOOST_TEST(!ec, ec.message());
+            return answer;
+        }
     }
 
     /// As the first node sees it: the second may not have heard of the term yet.

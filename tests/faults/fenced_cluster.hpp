@@ -29,6 +29,15 @@ inline galera_cluster& fenced_cluster()
         const std::string connection_string = the_cluster.node(0).connection_string();
         lh::odbc_store{connection_string}.create_schema();
         odbc_connection{connection_string}.execute(application::table);
+        // The other nodes make the table after this one has answered.
+        lh::odbc_store other{the_cluster.node(1).connection_string()};
+        BOOST_TEST_REQUIRE(eventually(
+            [&] {
+                std::error_code ec;
+                static_cast<void>(other.inspect("n", ec));
+                return !ec;
+            },
+            30s));
         return true;
     }();
     static_cast<void>(prepared);

@@ -459,6 +459,7 @@ BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
 
 BOOST_FIXTURE_TEST_CASE(host_that_waits_takes_over_from_one_that_fails, scene)
 {
+    BOOST_TEST_PASSPOINT();
     auto a = host("a", {.retry_min = 10s});
     lh::recurring b{store, "report", nightly, hooks({.retry_min = 10s}), clock, lh::fixed_owner_id{"b"}};
     auto run = a.try_begin();
@@ -483,6 +484,7 @@ BOOST_FIXTURE_TEST_CASE(host_that_waits_takes_over_from_one_that_fails, scene)
 
 BOOST_FIXTURE_TEST_CASE(host_that_waits_goes_when_the_fire_is_completed_or_its_time_is_over, scene)
 {
+    BOOST_TEST_PASSPOINT();
     auto a = host("a");
     lh::recurring b{store, "report", nightly, hooks(), clock, lh::fixed_owner_id{"b"}};
     auto run = a.try_begin();

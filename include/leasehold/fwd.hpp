@@ -145,6 +145,9 @@ struct static_lease_record;
 
 template <lease_store Store, class Derived>
 class forwarding_store;
+template <class Derived>
+class name_holding;
+struct hold_options;
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
 class hooked_store;
 template <lease_store Store, class Plan>

@@ -14,6 +14,9 @@
 
 namespace leasehold::contract {
 
+/// How often the cases' observers look.
+inline constexpr duration observer_pause = 10ms;
+
 /// What an observer tells, in words.
 class told_changes {
 public:
@@ -38,17 +41,15 @@ private:
 template <store_fixture Fixture>
 void add_observers(case_list<Fixture> cases)
 {
-    constexpr duration pause = 10ms;
-
     // Lets time pass until that many changes are told.
     static constexpr auto tells = [](auto& s, const told_changes& told, std::size_t count) {
-        for (int i = 0; i < 500 && !eventually([&] { return told.all().size() >= count; }, 5ms, 1ms); ++i) s.let_pass(pause);
+        for (int i = 0; i < 500 && !eventually([&] { return told.all().size() >= count; }, 5ms, 1ms); ++i) s.let_pass(observer_pause);
         return told.all().size() == count;
     };
 
     cases.add("observer_tells_what_becomes_of_a_lease", [](auto& s) {
         told_changes told;
-        const observer_options options{.every = pause};
+        const observer_options options{.every = observer_pause};
         lease_observer watch{s.other(), s.name(), [&told](const lease_change& change) { told(change); }, options, s.clock()};
         const fencing_token first = grant(s.store(), s.name(), "a");
         BOOST_TEST(tells(s, told, 1));
@@ -73,7 +74,7 @@ void add_observers(case_list<Fixture> cases)
             told_changes told;
             const fencing_token token = grant(s.store(), s.name(), "a");
             lease_observer watch{s.other(), s.name(), [&told](const lease_change& change) { told(change); },
-                                 observer_options{.every = pause}, s.clock()};
+                                 observer_options{.every = observer_pause}, s.clock()};
             BOOST_TEST(tells(s, told, 1));
             std::error_code ec;
             BOOST_TEST(s.store().publish(s.name(), "a", token, "10.0.0.7", ec));
@@ -87,7 +88,7 @@ void add_observers(case_list<Fixture> cases)
         if constexpr (listing_store<store_of<Fixture>>) {
             told_changes told;
             prefix_observer watch{s.other(), s.name("p/"), [&told](const lease_change& change) { told(change); },
-                                  observer_options{.every = pause}, s.clock()};
+                                  observer_options{.every = observer_pause}, s.clock()};
             grant(s.store(), s.name("q"), "z");
             const fencing_token a = grant(s.store(), s.name("p/a"), "a");
             BOOST_TEST(tells(s, told, 1));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -15,88 +16,118 @@
 
 namespace leasehold::inline v0::detail {
 
-// The changes that nobody has taken yet, and those who wait for the next one. Each change goes to one who takes it; the newest are kept.
+// The changes that nobody has taken yet, and those who wait for the next one, first come, first served. Each change goes to one of them. If
+// nobody waits, the newest are kept.
 //
 // Thread safety: any thread may call any function.
 template <class Change>
 class change_feed {
 public:
+    using change_type = Change;
     static constexpr std::size_t most_kept = 256;
 
-    // One who waits. It is woken when there may be a change, or the feed has ended.
-    class listener {
+    // One who waits. One of the two functions is called, once, unless leave() was in time.
+    class taker {
     public:
-        listener(change_feed& feed, waker& to_wake) : feed_{feed}, waker_{to_wake}
-        {
-            const std::lock_guard lock{feed_.mutex_};
-            feed_.listeners_.push_back(&waker_);
-        }
-        listener(const listener&) = delete;
-        listener& operator=(const listener&) = delete;
-        ~listener()
-        {
-            const std::lock_guard lock{feed_.mutex_};
-            std::erase(feed_.listeners_, &waker_);
-        }
+        taker() = default;
+        taker(const taker&) = delete;
+        taker& operator=(const taker&) = delete;
+        virtual void taken(Change change) noexcept = 0;
+        virtual void ended() noexcept = 0;
 
-    private:
-        change_feed& feed_;
-        waker& waker_;
+    protected:
+        ~taker() = default;
     };
+    using taker_pointer = std::shared_ptr<taker>;
 
-    void push(const Change& change)
+    // May throw what copying a change throws, and std::bad_alloc.
+    void push(Change change)
     {
-        const std::lock_guard lock{mutex_};
-        kept_.push_back(change);
-        if (kept_.size() > most_kept) kept_.pop_front();
-        wake_all();
+        std::unique_lock lock{mutex_};
+        if (takers_.empty()) {
+            kept_.push_back(std::move(change));
+            if (kept_.size() > most_kept) kept_.pop_front();
+            return;
+        }
+        const taker_pointer first = std::move(takers_.front());
+        takers_.erase(takers_.begin());
+        lock.unlock();
+        first->taken(std::move(change));
     }
 
     // The oldest change that nobody has taken.
-    [[nodiscard]] std::optional<Change> take()
+    [[nodiscard]] std::optional<Change> take() noexcept
     {
         const std::lock_guard lock{mutex_};
-        if (kept_.empty()) return std::nullopt;
-        std::optional<Change> oldest{std::move(kept_.front())};
-        kept_.pop_front();
-        return oldest;
+        return oldest();
     }
 
-    // Waits for it. Empty: the wait was cancelled, or the feed has ended.
+    // Hands it over, now or when it comes. May throw std::bad_alloc.
+    void take_next(const taker_pointer& next)
+    {
+        std::unique_lock lock{mutex_};
+        std::optional<Change> change = oldest();
+        if (!change && !ended_) return takers_.push_back(next);
+        lock.unlock();
+        if (change)
+            next->taken(std::move(*change));
+        else
+            next->ended();
+    }
+
+    // True: nothing will be handed over.
+    bool leave(const taker& leaving) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return std::erase_if(takers_, [&leaving](const taker_pointer& each) { return each.get() == &leaving; }) > 0;
+    }
+
+    // Waits for a change. Empty: the wait was cancelled, or the feed has ended.
     [[nodiscard]] std::optional<Change> wait(const std::stop_token& stop)
     {
-        waker woken;
-        const listener listens{*this, woken};
-        const std::stop_callback wake_when_cancelled{stop, [&woken] { woken.wake(); }};
-        for (;;) {
-            if (std::optional<Change> change = take()) return change;
-            if (stop.stop_requested() || ended()) return std::nullopt;
-            woken.wait();
-        }
+        const auto waiting = std::make_shared<thread_taker>();
+        take_next(waiting);
+        const std::stop_callback leave_when_cancelled{stop, [this, &waiting] {
+                                                          if (leave(*waiting)) waiting->ended();
+                                                      }};
+        waiting->woken.wait();
+        return std::move(waiting->change);
     }
 
     void end() noexcept
     {
-        const std::lock_guard lock{mutex_};
+        std::unique_lock lock{mutex_};
         ended_ = true;
-        wake_all();
-    }
-
-    [[nodiscard]] bool ended() const noexcept
-    {
-        const std::lock_guard lock{mutex_};
-        return ended_;
+        const std::vector<taker_pointer> left = std::move(takers_);
+        takers_.clear();
+        lock.unlock();
+        for (const taker_pointer& each : left) each->ended();
     }
 
 private:
-    void wake_all() noexcept
+    struct thread_taker final : taker {
+        void taken(Change taken_change) noexcept override
+        {
+            change.emplace(std::move(taken_change));
+            woken.wake();
+        }
+        void ended() noexcept override { woken.wake(); }
+
+        waker woken;
+        std::optional<Change> change;
+    };
+
+    std::optional<Change> oldest() noexcept
     {
-        for (waker* each : listeners_) each->wake();
+        if (kept_.empty()) return std::nullopt;
+        std::optional<Change> change{std::move(kept_.front())};
+        kept_.pop_front();
+        return change;
     }
 
-    mutable std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards what follows
     std::deque<Change> kept_;
-    std::vector<waker*> listeners_;
+    std::vector<taker_pointer> takers_;
     bool ended_ = false;
 };
 

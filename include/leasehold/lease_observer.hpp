@@ -52,7 +52,10 @@ public:
     [[nodiscard]] std::optional<lease_change> try_next_change() { return observation_.feed()->take(); }
 
     /// The same, but waits for it. Empty: the wait was cancelled. May throw std::bad_alloc.
-    [[nodiscard]] std::optional<lease_change> next_change(const std::stop_token& stop = {}) { return observation_.feed()->wait(stop); }
+    [[nodiscard]] std::optional<lease_change> next_change(const std::stop_token& stop = {})
+    {
+        return observation_.feed()->wait(stop);
+    }
 
     /// For the library: what try_next_change() takes from.
     [[nodiscard]] const std::shared_ptr<feed_type>& feed() const noexcept { return observation_.feed(); }
@@ -78,8 +81,8 @@ private:
 ///     lh::lease_observer watch{store, "scheduler", [](const lh::lease_change& c) { ... }};
 ///
 /// It looks on a thread of its own, by default every second, with one inspect() each. A lease that is held at first was acquired. What
-/// happens between two looks is told as far as the later one shows it: a short term may be missed, and an end is told as `expired` unless it
-/// came before its time.
+/// happens between two looks is told as far as the later one shows it: a short term may be missed, and an end is told as `expired` unless
+/// it came before its time.
 /// The function is called on that thread, once for each change, in order; see observer_options for what it throws and for failures of the
 /// store. Without a function, take the changes by next_change().
 /// Neither copyable nor movable. Thread safety: any thread may call any function. Lifetime: the store must outlive it. Its destructor waits

@@ -96,7 +96,8 @@ void add_hold_terms(case_list<Fixture> cases)
     cases.add("record_shows_the_reason", [](auto& s) {
         std::string longest = std::string(max_hold_reason_bytes - 3, 'x') + "\u4e16";
         int count = 0;
-        for (const std::string& reason : {std::string{"migration"}, std::string{}, std::string{": 'it\"s' \\ % _ ; ?\n\U0001f600 "}, longest}) {
+        const std::string odd = ": 'it\"s' \\ % _ ; ?\n\U0001f600 ";
+        for (const std::string& reason : {std::string{"migration"}, std::string{}, odd, longest}) {
             const std::string name = s.name("reason-" + std::to_string(++count));
             hold(s.store(), name, long_ttl, reason);
             const auto record = inspect(s.other(), name);
@@ -202,7 +203,8 @@ void add_hold_waits(case_list<Fixture> cases)
         std::error_code ec;
         std::atomic<bool> held = false;
         {
-            const std::jthread operating{[&] { held = s.other().hold(s.name(), long_ttl, "migration", hold_options{.wait_at_most = 5min}, ec); }};
+            const hold_options options{.wait_at_most = 5min};
+            const std::jthread operating{[&] { held = s.other().hold(s.name(), long_ttl, "migration", options, ec); }};
             if constexpr (handover_store<store_of<Fixture>>)
                 BOOST_TEST(eventually([&] { return inspect(s.store(), s.name())->handover_request == "hold: migration"; }));
             BOOST_TEST(renew(s.store(), s.name(), "a", token));
@@ -232,7 +234,8 @@ void add_hold_waits(case_list<Fixture> cases)
         std::stop_source stop;
         std::error_code ec;
         {
-            const std::jthread operating{[&] { s.other().hold(s.name(), long_ttl, "x", {.wait_at_most = 5min, .stop = stop.get_token()}, ec); }};
+            const hold_options options{.wait_at_most = 5min, .stop = stop.get_token()};
+            const std::jthread operating{[&] { s.other().hold(s.name(), long_ttl, "x", options, ec); }};
             std::this_thread::sleep_for(20ms);
             stop.request_stop();
         }

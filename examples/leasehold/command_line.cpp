@@ -96,6 +96,9 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "wait") return wait(s.wait, s.store);
     if (subcommand == "release") return release(s.name, s.force, s.store);
     if (subcommand == "ask") return ask(s.name, s.reason, s.store);
+    if (subcommand == "hold") return hold(s.hold, s.store);
+    if (subcommand == "unhold") return unhold(s.name, s.store);
+    if (subcommand == "drain") return drain(s.drain, s.store);
     if (subcommand == "init") return init(s.print, s.store);
     if (subcommand == "checkpoint") return checkpoint(s.checkpoint, s.store);
     if (subcommand == "purge") return purge(s.purge, s.store);

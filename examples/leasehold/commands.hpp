@@ -79,6 +79,20 @@ struct purge_options {
     bool with_checkpoints = false;
 };
 
+struct hold_request {
+    std::string name;
+    leasehold::duration period{};
+    std::string reason;
+    leasehold::duration wait = std::chrono::minutes{1};  ///< for who has the name
+};
+
+struct drain_options {
+    std::string host;
+    std::string reason{"drain"};
+    leasehold::duration timeout = std::chrono::minutes{1};
+    bool json = false;
+};
+
 struct checkpoint_options {
     std::string name;
     std::optional<std::string> save;  ///< nothing: show what was saved last
@@ -95,6 +109,9 @@ int show(const std::string& name, bool json, const asked_store& store);
 int list(const list_options& options, const asked_store& store);
 int release(const std::string& name, bool force, const asked_store& store);
 int ask(const std::string& name, const std::string& reason, const asked_store& store);
+int hold(const hold_request& options, const asked_store& store);
+int unhold(const std::string& name, const asked_store& store);
+int drain(const drain_options& options, const asked_store& store);
 int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);

@@ -113,6 +113,26 @@ inline constexpr const char* ask =
     "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run\n"
     "or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
 
+inline constexpr const char* hold =
+    "Examples:\n"
+    "  leasehold hold nightly-report --for 2h --reason migration\n"
+    "  leasehold hold import --for 8h --wait 10m && ./upgrade; leasehold unhold import\n"
+    "Until then nobody gets the lease. Whoever holds it is asked to hand it over first, as by leasehold ask, and keeps it if he\n"
+    "doesn't: then nothing is held closed. Exit status: 0, or 75 if the holder did not hand it over in time, or if the name is\n"
+    "held closed already.";
+
+inline constexpr const char* unhold = "Examples:\n"
+                                      "  leasehold unhold nightly-report\n"
+                                      "It ends no lease. Exit status: 0, or 1 if the name was not held closed.";
+
+inline constexpr const char* drain =
+    "Examples:\n"
+    "  leasehold drain web-1 && ssh web-1 reboot\n"
+    "  leasehold drain web-1 --timeout 0s             only ask, and show what it has\n"
+    "  leasehold drain web-1 --json --timeout 5m | jq -r '.[].name'\n"
+    "A host has what is held by an owner that begins with its name, as owners do unless --owner or a program says otherwise. Who\n"
+    "does not answer keeps his lease. Exit status: 0 if nothing is left, or 75.";
+
 inline constexpr const char* save_checkpoint =
     "Save this instead, at most 4 KiB: under the lease of the leasehold run that this runs under, or else under the lease itself,"
     " held for a moment";

@@ -223,6 +223,24 @@ void add_repairs(CLI::App& app, settings& into)
     doctor.add_flag("--json", into.json, "As JSON, when all checks are done");
 }
 
+void add_closings(CLI::App& app, settings& into)
+{
+    CLI::App& hold = add_subcommand(app, into, "hold", "Close a name for a while, so that nobody gets the lease", help::hold);
+    hold.add_option("NAME", into.hold.name, "The lease")->required()->type_name("");
+    add_duration(hold, "--for", into.hold.period, "For how long")->required();
+    hold.add_option("--reason", into.hold.reason, "What the holder is told, and show and list show")->type_name("TEXT");
+    add_duration(hold, "-w,--wait", into.hold.wait, "Wait this long for the holder to hand it over [1m]");
+
+    CLI::App& unhold = add_subcommand(app, into, "unhold", "Open a name that is held closed", help::unhold);
+    unhold.add_option("NAME", into.name, "The lease")->required()->type_name("");
+
+    CLI::App& drain = add_subcommand(app, into, "drain", "Ask a host to hand over all that it holds", help::drain);
+    drain.add_option("HOST", into.drain.host, "The host: what its owners begin with")->required()->type_name("");
+    drain.add_option("--reason", into.drain.reason, "What the holders are told [drain]")->type_name("TEXT");
+    add_duration(drain, "--timeout", into.drain.timeout, "Wait this long until nothing is left [1m]");
+    drain.add_flag("--json", into.drain.json, "What is left, as JSON");
+}
+
 // CLI11 2.5 and later fill paragraphs, and so would lose the lines of the examples.
 template <class Formatter>
 void keep_lines(Formatter& of)
@@ -262,6 +280,7 @@ option_parser::option_parser(settings& into) : app_{std::make_unique<CLI::App>(h
     add_elect(*app_, into);
     add_looks(*app_, into);
     add_repairs(*app_, into);
+    add_closings(*app_, into);
     app_->add_subcommand("help", "Show this, or the options and examples of a subcommand")->prefix_command();
     app_->add_subcommand("version", "Show the version");
 }

@@ -37,6 +37,8 @@ struct settings {
     watch_options watch;
     purge_options purge;
     checkpoint_options checkpoint;
+    hold_request hold;
+    drain_options drain;
 };
 
 /// Whether this subcommand runs a command, which follows `--`.

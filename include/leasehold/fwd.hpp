@@ -116,6 +116,8 @@ struct member_record;
 enum class member_change_kind : std::uint8_t;
 struct member_change;
 struct observer_options;
+enum class lease_change_kind : std::uint8_t;
+struct lease_change;
 enum class shard_event_kind : std::uint8_t;
 struct shard_event;
 struct shard_options;
@@ -127,6 +129,12 @@ class group_member;
 
 template <lease_store Store, lease_clock Clock>
 class group_observer;
+
+template <lease_store Store, lease_clock Clock>
+class lease_observer;
+
+template <lease_store Store, lease_clock Clock>
+class prefix_observer;
 
 template <lease_store Store, lease_clock Clock>
 class shard_group;
@@ -145,6 +153,9 @@ struct static_lease_record;
 
 template <lease_store Store, class Derived>
 class forwarding_store;
+template <class Derived>
+class name_holding;
+struct hold_options;
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
 class hooked_store;
 template <lease_store Store, class Plan>

@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/hold_text.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 
@@ -31,7 +32,7 @@ inline bool is_count(std::string_view owner) noexcept
 /// What the store knows about a name that is not free.
 ///
 /// An empty `owner` means that the holder has released it and `lease_terms::min_hold` still keeps it closed. "5 permits", "64 readers" and
-/// "12 shards" are no holders: see is_count().
+/// "12 shards" are no holders: see is_count(). Neither is a hold: see is_hold().
 struct lease_record {
     std::string name;      ///< the name of the lease
     std::string owner;     ///< who holds it; may be empty, see above
@@ -43,6 +44,12 @@ struct lease_record {
 
     /// Whether this is no lease, but the record of a lease_semaphore's, shared_lease's or shard_group's count, on which all agree.
     [[nodiscard]] bool is_count() const noexcept { return detail::is_count(owner); }
+
+    /// Whether this is no lease: the name is held closed by a store's hold(), so that nobody is granted it until `remaining` is over.
+    [[nodiscard]] bool is_hold() const noexcept { return detail::is_hold(owner); }
+
+    /// Why the name is held closed; empty, too, if it is not. May throw std::bad_alloc.
+    [[nodiscard]] std::string hold_reason() const { return std::string{detail::hold_reason(owner)}; }
 
     friend bool operator==(const lease_record&, const lease_record&) = default;
 };

@@ -26,7 +26,7 @@ _leasehold()
             _command_offset $((i + 1))
             return
             ;;
-        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --busy-status | -E | \
+        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --for | --busy-status | -E | \
             --restart | --pause | --interval | --timeout | --unused-for | --permits | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
@@ -59,7 +59,7 @@ _leasehold()
         COMPREPLY=($(compgen -W "$(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')" -- "$cur"))
         return
         ;;
-    --ttl | --margin | --kill-after | --min-hold | --wait | -w | --pause | --interval | --timeout)
+    --ttl | --margin | --kill-after | --min-hold | --wait | -w | --for | --pause | --interval | --timeout)
         COMPREPLY=($(compgen -W "500ms 1s 5s 10s 30s 1m 5m 1h" -- "$cur"))
         return
         ;;
@@ -95,6 +95,9 @@ _leasehold()
     release) options="--force $common" ;;
     ps) options="--json $common" ;;
     ask) options="--reason $common" ;;
+    hold) options="--for --reason --wait $common" ;;
+    unhold) options="$common" ;;
+    drain) options="--reason --timeout --json $common" ;;
     checkpoint) options="--save --json $common" ;;
     init) options="--print $common" ;;
     purge) options="--unused-for --with-checkpoints --yes $common" ;;
@@ -105,8 +108,8 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run every elect show last list ps watch wait release ask checkpoint init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|ps|watch|wait|release|ask|checkpoint)$ ]]; then
+        COMPREPLY=($(compgen -W "run every elect show last list ps watch wait release ask hold unhold drain checkpoint init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|ps|watch|wait|release|ask|hold|unhold|checkpoint)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
     elif [[ $subcommand =~ ^(run|every|elect)$ ]]; then

@@ -82,7 +82,10 @@ public:
                       std::error_code& ec)
         requires batch_acquiring_store<Store>
     {
-        if (agree(longest(requests), ec)) forwarding::acquire_many(requests, most, answers, ec);
+        if (agree(longest(requests), ec))
+            forwarding::acquire_many(requests, most, answers, ec);
+        else if (!ec)
+            std::ranges::fill(answers, acquire_result{});
     }
 
     void renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within, std::error_code& ec)
@@ -144,7 +147,8 @@ private:
                std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
     }
 
-    // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error.
+    // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error, or the name is held closed,
+    // so that everything is busy.
     bool agree(duration ttl, std::error_code& ec)
     {
         ec.clear();
@@ -166,7 +170,7 @@ private:
                 return true;
             }
             const std::optional<lease_record> other = this->underlying().inspect(name_, ec);
-            if (ec) return false;
+            if (ec || (other && other->is_hold())) return false;
             if (other && other->owner != count_) {
                 std::string found = disagreement_with(*other);
                 const std::lock_guard lock{mutex_};

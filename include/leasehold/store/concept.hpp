@@ -406,6 +406,23 @@ concept listing_store = lease_store<S> && requires(S& s, std::string_view prefix
     { s.list(prefix, ec) } -> std::same_as<std::vector<lease_record>>;
 };
 
+/// A store in which a name can be held closed: see name_holding, which gives both operations to any store.
+///
+/// `period` is a duration, `reason` a std::string_view.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.hold(name, period, reason, ec) | bool | true: nobody is granted `name` until `period` from now is over, or until unhold(). Asks who has it to hand over, and waits. False: there is an error |
+/// | s.unhold(name, ec) | bool | true: `name` was held closed, and is no longer; false: it was not |
+///
+/// inspect() and list() show a hold as a lease_record with is_hold(). Everything else is as for lease_store.
+template <class S>
+concept holding_store =
+    lease_store<S> && requires(S& s, std::string_view name, duration period, std::string_view reason, std::error_code& ec) {
+        { s.hold(name, period, reason, ec) } -> std::same_as<bool>;
+        { s.unhold(name, ec) } -> std::same_as<bool>;
+    };
+
 /// A store that has details about its last failure.
 ///
 /// | expression | returns | does |

@@ -9,6 +9,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/name_holding.hpp>
 #include <leasehold/store/store_call.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
@@ -70,7 +71,8 @@ private:
 ///
 /// Thread safety: that of the store. Lifetime: the store must outlive it.
 template <lease_store Store, class Derived = void>
-class forwarding_store {
+class forwarding_store
+    : public name_holding<std::conditional_t<std::is_void_v<Derived>, forwarding_store<Store, Derived>, Derived>> {
     using self_type = std::conditional_t<std::is_void_v<Derived>, forwarding_store, Derived>;
 
     static constexpr bool renames() noexcept
@@ -258,6 +260,13 @@ public:
         requires(!renames())
     {
         return waiting::key_of(store_, name);
+    }
+
+    /// The clock that the store judges by, if it has one.
+    [[nodiscard]] decltype(auto) clock() const noexcept
+        requires requires(const Store& store) { store.clock(); }
+    {
+        return std::as_const(store_).clock();
     }
 
     /// See engine_sharing_store.

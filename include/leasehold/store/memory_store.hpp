@@ -13,6 +13,7 @@
 #include <leasehold/detail/handover_priority.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/name_holding.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
@@ -40,7 +41,7 @@ namespace leasehold::inline v0 {
 /// Never fails, except with std::bad_alloc at a name's first term. Remembers every name that it has granted, because of the
 /// tokens. Thread safety: any thread may call any function; names are spread over `shards` mutexes, each held for a look-up.
 template <lease_clock Clock>
-class basic_memory_store {
+class basic_memory_store : public name_holding<basic_memory_store<Clock>> {
     struct shard;
 
 public:
@@ -313,6 +314,9 @@ public:
 
     /// See queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return waiters_; }
+
+    /// The clock that decides when terms are over.
+    [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
 
 private:
     // What the holder and others have said during a term. Few terms have any, and then it is separate.

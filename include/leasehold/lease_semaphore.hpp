@@ -169,13 +169,13 @@ public:
     template <std::integral Count>
     [[nodiscard]] several_guard_type try_acquire(Count several) &
     {
-        return forms_of(several).try_acquire();
+        return forms_of(several).here().try_acquire();
     }
     /// The same, reported in `ec`: does not throw.
     template <std::integral Count>
     [[nodiscard]] several_guard_type try_acquire(Count several, std::error_code& ec) & noexcept
     {
-        return forms_of(several).try_acquire(ec);
+        return forms_of(several).here().try_acquire(ec);
     }
 
     /// Waits for so many permits, all or none, in the line of all that wait for a permit. It takes none before it can have all, so nobody
@@ -185,61 +185,61 @@ public:
     template <class Rep, class Period, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several, std::stop_token stop = {}) &
     {
-        return forms_of(several).try_acquire_for(at_most, std::move(stop));
+        return forms_of(several).here().try_acquire_for(at_most, std::move(stop));
     }
     /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Rep, class Period, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several,
                                                      std::error_code& ec) & noexcept
     {
-        return forms_of(several).try_acquire_for(at_most, ec);
+        return forms_of(several).here().try_acquire_for(at_most, ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <class Rep, class Period, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several, std::stop_token stop,
                                                      std::error_code& ec) & noexcept
     {
-        return forms_of(several).try_acquire_for(at_most, std::move(stop), ec);
+        return forms_of(several).here().try_acquire_for(at_most, std::move(stop), ec);
     }
 
     /// Waits for so many permits until an instant, like try_acquire_until().
     template <class Clk, class Dur, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several, std::stop_token stop = {}) &
     {
-        return forms_of(several).try_acquire_until(until, std::move(stop));
+        return forms_of(several).here().try_acquire_until(until, std::move(stop));
     }
     /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Clk, class Dur, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several,
                                                        std::error_code& ec) & noexcept
     {
-        return forms_of(several).try_acquire_until(until, ec);
+        return forms_of(several).here().try_acquire_until(until, ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <class Clk, class Dur, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several, std::stop_token stop,
                                                        std::error_code& ec) & noexcept
     {
-        return forms_of(several).try_acquire_until(until, std::move(stop), ec);
+        return forms_of(several).here().try_acquire_until(until, std::move(stop), ec);
     }
 
     /// Waits for so many permits without a limit: the guard is empty only if `stop` was asked to stop.
     template <std::integral Count>
     [[nodiscard]] several_guard_type acquire(Count several, std::stop_token stop = {}) &
     {
-        return forms_of(several).acquire(std::move(stop));
+        return forms_of(several).here().acquire(std::move(stop));
     }
     /// The same, reported in `ec`: does not throw.
     template <std::integral Count>
     [[nodiscard]] several_guard_type acquire(Count several, std::error_code& ec) & noexcept
     {
-        return forms_of(several).acquire(ec);
+        return forms_of(several).here().acquire(ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <std::integral Count>
     [[nodiscard]] several_guard_type acquire(Count several, std::stop_token stop, std::error_code& ec) & noexcept
     {
-        return forms_of(several).acquire(std::move(stop), ec);
+        return forms_of(several).here().acquire(std::move(stop), ec);
     }
 
 private:

@@ -195,6 +195,7 @@ public:
     // How many are held, by whatever process, and when the first of them is to end; for one that waits for several.
     struct held_permits {
         std::size_t count = 0;
+        std::size_t end = 0;  // no permit from this number on is held
         duration first_ends = duration::max();
     };
 
@@ -268,21 +269,31 @@ private:
     held_permits held(std::size_t limit, std::error_code& ec)
     {
         held_permits all;
-        const auto look_at = [&all](const lease_record& each) {
+        const auto look_at = [&all](std::size_t number, const lease_record& each) {
             if (each.is_count()) return;
             if (!each.owner.empty()) ++all.count;
+            all.end = std::max(all.end, number + 1);
             all.first_ends = std::min(all.first_ends, each.remaining);
         };
         if constexpr (listing_store<Store>) {
             for (const lease_record& each : this->underlying().list(prefix_, ec)) {
                 const std::optional<std::size_t> number = names_.number_of(each.name);
-                if (number && *number < limit) look_at(each);
+                if (number && *number < limit) look_at(*number, each);
             }
         } else {
             for (std::size_t i = 0; i < limit && !ec; ++i)
-                if (const auto record = this->underlying().inspect(names_.of_permit(i), ec); record && !ec) look_at(*record);
+                if (const auto record = this->underlying().inspect(names_.of_permit(i), ec); record && !ec) look_at(i, *record);
         }
         return all;
+    }
+
+    // No permit from this number on is held, as far as the store tells.
+    std::size_t end_of_held(std::error_code& ec)
+    {
+        if constexpr (listing_store<Store>)
+            return held(max_permits, ec).end;
+        else
+            return 0;
     }
 
     // Attempts of one owner at the permits from `first` to before `end`, until one is busy, unless `whole`. Returns the tokens of those
@@ -350,12 +361,14 @@ private:
             follow(*found, sent, duration::zero());
             return true;
         }
-        const std::size_t number = std::max(own.change, found ? found->change : 0) + 1;
-        const agreed_count wanted = found ? found->resized(to, number) : agreed_count{to, 0, number};
-        const bool written = found ? replace(*found, wanted, ttl, ec) : write(wanted, count_machine::record_ttl(ttl), ec).granted();
+        agreed_count from = found.value_or(own);
+        if (!found) from.was = std::max(from.limit(), end_of_held(ec));  // a change that was interrupted leaves no record
+        if (ec) return false;
+        const agreed_count wanted = from.resized(to, std::max(own.change, from.change) + 1);
+        const bool written = found ? replace(from, wanted, ttl, ec) : write(wanted, count_machine::record_ttl(ttl), ec).granted();
         if (!written || ec) return false;
         follow(wanted, sent, ttl);
-        if (found && found->change > 0 && to > found->count) reopen(found->count, to, ttl, ec);
+        if (from.change > 0 && to > from.count) reopen(from.count, to, ttl, ec);
         return true;
     }
 

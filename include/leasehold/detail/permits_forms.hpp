@@ -52,6 +52,9 @@ class permits_forms : public acquire_forms<permits_forms<Semaphore, Pool>, permi
 public:
     permits_forms(std::shared_ptr<Pool> pool, wanted_permits wanted) noexcept : pool_{std::move(pool)}, wanted_{wanted} {}
 
+    // A temporary object of it lives as long as the call.
+    [[nodiscard]] permits_forms& here() noexcept { return *this; }
+
 private:
     friend acquire_forms<permits_forms, guard_type>;
     using some_result = typename Pool::some_result;

@@ -131,14 +131,14 @@ public:
     [[nodiscard]] std::size_t count() const noexcept { return pool_->count(); }
     [[nodiscard]] Store& store() const noexcept { return pool_->store(); }  ///< where the permits live
 
-    /// Changes the count, for all processes, while permits are held: those objects that have agreed on the count before follow, and begin to
-    /// do so within a ttl. Whoever starts from then on must give the new count, or semaphore_options that follow. Does I/O.
+    /// Changes the count for all processes while permits are held. Objects that have agreed on the count before follow within a ttl, and
+    /// sooner if they find nothing free. An object that is made from then on must give the new count, or semaphore_options that
+    /// follow. Does I/O.
     ///
-    /// More permits are there at once, and for another process when it next looks, which it does within a ttl. Fewer: none is taken
-    /// away. If more than the new count are held, the rest waits to be given back, and until then nobody is granted a permit. While the count
-    /// changes, never more than the larger of the two counts are held, and never more than the new one as soon as the record has it alone. Does
-    /// not wait for that: the next attempts of any process see to it. The name's record is taken over only if it is a record of permits.
-    /// Of two that resize at once, one comes last.
+    /// Fewer permits: none is taken away. As long as more than the new count are held, whoever knows of the change is granted none. While
+    /// the count changes, no more than the larger of the two counts are held; once the record has the new count alone, as in
+    /// "4 permits, change 1", no more than that. resize() does not wait for it: the next attempts of any process see to it.
+    /// It replaces a record of permits, and nothing else that has the bare name. Of two calls at once, one comes last.
     ///
     /// Throws std::system_error with errc::invalid_terms for a count of 0 or more than max_permits (1,024), or if the bare name belongs to
     /// something else, and errc::invalid_name for a name that leaves no room for the permits' numbers. Throws store_error when the store

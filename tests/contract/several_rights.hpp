@@ -159,7 +159,11 @@ void add_several_rights(case_list<Fixture> cases)
         const std::array two{ours.try_acquire(), theirs.try_acquire()};
         BOOST_TEST(is_empty(ours.try_acquire()));
         ours.resize(4);
-        const auto third = ours.try_acquire(), fourth = theirs.try_acquire_for(20s);  // which looks now and then
+        const auto third = ours.try_acquire();
+        auto fourth = theirs.try_acquire();
+        all_end(s, 1, [&](std::size_t) {
+            if (fourth.empty()) fourth = theirs.try_acquire_for(20s);  // which looks now and then
+        });
         BOOST_TEST(third.held());
         BOOST_TEST(fourth.held());
         BOOST_TEST(theirs.count() == 4U);

@@ -119,7 +119,7 @@ struct any_permit {
     }
 };
 
-// An attempt at so many permits, all or none.
+// An attempt at so many permits, all or none; at 0, which is refused.
 struct some_permits {
     std::size_t count = 1;
 
@@ -227,11 +227,12 @@ public:
     // back is in the way of others.
     some_result try_some(permit_search& search, std::size_t wanted, std::error_code& ec)
     {
-        if (!counted_->agree(terms_.ttl, ec) || !counted_->settle(terms_.ttl, ec)) return {};
-        if (wanted > count() && !counted_->has_grown(terms_.ttl, ec)) {
-            if (!ec)
-                counted_->refuse("'" + printable(name()) + "' has " + std::to_string(count()) + " permits, so 1 to " +
-                                     std::to_string(count()) + " can be taken at once, not " + std::to_string(wanted), ec);
+        if (wanted > 0 && (!counted_->agree(terms_.ttl, ec) || !counted_->settle(terms_.ttl, ec))) return {};
+        if (wanted > count()) static_cast<void>(counted_->has_grown(terms_.ttl, ec));
+        if (ec) return {};
+        if (wanted == 0 || wanted > count()) {
+            counted_->refuse("'" + printable(name()) + "' has " + std::to_string(count()) + " permits, so 1 to " +
+                                 std::to_string(count()) + " can be taken at once, not " + std::to_string(wanted), ec);
             return {};
         }
         if (search.asked() && listing_store<Store>) {

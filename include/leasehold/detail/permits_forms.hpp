@@ -34,7 +34,7 @@ public:
     }
 
     [[nodiscard]] constexpr bool possible() const noexcept { return number_ >= 1 && std::cmp_less_equal(number_, max_permits); }
-    [[nodiscard]] constexpr some_permits attempt() const noexcept { return {static_cast<std::size_t>(number_)}; }
+    [[nodiscard]] constexpr some_permits attempt() const noexcept { return {possible() ? static_cast<std::size_t>(number_) : 0}; }
     [[nodiscard]] std::string refusal(std::size_t permits) const
     {
         return "1 to " + std::to_string(permits) + " permits can be taken at once, not " + std::to_string(number_);

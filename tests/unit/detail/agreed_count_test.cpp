@@ -40,10 +40,11 @@ BOOST_AUTO_TEST_CASE(record_is_text_and_back)
 
 BOOST_AUTO_TEST_CASE(owner_of_another_form_is_no_record)
 {
-    for (const std::string_view text : {"", "permits", " permits", "0 permits", "5", "5 permit", "5 permits ", "05 permits", "-5 permits", "+5 permits",
-                                        "5 readers", "5 permits, was", "5 permits, was 4", "5 permits, was 5, change 1", "4 permits, was 08, change 1",
-                                        "4 permits, change 0", "4 permits, change", "4 permits, change 1, was 8", "4 permits, was 8, change 1 ", "1025 permits",
-                                        "4 permits, was 1025, change 1", "99999999999999999999999 permits", "node-1"})
+    for (const std::string_view text :
+         {"", "permits", " permits", "0 permits", "5", "5 permit", "5 permits ", "05 permits", "-5 permits", "+5 permits", "5 readers",
+          "5 permits, was", "5 permits, was 4", "5 permits, was 5, change 1", "4 permits, was 08, change 1", "4 permits, change 0",
+          "4 permits, change", "4 permits, change 1, was 8", "4 permits, was 8, change 1 ", "1025 permits",
+          "4 permits, was 1025, change 1", "99999999999999999999999 permits", "node-1"})
         BOOST_TEST(!agreed_count::of(text, unit).has_value(), text);
     BOOST_TEST((agreed_count::of("64 readers", "readers") == agreed_count{64, 0, 0}));
     for (const std::string_view text : {"permits", "4 permits, was", "4 permits, was 8 ", "4 readers, change 1", "4 permits, change "})

@@ -30,6 +30,7 @@ enum class batch_answer : std::uint8_t;
 enum class catch_up : std::uint8_t;
 enum class errc;
 enum class lease_event_kind : std::uint8_t;
+enum class on_other_count : std::uint8_t;
 enum class release_outcome : std::uint8_t;
 enum class step_down_reason : std::uint8_t;
 enum class store_fault : std::uint8_t;
@@ -44,6 +45,7 @@ struct lease_terms;
 struct poll_pauses;
 struct reader_limit;
 struct renewal_state;
+struct semaphore_options;
 struct static_text_limits;
 struct store_call;
 struct store_call_report;
@@ -93,6 +95,8 @@ template <class Lease>
 class lease_guard;
 template <class Semaphore>
 class permit_guard;
+template <class Semaphore>
+class permits_guard;
 template <class SharedLease>
 class exclusive_guard;
 template <class... Leases>

@@ -49,6 +49,7 @@
 #include <leasehold/schedule/concept.hpp>
 #include <leasehold/schedule/cron.hpp>
 #include <leasehold/schedule/every.hpp>
+#include <leasehold/sequencer.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_group.hpp>
 #include <leasehold/shard_term.hpp>

@@ -37,6 +37,7 @@ enum class store_fault : std::uint8_t;
 enum class store_operation : std::uint8_t;
 enum class turn_status : std::uint8_t;
 struct acquire_result;
+struct checkpoint_look;
 struct checkpoint_record;
 struct leader_election_options;
 struct lease_event;

@@ -24,6 +24,8 @@ using leasehold::catch_up;
 using leasehold::checked_name;
 using leasehold::checked_schedule;
 using leasehold::checked_terms;
+using leasehold::checkpoint_look;
+using leasehold::checkpoint_looking_store;
 using leasehold::checkpoint_record;
 using leasehold::checkpointing_store;
 using leasehold::completed_fire;

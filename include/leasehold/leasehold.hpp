@@ -54,6 +54,7 @@
 #include <leasehold/schedule/cron.hpp>
 #include <leasehold/schedule/every.hpp>
 #include <leasehold/semaphore_options.hpp>
+#include <leasehold/sequencer.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_group.hpp>
 #include <leasehold/shard_term.hpp>

@@ -221,6 +221,8 @@ protected:
     {
         return or_throw("now", [&](std::error_code& ec) { return ask_clock(ec); });
     }
+    /// See basic_odbc_store::look_at_checkpoint().
+    [[nodiscard]] LEASEHOLD_DECL checkpoint_look ask_all_of_checkpoint(std::string_view name, std::error_code& ec);
 
 private:
     friend queue_ticket;

@@ -51,6 +51,7 @@
 #include <leasehold/schedule/every.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_group.hpp>
+#include <leasehold/shard_options.hpp>
 #include <leasehold/shard_term.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>

@@ -57,6 +57,7 @@
 #include <leasehold/sequencer.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_group.hpp>
+#include <leasehold/shard_options.hpp>
 #include <leasehold/shard_term.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>

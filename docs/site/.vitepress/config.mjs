@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+import fs from 'node:fs'
 import path from 'node:path'
 import { defineConfig } from 'vitepress'
 import { address, fileOf, menu, pageOf, top } from '../repository.mjs'
@@ -68,6 +69,17 @@ const ownPackages = {
   },
 }
 
+/// The module of the live picture, where build has compiled it: docs/site/live.
+const livePicture = {
+  name: 'live-picture',
+  resolveId: (id) => id === 'virtual:live-picture' ? '\0live-picture' : undefined,
+  load(id) {
+    if (id !== '\0live-picture') return undefined
+    const module = process.env.SITE_LIVE
+    return module && fs.existsSync(module) ? `export { default } from ${JSON.stringify(module + '?url')}` : "export default ''"
+  },
+}
+
 export default defineConfig({
   title: 'leasehold',
   description: 'Leases, distributed locks and leader election for C++20, in the database you already have',
@@ -94,7 +106,7 @@ export default defineConfig({
   },
   vite: {
     server: { fs: { allow: [top] } },
-    plugins: [ownPackages],
+    plugins: [ownPackages, livePicture],
   },
   themeConfig: {
     outline: { level: [2, 3], label: 'On this page' },

@@ -114,7 +114,7 @@ private:
         list("events", scene_.events(), [this](const event& each) {
             member("at", time(each.at));
             member("replica", static_cast<std::int64_t>(each.replica));
-            member("what", std::string_view{each.what == happening::wrote ? "wrote" : each.what == happening::refused ? "refused" : "told"});
+            member("what", name(each.what));
             member("number", each.number);
             member("text", sentence(each));
         });
@@ -154,6 +154,18 @@ private:
         case condition::off: break;
         }
         return "off";
+    }
+
+    // What the page shows in its own way; everything else is only told.
+    static std::string_view name(happening what) noexcept
+    {
+        switch (what) {
+        case happening::wrote: return "wrote";
+        case happening::refused: return "refused";
+        case happening::took: return "took";
+        case happening::gave: return "gave";
+        default: return "told";
+        }
     }
 
     [[nodiscard]] static std::int64_t milliseconds(lh::duration d) { return std::chrono::floor<std::chrono::milliseconds>(d).count(); }

@@ -162,7 +162,7 @@ export default defineConfig({
   srcExclude: ['!(docs)/**/*', 'docs/!(site)/**/*', 'docs/site/!(source|reference)/**/*', 'docs/site/api.md'],
   outDir: process.env.SITE_OUT ?? path.join(top, 'build/docs'),
   cacheDir: path.join(here, 'node_modules/.vitepress'),
-  rewrites: (file) => pageOf(file) ?? file.replace(/^docs\/site\//, ''),
+  rewrites: (file) => pageOf(file) ?? file.replace(/^docs\/site\/(reference\/made(?=\/))?/, (_, made) => made ? 'reference' : ''),
   ignoreDeadLinks: referenceFolder ? false : [/^\/reference\//],
   transformHtml: (html, _, { page }) => page.endsWith('.ko.md') ? html.replace('<html lang="en"', '<html lang="ko"') : html,
   head: [['link', { rel: 'icon', href: 'data:,' }]],

@@ -62,7 +62,7 @@ class Names:
         if not places:
             return text
         page = self.page if self.page in places else next(iter(places))
-        return text if page == self.page and not places[page] else f"[{text}](./{page}.md{places[page]})"
+        return text if page == self.page and not places[page] else f"[{text}](/reference/{page}.html{places[page]})"
 
 
 class Writer:
@@ -307,7 +307,7 @@ class Reference:
         for group, pages in sorted(groups.items(), key=lambda item: (item[0] != "leasehold", item[0])):
             texts.append(f"## {group}")
             texts.append("| name | |\n|---|---|\n" + "\n".join(
-                f"| [{code(each['name'])}](./{each['page']}.md) | {escaped(each['brief'])} |" for each in pages))
+                f"| [{code(each['name'])}](/reference/{each['page']}.html) | {escaped(each['brief'])} |" for each in pages))
         return "\n\n".join(texts) + "\n"
 
 

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(names_what_is_wrong_with_the_connection, Database,
 BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_take_over_out_until_the_transaction_ends, Database, databases)
 {
     for (const bool committing : {true, false}) {
-        scene<Database> s{committing ? "kept out until commit" : "kept out until rollback", 300ms};
+        scene<Database> s{committing ? "kept out until commit" : "kept out until rollback", 1500ms};
         const auto guard = s.lease.try_acquire();
         BOOST_TEST_REQUIRE(lh::odbc::fence(s.mine.handle(), guard));
         BOOST_TEST(s.has_run_out());
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_take_over_out_after_a_release_too, Databas
 BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_waiter_out_with_and_without_session_locks, Database, networked)
 {
     for (const bool session_locks : {true, false}) {
-        scene<Database> s{session_locks ? "session locks" : "no session locks", 300ms};
+        scene<Database> s{session_locks ? "session locks" : "no session locks", 1500ms};
         lh::odbc_options options = s.database.options();
         options.session_locks = session_locks;
         lh::odbc_store waiters{s.database.connection_string(), options};

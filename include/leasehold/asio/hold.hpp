@@ -92,8 +92,8 @@ private:
 
 struct start_hold {
     template <class Handler, class Store>
-    void operator()(Handler&& handler, std::reference_wrapper<Store> store, const std::string& name, duration period, const std::string& reason,
-                    duration wait_at_most) const
+    void operator()(Handler&& handler, std::reference_wrapper<Store> store, const std::string& name, duration period,
+                    const std::string& reason, duration wait_at_most) const
     {
         using right_type = acquirable_hold<Store>;
         auto* const told = handler_completion<std::decay_t<Handler>, bool>::make(std::forward<Handler>(handler));

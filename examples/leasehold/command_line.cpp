@@ -36,13 +36,13 @@ std::vector<std::string> names_in(const std::string& list)
     return names;
 }
 
-std::size_t permits_in(const std::string& text)
+std::size_t permits_in(const std::string& text, const std::string& option = "--permits")
 {
     std::size_t number = 0;
     const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (wrong == std::errc{} && end == text.data() + text.size() && number >= 1 && number <= leasehold::max_permits) return number;
     throw failure{exit_code::usage,
-                  "--permits must be a number from 1 to " + std::to_string(leasehold::max_permits) + ", not '" + text + "'"};
+                  option + " must be a number from 1 to " + std::to_string(leasehold::max_permits) + ", not '" + text + "'"};
 }
 
 int retries_in(const std::string& text)
@@ -66,6 +66,9 @@ void choose_right(settings& s)
     if (s.permits) {
         s.run.of = right::permit;
         s.run.permits = permits_in(*s.permits);
+        if (s.take) s.run.take = permits_in(*s.take, "--take");
+        if (s.run.take > s.run.permits && !s.run.follow)
+            throw failure{exit_code::usage, "--take must be a number from 1 to the " + *s.permits + " of --permits, not '" + *s.take + "'"};
     }
     if (s.shared) s.run.of = right::reader;
     if (s.exclusive) s.run.of = right::writer;
@@ -101,6 +104,10 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "drain") return drain(s.drain, s.store);
     if (subcommand == "init") return init(s.print, s.store);
     if (subcommand == "checkpoint") return checkpoint(s.checkpoint, s.store);
+    if (subcommand == "resize") {
+        s.resize.permits = permits_in(s.resize_to, "N");
+        return resize(s.resize, s.store);
+    }
     if (subcommand == "purge") return purge(s.purge, s.store);
     return doctor(s.json, s.store);
 }

@@ -42,6 +42,8 @@ enum class right : std::uint8_t {
 struct run_options : command_options {
     right of = right::lease;
     std::size_t permits = 0;         ///< permit: how many there are
+    std::size_t take = 0;            ///< permit: so many at once; 0: one
+    bool follow = false;             ///< permit: as many as are agreed on already
     std::vector<std::string> names;  ///< all_leases: instead of the name
     std::optional<leasehold::duration> wait;  ///< nothing: for ever; 0: one attempt
     int busy_status = exit_code::busy;
@@ -93,6 +95,12 @@ struct drain_options {
     bool json = false;
 };
 
+struct resize_options {
+    std::string name;
+    std::size_t permits = 0;
+    leasehold::duration ttl = std::chrono::seconds{30};  ///< of the permits
+};
+
 struct checkpoint_options {
     std::string name;
     std::optional<std::string> save;  ///< nothing: show what was saved last
@@ -118,6 +126,7 @@ int watch(const watch_options& options, const asked_store& store);
 int purge(const purge_options& options, const asked_store& store);
 int ps(const std::string& group, bool json, const asked_store& store);
 int checkpoint(const checkpoint_options& options, const asked_store& store);
+int resize(const resize_options& options, const asked_store& store);
 int doctor(bool json, const asked_store& store);
 
 /// The owner: unique to this process whatever `label` is, so that two with one label exclude each other. In front of a random

@@ -26,6 +26,8 @@ inline constexpr const char* no_session_locks = "Wait by asking again and again;
 inline constexpr const char* table = "The table with the leases [LEASEHOLD_TABLE, or leasehold]";
 
 inline constexpr const char* permits = "Let this many hosts hold NAME at a time; the same number everywhere";
+inline constexpr const char* take = "Hold so many of the permits at once, all or none";
+inline constexpr const char* follow = "Where another number of permits is agreed on already, take that one";
 inline constexpr const char* shared = "Hold NAME together with others that use --shared, and with none that uses --exclusive";
 inline constexpr const char* exclusive = "Hold NAME with nobody beside, where others use --shared";
 inline constexpr const char* all = "Hold all of these leases, or none; names with commas between, instead of NAME";
@@ -145,6 +147,12 @@ inline constexpr const char* checkpoint =
     "A checkpoint outlives the lease: who holds it next gets the checkpoint as LEASEHOLD_CHECKPOINT. In a command under leasehold\n"
     "run or elect, --save writes only as long as that very lease is held, and exits with 76 once it is lost. Elsewhere it takes the\n"
     "lease for a moment, and exits with 75 if somebody holds it. Exit status: 0, or 1 if nothing was ever saved.";
+
+inline constexpr const char* resize =
+    "Examples:\n"
+    "  leasehold resize licences 8\n"
+    "Nobody loses a permit. If more than that are held, the rest waits to be given back before anybody is granted one.\n"
+    "Programs and commands that run follow; those that start later must give the new number, or follow.";
 
 inline constexpr const char* init = "Examples:\n"
                                     "  leasehold init\n"

@@ -197,6 +197,19 @@ int checkpoint(const checkpoint_options& options, const asked_store& asked)
     return saved ? exit_code::success : exit_code::no;
 }
 
+int resize(const resize_options& options, const asked_store& asked)
+{
+    opened_store store{choose_store(asked)};
+    // The count that there is does not matter, so it need not be known.
+    lh::lease_semaphore permits{*store, options.name, options.permits, options.ttl,
+                                lh::semaphore_options{.on_other_count = lh::on_other_count::follow}};
+    permits.resize(options.permits);
+    const auto record = inspect(store, options.name);
+    explain("'" + printable(options.name) + "' has " + std::to_string(options.permits) + " permits now" +
+            (record ? "; its record says '" + printable(record->owner) + "'" : ""));
+    return exit_code::success;
+}
+
 int init(bool print, const asked_store& asked)
 {
     const chosen_store chosen = choose_store(asked);

@@ -121,6 +121,9 @@ void add_run(CLI::App& app, settings& into)
     add_command_options(to, into);
     const auto set_permits = [&into](const std::string& text) { into.permits = text; };
     CLI::Option* permits = to.add_option_function<std::string>("--permits", set_permits, help::permits)->type_name("N");
+    const auto set_take = [&into](const std::string& text) { into.take = text; };
+    to.add_option_function<std::string>("--take", set_take, help::take)->type_name("N")->needs(permits);
+    to.add_flag("--follow", into.run.follow, help::follow)->needs(permits);
     CLI::Option* shared = to.add_flag("--shared", into.shared, help::shared)->excludes(permits);
     CLI::Option* exclusive = to.add_flag("--exclusive", into.exclusive, help::exclusive)->excludes(permits)->excludes(shared);
     to.add_option_function<std::string>(
@@ -209,6 +212,11 @@ void add_repairs(CLI::App& app, settings& into)
             "--save", [&into](const std::string& text) { into.checkpoint.save = text; }, help::save_checkpoint)
         ->type_name("TEXT");
     checkpoint.add_flag("--json", into.checkpoint.json, "As JSON");
+
+    CLI::App& resize = add_subcommand(app, into, "resize", "Change how many permits there are, while they are held", help::resize);
+    resize.add_option("NAME", into.resize.name, "What is given to run --permits")->required()->type_name("");
+    resize.add_option("N", into.resize_to, "How many there are to be, 1 to 1024")->required()->type_name("");
+    add_duration(resize, "--ttl", into.resize.ttl, "The ttl of the permits [30s]");
 
     CLI::App& init = add_subcommand(app, into, "init", "Create the table if it doesn't exist", help::init);
     init.add_flag("--print", into.print, "Only print the statements that would create it");

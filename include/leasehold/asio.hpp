@@ -15,6 +15,7 @@
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 #include <leasehold/asio/lead.hpp>
+#include <leasehold/asio/run_shards.hpp>
 #include <leasehold/asio/run_while_held.hpp>
 #endif
 

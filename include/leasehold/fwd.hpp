@@ -25,17 +25,20 @@ class last_failure;
 class lease_lost;
 class plain_error;
 class store_error;
+class token_gate;
 enum class acquire_status : std::uint8_t;
 enum class batch_answer : std::uint8_t;
 enum class catch_up : std::uint8_t;
 enum class errc;
 enum class lease_event_kind : std::uint8_t;
+enum class on_other_count : std::uint8_t;
 enum class release_outcome : std::uint8_t;
 enum class step_down_reason : std::uint8_t;
 enum class store_fault : std::uint8_t;
 enum class store_operation : std::uint8_t;
 enum class turn_status : std::uint8_t;
 struct acquire_result;
+struct checkpoint_look;
 struct checkpoint_record;
 struct leader_election_options;
 struct lease_event;
@@ -44,6 +47,8 @@ struct lease_terms;
 struct poll_pauses;
 struct reader_limit;
 struct renewal_state;
+struct semaphore_options;
+struct sequencer;
 struct static_text_limits;
 struct store_call;
 struct store_call_report;
@@ -93,6 +98,8 @@ template <class Lease>
 class lease_guard;
 template <class Semaphore>
 class permit_guard;
+template <class Semaphore>
+class permits_guard;
 template <class SharedLease>
 class exclusive_guard;
 template <class... Leases>

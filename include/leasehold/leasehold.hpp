@@ -41,6 +41,7 @@
 #include <leasehold/owner_id/static_owner_id.hpp>
 #include <leasehold/plain_error.hpp>
 #include <leasehold/permit_guard.hpp>
+#include <leasehold/permits_guard.hpp>
 #include <leasehold/recurring.hpp>
 #include <leasehold/recurring_options.hpp>
 #include <leasehold/recurring_run.hpp>
@@ -52,8 +53,11 @@
 #include <leasehold/schedule/concept.hpp>
 #include <leasehold/schedule/cron.hpp>
 #include <leasehold/schedule/every.hpp>
+#include <leasehold/semaphore_options.hpp>
+#include <leasehold/sequencer.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_group.hpp>
+#include <leasehold/shard_options.hpp>
 #include <leasehold/shard_term.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>

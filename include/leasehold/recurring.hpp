@@ -376,6 +376,10 @@ private:
         if (step.action != detail::fire_action::rest) {
             now = book_->now_to_begin(why.ec);
             if (why.ec) return false;
+            record = book_->known();
+            if (!record) record = book_->read(why.ec);
+            if (refused(record, why)) return false;
+            if (book_->has_other_schedule(*record)) return true;
             step = step_at(*record, how, now);
         }
         if (step.action == detail::fire_action::rest && how.rest) *how.rest = step;

@@ -100,7 +100,7 @@ BOOST_FIXTURE_TEST_CASE(waiter_for_all_leases_keeps_none_closed, tool_fixture)
     BOOST_REQUIRE(eventually([&] { return file("waits.prom").find(busy + "0\n") == std::string::npos; }));
     holder.signal(SIGTERM);
     holder.wait();
-    BOOST_TEST(waits.read_line(20s).value_or("") == "on");
+    BOOST_TEST(waits.read_line(60s).value_or("") == "on");
     BOOST_TEST(waits.wait().success());
     BOOST_TEST(run({"run", "b", "--nowait", "--", "true"}).status.code == 75);
 }

@@ -27,7 +27,7 @@ _leasehold()
             return
             ;;
         --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --for | --busy-status | -E | \
-            --restart | --pause | --interval | --timeout | --unused-for | --permits | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
+            --restart | --pause | --interval | --timeout | --unused-for | --permits | --take | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
         *) if [ -z "$subcommand" ]; then subcommand=${words[i]}; else name=${words[i]}; fi ;;
@@ -77,7 +77,7 @@ _leasehold()
         COMPREPLY=($(compgen -W "TERM INT HUP QUIT USR1 USR2 WINCH" -- "$cur"))
         return
         ;;
-    --owner | --reason | --save | --busy-status | -E | --table | --permits | --cron | --retry) return ;;
+    --owner | --reason | --save | --busy-status | -E | --table | --permits | --take | --cron | --retry) return ;;
     esac
 
     local common="--store --store-file --local --table --no-session-locks --quiet --verbose --help"
@@ -86,7 +86,7 @@ _leasehold()
     local options
     case $subcommand in
     "") options="--help --version" ;;
-    run) options="--permits --shared --exclusive --all --wait --nowait --min-hold --busy-status $schedule $command $common" ;;
+    run) options="--permits --take --follow --shared --exclusive --all --wait --nowait --min-hold --busy-status $schedule $command $common" ;;
     every) options="$schedule $command $common" ;;
     elect) options="--restart --pause $command $common" ;;
     show | last | list | doctor) options="--json $common" ;;
@@ -99,6 +99,7 @@ _leasehold()
     unhold) options="$common" ;;
     drain) options="--reason --timeout --json $common" ;;
     checkpoint) options="--save --json $common" ;;
+    resize) options="--ttl $common" ;;
     init) options="--print $common" ;;
     purge) options="--unused-for --with-checkpoints --yes $common" ;;
     help | version) options="--help" ;;
@@ -108,8 +109,8 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run every elect show last list ps watch wait release ask hold unhold drain checkpoint init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|ps|watch|wait|release|ask|hold|unhold|checkpoint)$ ]]; then
+        COMPREPLY=($(compgen -W "run every elect show last list ps watch wait release ask hold unhold drain checkpoint resize init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|ps|watch|wait|release|ask|hold|unhold|checkpoint|resize)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
     elif [[ $subcommand =~ ^(run|every|elect)$ ]]; then

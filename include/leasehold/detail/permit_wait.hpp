@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace leasehold::inline v0::detail {
@@ -60,6 +61,9 @@ public:
         }
         return tried;
     }
+
+    // Several permits: whoever gets them queues for none of them.
+    auto try_some(permit_search& search, std::size_t wanted, std::error_code& ec) { return pool_.try_some(search, wanted, ec); }
 
     // Waits until the term of `name`, which keeps all permits from being granted, is over; it lasts for `remaining`.
     auto wait_for(std::string_view name, duration remaining, std::error_code& ec)
@@ -110,7 +114,7 @@ private:
 // Not thread-safe, except for what wakes. Lifetime: the pool and the waker must outlive it.
 template <class Pool, class Attempt>
 class permit_wait {
-    using result = typename Pool::attempt_result;
+    using result = std::invoke_result_t<Attempt&, permit_search&, permit_waiter<Pool>&, std::error_code&>;
 
 public:
     permit_wait(Pool& pool, Attempt attempt, time_point deadline, waker& to_wake, waiting::ticket_limit* limit = nullptr)

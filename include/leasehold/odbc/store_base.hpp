@@ -217,6 +217,12 @@ protected:
 
     /// See basic_odbc_store::now().
     [[nodiscard]] LEASEHOLD_DECL store_time ask_clock(std::error_code& ec);
+    [[nodiscard]] store_time ask_clock()
+    {
+        return or_throw("now", [&](std::error_code& ec) { return ask_clock(ec); });
+    }
+    /// See basic_odbc_store::look_at_checkpoint().
+    [[nodiscard]] LEASEHOLD_DECL checkpoint_look ask_all_of_checkpoint(std::string_view name, std::error_code& ec);
 
 private:
     friend queue_ticket;

@@ -89,6 +89,15 @@ struct acquire_result {
     [[nodiscard]] constexpr bool granted() const noexcept { return status == acquire_status::granted; }
 };
 
+/// What a store knows of a name's checkpoint at one moment; see checkpoint_looking_store.
+struct checkpoint_look {
+    std::optional<checkpoint_record> saved{};  ///< what was saved last; empty if nothing ever was
+    fencing_token latest{};  ///< the token of the name's latest term; 0 if it has none, or it isn't known
+    /// Whether that term may still save another checkpoint; false: it is over. True where this isn't known.
+    bool open = true;
+    store_time now{};  ///< the time of the store's clock
+};
+
 /// One of many renewals: the arguments of renew().
 struct term_renewal {
     std::string_view name;   ///< the name of the lease
@@ -190,6 +199,11 @@ concept store_can_save_checkpoint = requires(S& s, std::string_view name, std::s
 template <class S>
 concept store_can_tell_checkpoint = requires(S& s, std::string_view name, std::error_code& ec) {
     { s.checkpoint(name, ec) } -> std::same_as<std::optional<checkpoint_record>>;
+};
+
+template <class S>
+concept store_can_look_at_checkpoint = requires(S& s, std::string_view name, std::error_code& ec) {
+    { s.look_at_checkpoint(name, ec) } -> std::same_as<checkpoint_look>;
 };
 
 template <class S>
@@ -391,6 +405,17 @@ template <class S>
 concept timed_store = lease_store<S> && requires(S& s, std::error_code& ec) {
     { s.now(ec) } -> std::same_as<store_time>;
 };
+
+/// A store that tells the checkpoint of a name, its latest term and the time in one call, where asking one by one would take several.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.look_at_checkpoint(name, ec) | checkpoint_look | what checkpoint(name, ec) and now(ec) return, and the name's latest term, all as of one moment between the call and its return |
+///
+/// Whoever is then granted the token after `latest`, which was not `open`, knows the checkpoint without another look: no term has been in
+/// between. Everything else is as for lease_store.
+template <class S>
+concept checkpoint_looking_store = checkpointing_store<S> && timed_store<S> && detail::store_can_look_at_checkpoint<S>;
 
 /// A store that tells of many names at once.
 ///

@@ -191,6 +191,14 @@ public:
         return passed_on({store_operation::now, {}}, ec, [&](std::string_view) { return store_.now(ec); });
     }
 
+    /// See checkpoint_looking_store.
+    checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+        requires checkpoint_looking_store<Store>
+    {
+        return passed_on({store_operation::look_at_checkpoint, name}, ec,
+                         [&](std::string_view stored) { return store_.look_at_checkpoint(stored, ec); });
+    }
+
     /// See listing_store. Not of a decorator with names of its own, which would have to know what they are called there.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec)
         requires(listing_store<Store> && !renames())

@@ -173,10 +173,32 @@ public:
         return checkpoint(name);
     }
 
+    /// See checkpoint_looking_store. May throw std::bad_alloc.
+    [[nodiscard]] checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec) const
+    {
+        if (ec = detail::refusal_of(name); ec) return {};
+        const key wanted{name};
+        shard& s = shard_of(wanted);
+        const std::lock_guard lock{s.mutex};
+        checkpoint_look seen{.open = false, .now = now(ec)};
+        const auto found = s.entries.find(wanted);
+        if (found == s.entries.end()) return seen;
+        const entry& e = found->second;
+        if (e.saved) seen.saved = *e.saved;
+        seen.latest = fencing_token{e.token};
+        seen.open = e.ends > clock_.now() && !e.owner.empty();
+        return seen;
+    }
+
     /// See timed_store. It goes on by the clock of this store, from the time that the constructor was given.
     [[nodiscard]] store_time now(std::error_code& ec) const noexcept
     {
         ec.clear();
+        return now();
+    }
+    /// The same: it can't fail.
+    [[nodiscard]] store_time now() const noexcept
+    {
         return begins_ + std::chrono::floor<std::chrono::microseconds>(clock_.now() - made_);
     }
 

@@ -8,6 +8,7 @@
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/detail/permit_wait.hpp>
+#include <leasehold/detail/permits_forms.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/shared_lease.hpp>
@@ -106,7 +107,7 @@ private:
     std::shared_ptr<std::optional<store_error>> why_;
 };
 
-/// Any of a pool of permits: a semaphore's, or a reader's share. `Attempt` is what permit_wait calls.
+/// Any of a pool of permits: a semaphore's, or a reader's share; or several of a semaphore's. `Attempt` is what permit_wait calls.
 template <class Guard, class Pool, class Attempt>
 class acquirable_permit {
 public:
@@ -207,6 +208,14 @@ auto acquirable_of(lease_semaphore<S, C, O, R>& semaphore)
     auto pool = lease_access::parts(semaphore);
     using pool_type = typename decltype(pool)::element_type;
     return acquirable_permit<typename lease_semaphore<S, C, O, R>::guard_type, pool_type, any_permit>{std::move(pool), any_permit{}};
+}
+template <class S, class C, class O, class R>
+auto acquirable_of(lease_semaphore<S, C, O, R>& semaphore, wanted_permits wanted)
+{
+    auto pool = lease_access::parts(semaphore);
+    using pool_type = typename decltype(pool)::element_type;
+    using guard_type = typename lease_semaphore<S, C, O, R>::several_guard_type;
+    return acquirable_permit<guard_type, pool_type, some_permits>{std::move(pool), wanted.attempt()};
 }
 template <class S, class C, class O, class R>
 auto acquirable_of(shared_lease<S, C, O, R>& lease)

@@ -7,6 +7,7 @@
 
 #include <leasehold/asio/acquire.hpp>
 #include <leasehold/asio/acquire_all.hpp>
+#include <leasehold/asio/hold.hpp>
 #include <leasehold/asio/next_change.hpp>
 #include <leasehold/asio/release.hpp>
 #include <leasehold/asio/renew.hpp>

@@ -151,7 +151,7 @@ inline constexpr const char* checkpoint =
 inline constexpr const char* resize =
     "Examples:\n"
     "  leasehold resize licences 8\n"
-    "Nobody loses a permit. If more than that are held, the rest waits to be given back before anybody is granted one.\n"
+    "Nobody loses a permit. As long as more than that are held, no other is granted.\n"
     "Programs and commands that run follow; those that start later must give the new number, or follow.";
 
 inline constexpr const char* init = "Examples:\n"

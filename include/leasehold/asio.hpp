@@ -9,10 +9,12 @@
 #include <leasehold/asio/acquire_all.hpp>
 #include <leasehold/asio/release.hpp>
 #include <leasehold/asio/renew.hpp>
+#include <leasehold/asio/try_begin.hpp>
 #include <leasehold/leasehold.hpp>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 #include <leasehold/asio/lead.hpp>
+#include <leasehold/asio/run_recurring.hpp>
 #include <leasehold/asio/run_while_held.hpp>
 #endif
 

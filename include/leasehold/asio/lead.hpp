@@ -112,6 +112,11 @@ template <class Executor>
 class end_of_wait {
 public:
     explicit end_of_wait(const election_stop<Executor>& end) : on_end_{end.token(), emission{end.work(), signal_}} {}
+    // Or when that stop is requested.
+    end_of_wait(const election_stop<Executor>& end, const std::stop_token& other) : end_of_wait{end}
+    {
+        on_other_.emplace(other, emission{end.work(), signal_});
+    }
 
     [[nodiscard]] auto slot() const noexcept { return signal_->slot(); }
     [[nodiscard]] const auto& signal() const noexcept { return signal_; }
@@ -131,6 +136,7 @@ private:
 
     const std::shared_ptr<net::cancellation_signal> signal_ = std::make_shared<net::cancellation_signal>();
     const std::stop_callback<emission> on_end_;
+    std::optional<std::stop_callback<emission>> on_other_;
 };
 
 /// leader_election::run() as a coroutine.
@@ -295,15 +301,17 @@ private:
     }
 };
 
-struct start_lead {
-    template <class Handler, class Lease, class Work>
-    void operator()(Handler&& handler, leader_election<Lease>* election, Work work) const
+// Starts Loop::run(), a coroutine that the handler's slot cancels.
+template <class Loop>
+struct start_loop {
+    template <class Handler, class Subject, class Work>
+    void operator()(Handler&& handler, Subject* of, Work work) const
     {
         using executor_type = executor_of_t<std::decay_t<Handler>>;
         const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler));
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
-            slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
-                if (const auto running = of.lock()) running->cancel();
+            slot.assign([stops = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
+                if (const auto running = stops.lock()) running->cancel();
             });
         const auto strand = end->work()->strand();
         auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
@@ -313,7 +321,7 @@ struct start_lead {
                 std::move(handler)(std::move(thrown));
             });
         };
-        net::co_spawn(strand, async_election::run(*election, end, std::move(work)), net::bind_executor(strand, std::move(ended)));
+        net::co_spawn(strand, Loop::run(*of, end, std::move(work)), net::bind_executor(strand, std::move(ended)));
     }
 };
 
@@ -335,8 +343,8 @@ auto async_lead(leader_election<Lease>& election, Work work, Token&& token)
 {
     static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
                   "async_lead needs a function of a leader_term& that returns an awaitable<void>");
-    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election),
-                                                                        std::move(work));
+    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_election>{}, token,
+                                                                        std::addressof(election), std::move(work));
 }
 
 }  // namespace leasehold::inline v0

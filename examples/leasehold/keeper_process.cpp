@@ -206,6 +206,11 @@ private:
         const std::string number = number_ ? std::to_string(*number_) : "";
         ::setenv("LEASEHOLD_NAME", (plan_.name + number).c_str(), 1);
         if (number_) ::setenv("LEASEHOLD_PERMIT", number.c_str(), 1);
+        if (plan_.shard) {
+            ::setenv("LEASEHOLD_SHARD", std::to_string(*plan_.shard).c_str(), 1);
+            const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+            if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+        }
         if (fire_) ::setenv("LEASEHOLD_FIRE", leasehold::detail::written_time(*fire_).c_str(), 1);
         ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
         ::setenv("LEASEHOLD_TOKEN", tokens_.empty() ? std::to_string(token).c_str() : tokens_.c_str(), 1);

@@ -39,7 +39,7 @@ ROWS = (
     {"group": "group/ group_member.hpp group_observer.hpp shard_event.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
      "metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
      "odbc": "odbc/ odbc/detail/fence/ odbc/detail/store_operations.hpp"},
-    {"asio": "asio/"},
+    {"asio": "asio/", "opentelemetry": "opentelemetry.hpp"},
     {"all": "leasehold.hpp odbc.hpp asio.hpp embedded.hpp leasehold.cppm odbc/odbc.cppm"},
 )
 

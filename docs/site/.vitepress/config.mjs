@@ -180,6 +180,7 @@ export default defineConfig({
     },
   },
   vite: {
+    build: { chunkSizeWarningLimit: 4000 },  // the search's index, which is loaded when somebody searches
     server: { fs: { allow: [top] } },
     plugins: [ownPackages, livePicture],
   },

@@ -110,8 +110,8 @@ inline constexpr const char* ps = "Examples:\n"
                                   "  leasehold ps orders\n"
                                   "  leasehold ps orders --watch\n"
                                   "  leasehold ps orders --json | jq '.shards[] | select(.draining)'\n"
-                                  "A group is made by leasehold shard, or by a program's group_member or shard_group. Exit status: 0, or 1\n"
-                                  "if it has no members.";
+                                  "A group is made by leasehold shard, or by a program's group_member or shard_group. Exit status: 0,\n"
+                                  "or 1 if it has no members.";
 
 inline constexpr const char* watch = "Examples:\n"
                                      "  leasehold watch                a live table; q or Ctrl-C ends it\n"

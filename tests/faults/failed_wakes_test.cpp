@@ -161,26 +161,21 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_was_cut_off_leaves_the_queue_in_some
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_first_waiter_comes_25_ms_after_the_end_of_a_term_that_ran_out, Server, servers)
 {
     waiting_scene<Server> s;
-    std::vector<std::chrono::steady_clock::duration> late, statement;
-    for (int i = 0; i < 7; ++i) {
+    std::vector<std::chrono::steady_clock::duration> late;
+    for (int i = 0; i < 6; ++i) {
         std::error_code ec;
-        BOOST_REQUIRE(s.stores[0].try_acquire("n", "lives on", 700ms, ec).granted());
+        BOOST_REQUIRE(s.stores[0].try_acquire("n", "lives on", 1500ms, ec).granted());
         BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
         lh::basic_lease waiter{s.stores[1], "n", terms};
-        const auto asked = now();
-        static_cast<void>(s.stores[1].inspect("n", ec));
-        statement.push_back(now() - asked);
         const auto expiry = s.expiry_of("n");
         auto guard = waiter.acquire();
         late.push_back(now() - expiry.latest);
         guard.release();
     }
     std::ranges::sort(late);
-    std::ranges::sort(statement);
-    const auto us = [](auto time) { return std::chrono::duration_cast<std::chrono::microseconds>(time).count(); };
-    BOOST_TEST_MESSAGE("median: " << us(late[3]) << " us; a statement: " << us(statement[3]) << " us");
-    // 53 ms when it was left two delays. On a slow machine the statements that it takes count.
-    BOOST_TEST((late[3] < 40ms + 10 * statement[3]));
+    BOOST_TEST_MESSAGE("least: " << std::chrono::duration_cast<std::chrono::microseconds>(late[0]).count() << " us");
+    // The least, since a slow machine makes each later. It was once left two delays, which are 50 ms.
+    BOOST_TEST((late[0] < 45ms));
 }
 
 BOOST_AUTO_TEST_CASE(an_index_can_be_made_concurrently_while_somebody_waits)

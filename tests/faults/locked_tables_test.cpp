@@ -80,6 +80,8 @@ void check_locked_row(const std::string& connection_string, lh::duration call_ti
         is_conflict("renew_many");
         store.force_release("locked", ec);
         is_conflict("force_release");
+        BOOST_TEST(!store.try_acquire("locked", "we", 10min, ec).granted());  // busy for others, and no answer to its own holder
+        is_conflict("try_acquire");
         somebody.roll_back();
         BOOST_TEST(store.renew("locked", "we", ours.token, 10min, ec));
         BOOST_TEST(!ec, store.diagnostics().advice);

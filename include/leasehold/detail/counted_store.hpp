@@ -123,7 +123,10 @@ public:
         requires batching_store<Store>
     {
         const time_point begun = clock_.now();
-        if (!agree(longest(renewals), ec)) return;
+        if (!agree(longest(renewals), ec)) {
+            if (!ec) std::ranges::fill(answers, batch_answer::no);
+            return;
+        }
         const std::size_t limit = agreed().limit();
         const auto still_is = [&](const term_renewal& each) { return !is_beyond(each.name, limit); };
         const auto left_of_time = [&] { return within - (clock_.now() - begun); };
@@ -158,7 +161,7 @@ public:
         ec = errc::invalid_terms;
     }
 
-    // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error.
+    // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error, or the name is held closed.
     bool agree(duration ttl, std::error_code& ec)
     {
         {

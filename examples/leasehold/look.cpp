@@ -14,6 +14,8 @@
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/fire_record.hpp>
+#include <leasehold/lease_semaphore.hpp>
+#include <leasehold/semaphore_options.hpp>
 
 #include <algorithm>
 #include <charconv>

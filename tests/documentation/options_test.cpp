@@ -92,6 +92,7 @@ BOOST_AUTO_TEST_CASE(defaults_and_limits_are_those_of_the_code)
         {"`wait_at_most`", {text(lh::hold_options{}.wait_at_most)}},
         {"what a job saves beside the record of its fires", {bytes(lh::max_run_checkpoint_bytes)}},
         {"a checkpoint", {bytes(lh::max_checkpoint_bytes)}},
+        {"`on_other_count`", {std::string{to_string(lh::semaphore_options{}.on_other_count)}}},
         {"permits of a semaphore", {text(lh::max_permits)}},
         {"shards of a group", {text(lh::max_shards)}},
         {"`ttl` of a member", {text(shards.ttl), text(lh::min_ttl) + " to " + text(lh::max_ttl)}},

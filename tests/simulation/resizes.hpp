@@ -210,10 +210,14 @@ private:
         return leasehold::detail::agreed_count::of(world_.owners[static_cast<std::size_t>(row.owner)], "permits");
     }
 
-    // A record that is away for a moment, between two statements of a change, allows what it did before.
+    // A record that is away for a moment, between two statements of a change, allows what it did before. So does one that has fallen back:
+    // somebody who has not heard of a change has written it in that moment.
     void check()
     {
-        if (const auto found = record()) limit_ = found->limit();
+        if (const auto found = record(); found && found->change >= change_) {
+            change_ = found->change;
+            limit_ = found->limit();
+        }
         std::size_t held = 0;
         for (const auto& each : players_) held += each->held();
         if (held > limit_ && result_.what.empty())
@@ -227,6 +231,7 @@ private:
     std::vector<std::unique_ptr<player>> players_;
     resizes_result result_;
     std::size_t limit_ = most;
+    std::size_t change_ = 0;  // the latest that the record has had
 };
 
 }  // namespace sim

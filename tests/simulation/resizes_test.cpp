@@ -16,7 +16,7 @@ namespace {
 std::uint64_t schedules()
 {
     const char* const asked = std::getenv("LEASEHOLD_RESIZES");
-    return asked ? std::stoull(asked) : 400;
+    return asked ? std::stoull(asked) : 200;
 }
 
 void play(bool calm)

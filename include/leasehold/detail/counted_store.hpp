@@ -212,8 +212,9 @@ public:
     void resize(std::size_t to, duration ttl, std::error_code& ec)
     {
         ec.clear();
+        seen_counts seen;
         for (int attempt = 0; attempt < 4 * most_attempts; ++attempt) {
-            if (try_resize(to, ttl, ec) || ec) {
+            if (try_resize(to, ttl, seen, ec) || ec) {
                 if (!ec && agreed().changing()) settle(ttl, true, ec);
                 waiting::released(this->underlying(), names_.name);
                 return;
@@ -383,8 +384,15 @@ private:
         if (!ec && write_record(ttl, ec) && count() > now.count) reopen(now.count, std::min(count(), now.was), ttl, ec);
     }
 
+    // What the attempts of one resize() have seen: whatever is found later, so many permits may be held, and so many changes there were.
+    struct seen_counts {
+        std::size_t limit = 0;
+        std::size_t change = 0;
+        int absent = 0;  // so often in a row there was no record
+    };
+
     // One attempt to make the record say another count. False: it has changed meanwhile, or there is an error.
-    bool try_resize(std::size_t to, duration ttl, std::error_code& ec)
+    bool try_resize(std::size_t to, duration ttl, seen_counts& seen, std::error_code& ec)
     {
         const agreed_count own = agreed();
         const time_point sent = clock_.now();
@@ -395,14 +403,17 @@ private:
             refuse(disagreement_with(*record), ec);
             return false;
         }
-        if (found && found->count == to) {
+        seen.absent = record ? 0 : seen.absent + 1;
+        if (!record && seen.absent < most_attempts) return false;  // another change may be between its two steps
+        const agreed_count from = found.value_or(own);
+        seen.limit = std::max({seen.limit, own.limit(), from.limit(), found ? 0 : end_of_held(ec)});
+        seen.change = std::max({seen.change, own.change, from.change});
+        if (ec) return false;
+        if (found && found->count == to && found->change == seen.change) {
             follow(*found, sent, duration::zero());
             return true;
         }
-        agreed_count from = found.value_or(own);
-        if (!found) from.was = std::max(from.limit(), end_of_held(ec));  // a change that was interrupted leaves no record
-        if (ec) return false;
-        const agreed_count wanted = from.resized(to, std::max(own.change, from.change) + 1);
+        const agreed_count wanted = agreed_count{from.count, seen.limit, seen.change}.resized(to, seen.change + 1);
         const bool written = found ? replace(from, wanted, ttl, ec) : write(wanted, count_machine::record_ttl(ttl), ec).granted();
         if (!written || ec) return false;
         follow(wanted, sent, ttl);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How many statements a fire costs beyond a grant and a release, counted at the database: with one host, with hosts that alternate, and with
-// a new process each time; and what looks cost while no fire is due. Ends with 1 if a goal is missed.
+// How many statements a fire costs beyond a grant and a release, counted at the database: with one host, with hosts that alternate, and
+// with a new process each time; and what looks cost while no fire is due. Ends with 1 if a goal is missed.
 #include <benchmarks/choice.hpp>
 #include <benchmarks/results.hpp>
 #include <benchmarks/usual_sizes.hpp>

@@ -111,7 +111,7 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
     std::optional<std::string> checkpoint;  // without it the command would begin anew, so that a failure is one
     if (at.options.of != right::all_leases)
         if (auto saved = at.store->checkpoint(held_name)) checkpoint = std::move(saved->text);
-    const running_term term{
+    running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },
         [&guard, &at] {
             const std::string loss = describe_loss(quoted(at.options.name), outage_of(guard));
@@ -120,6 +120,8 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
         },
         std::move(tokens), number, std::move(asked),
         at.options.handover_signal, std::move(checkpoint)};
+    term.max_hold = at.options.max_hold;
+    term.kill_after = at.terms.kill_after;
     const command_end end = supervise(at.command, at.signals, term);
     at.manager.stopping("the command has ended");
     return finish(guard, end, at.options);

@@ -26,7 +26,7 @@ _leasehold()
             _command_offset $((i + 1))
             return
             ;;
-        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --busy-status | -E | \
+        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --max-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --busy-status | -E | \
             --restart | --pause | --interval | --timeout | --unused-for | --permits | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
@@ -59,7 +59,7 @@ _leasehold()
         COMPREPLY=($(compgen -W "$(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')" -- "$cur"))
         return
         ;;
-    --ttl | --margin | --kill-after | --min-hold | --wait | -w | --pause | --interval | --timeout)
+    --ttl | --margin | --kill-after | --min-hold | --max-hold | --wait | -w | --pause | --interval | --timeout)
         COMPREPLY=($(compgen -W "500ms 1s 5s 10s 30s 1m 5m 1h" -- "$cur"))
         return
         ;;
@@ -86,7 +86,7 @@ _leasehold()
     local options
     case $subcommand in
     "") options="--help --version" ;;
-    run) options="--permits --shared --exclusive --all --wait --nowait --min-hold --busy-status $schedule $command $common" ;;
+    run) options="--permits --shared --exclusive --all --wait --nowait --min-hold --max-hold --busy-status $schedule $command $common" ;;
     every) options="$schedule $command $common" ;;
     elect) options="--restart --pause $command $common" ;;
     show | last | list | doctor) options="--json $common" ;;

@@ -38,5 +38,9 @@ int main()
     store.force_release("leader");
     if (!next.renew()) std::cerr << "and the next finds that the term is over\n";
 
+    // A job with a schedule, whose fires are counted too.
+    lh::recurring report{observed, "report", lh::every{.period = 24h}, metrics.counting_fires("report")};
+    if (auto run = report.try_begin()) run.complete();
+
     metrics.write_prometheus(std::cout);
 }

@@ -176,6 +176,7 @@ void check_combination(const settings& into, const std::string& subcommand)
         refuse("--min-hold can't be used with --shared or --exclusive", subcommand);
     if (into.command.handover_signal != 0 && (into.permits || into.shared || into.exclusive || into.all))
         refuse("--handover-signal is for one lease: it can't be used with --permits, --shared, --exclusive or --all", subcommand);
+    if (into.run.max_hold && *into.run.max_hold <= leasehold::duration::zero()) refuse("--max-hold must be longer than 0", subcommand);
     check_fires(into, subcommand);
     if (subcommand == "shard" && !into.of) refuse("shard needs --of N, how many shards there are", subcommand);
     if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);

@@ -47,6 +47,7 @@ struct run_options : command_options {
     std::vector<std::string> names;  ///< all_leases: instead of the name
     std::optional<leasehold::duration> wait;  ///< nothing: for ever; 0: one attempt
     int busy_status = exit_code::busy;
+    std::optional<leasehold::duration> max_hold;  ///< after this time the command is ended
     asked_schedule schedule;     ///< given: once per fire of it
     std::optional<int> retry;    ///< how often a fire whose command failed is tried again, by all hosts together; else once by each host
     leasehold::catch_up catch_up = leasehold::catch_up::last;

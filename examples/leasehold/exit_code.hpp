@@ -15,6 +15,7 @@ inline constexpr int store = 69;     ///< EX_UNAVAILABLE: the database failed
 inline constexpr int internal = 70;  ///< EX_SOFTWARE: the system has no process, memory or file for us
 inline constexpr int busy = 75;      ///< EX_TEMPFAIL: somebody else holds it, or the time to wait is over
 inline constexpr int lost = 76;      ///< the lease was lost while the command ran
+inline constexpr int overdue = 124;  ///< run --max-hold: the command ran for too long, and was ended; as that of timeout(1)
 inline constexpr int unread = 141;   ///< 128 + SIGPIPE: the reader of our output has gone
 inline constexpr int not_executable = 126;
 inline constexpr int not_found = 127;

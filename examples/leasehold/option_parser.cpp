@@ -141,6 +141,8 @@ void add_run(CLI::App& app, settings& into)
     to.add_flag("-n,--nowait", into.nowait, "Try only once")->excludes(wait);
     add_duration(to, "--min-hold", into.command.terms.min_hold,
                  "Keep the lease closed for this long after the grant, even if the command ends sooner [0]");
+    add_duration(to, "--max-hold", into.run.max_hold,
+                 "End the command when it has run for this long: SIGTERM, and SIGKILL after --kill-after [no limit]");
     to.add_option("-E,--busy-status", into.run.busy_status, "Exit status if somebody else holds the lease [75]")
         ->type_name("N")
         ->check(CLI::Range(0, 255));

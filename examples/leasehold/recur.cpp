@@ -52,7 +52,7 @@ class fires {
 public:
     fires(const run_options& options, const std::string& owner, const chosen_terms& terms, const keeper& command, signal_inbox& signals,
           opened_store& store, service_manager& manager)
-        : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager},
+        : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager}, kill_after_{terms.kill_after},
           when_{choose_schedule(options.schedule)},
           job_{*store, options.name, when_, recurring_options_of(terms), lh::fixed_owner_id{owner}}
     {
@@ -161,6 +161,8 @@ private:
                           [&run, this] { complain(describe_loss(name(), run.renewal_error())); }};
         term.fire = run.fire();
         term.checkpoint = run.load_checkpoint();
+        term.max_hold = options_.max_hold;
+        term.kill_after = kill_after_;
         const command_end end = supervise(command_, signals_, term);
         const int status = end.lost() ? exit_code::lost : end.shell_status();
         if (!end.lost()) take_over_checkpoint(run);
@@ -221,6 +223,7 @@ private:
     signal_inbox& signals_;
     opened_store& store_;
     service_manager& manager_;
+    const lh::duration kill_after_;
     const chosen_schedule when_;
     bool outage_told_ = false;
     named_job job_;

@@ -48,12 +48,15 @@ public:
         if (term_.checkpoint) tell_checkpoint(*term_.checkpoint);
         keeper_.tell({word::start, terminal_ && terminal_->give_at_start(), term_.token.value()});
         if (inbox_ && inbox_->ended_by() != 0) keeper_.tell({word::signal, inbox_->ended_by()});
+        if (term_.max_hold) ends_at_ = later(*term_.max_hold);
         while (!end_) {
             wait();
             tell_deadline();
             take_signals();
             pass_request_on();
+            end_overdue();
         }
+        end_->overdue = overdue_;
         if (terminal_) terminal_->take_back(group_);
         if (inbox_) inbox_->passing_on(false);
         return *end_;
@@ -98,7 +101,8 @@ private:
     void wait()
     {
         std::array<pollfd, 2> watched{{{keeper_.descriptor(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}}};
-        const auto time = std::chrono::ceil<std::chrono::milliseconds>(again_after_).count();
+        const duration at_most = std::clamp<duration>(ends_at_ - leasehold::steady_clock{}.now(), duration::zero(), again_after_);
+        const auto time = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
         if (::poll(watched.data(), watched.size(), static_cast<int>(time)) > 0 && watched[0].revents != 0)
             hear(keeper_.receive());
     }
@@ -113,6 +117,25 @@ private:
     {
         if (group_ > 0 && !lost_ && term_.asked.stop_requested() && !std::exchange(asked_, true))
             keeper_.tell({word::signal, term_.signal_if_asked});
+    }
+
+    // Polite at first, also to one that is stopped.
+    void end_overdue()
+    {
+        if (group_ <= 0 || leasehold::steady_clock{}.now() < ends_at_) return;
+        if (std::exchange(overdue_, true)) {
+            ends_at_ = leasehold::time_point::max();
+            return keeper_.tell({word::signal, SIGKILL});
+        }
+        ends_at_ = later(term_.kill_after);
+        keeper_.tell({word::signal, SIGTERM});
+        keeper_.tell({word::signal, SIGCONT});
+    }
+
+    static leasehold::time_point later(duration by)
+    {
+        const leasehold::time_point now = leasehold::steady_clock{}.now();
+        return by < leasehold::time_point::max() - now ? now + by : leasehold::time_point::max();
     }
 
     void hear(const std::optional<wire_message>& message)
@@ -175,6 +198,8 @@ private:
     duration again_after_{};
     bool lost_ = false;
     bool asked_ = false;
+    leasehold::time_point ends_at_ = leasehold::time_point::max();
+    bool overdue_ = false;
     std::optional<command_end> end_;
 };
 
@@ -184,6 +209,7 @@ int command_end::signal() const noexcept { return how == kind::ended && WIFSIGNA
 
 int command_end::shell_status() const noexcept
 {
+    if (overdue && how == kind::ended) return exit_code::overdue;
     switch (how) {
     case kind::ended: return WIFSIGNALED(status) ? exit_code::signalled + WTERMSIG(status) : WEXITSTATUS(status);
     case kind::not_started: return error == ENOENT || error == ENOTDIR ? exit_code::not_found : exit_code::not_executable;

@@ -26,10 +26,11 @@ struct command_end {
     int status = 0;                   ///< ended: as waitpid() gives it
     int error = 0;                    ///< not_started: errno
     std::int64_t notes = of_its_own;  ///< ended: see end_note
+    bool overdue = false;             ///< it ran for longer than running_term::max_hold, and was ended
 
     [[nodiscard]] bool lost() const noexcept { return (notes & made_to_end) != 0; }
     /// Its own status as a shell tells it: 128 and the signal for one that was killed, 127 or 126 for one that isn't there
-    /// or can't be run.
+    /// or can't be run. exit_code::overdue for one that ran for too long, however it has ended.
     [[nodiscard]] int shell_status() const noexcept;
     /// The signal that killed it, or 0.
     [[nodiscard]] int signal() const noexcept;
@@ -48,6 +49,8 @@ struct running_term {
     std::optional<std::string> checkpoint{};         ///< what the last holder has saved
     std::optional<leasehold::fire_time> fire{};      ///< of a schedule
     std::vector<std::size_t> numbers{};              ///< which of several rights they are, if it is more than one
+    std::optional<leasehold::duration> max_hold{};   ///< how long the command may run
+    leasehold::duration kill_after{};                ///< then, from SIGTERM to SIGKILL
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

@@ -50,6 +50,7 @@ std::vector<std::string> describe_end(const std::string& name, const std::string
     std::vector<std::string> says;
     if (end.how == kind::not_started) says.push_back("can't run " + printable(command) + ": " + std::strerror(end.error));
     if (end.how == kind::keeper_gone) says.emplace_back("the process that supervises the command was killed, and the command with it");
+    if (end.overdue) says.emplace_back("the command ran for longer than --max-hold, and was ended");
     if ((end.notes & had_to_be_killed) != 0) says.emplace_back("the command did not end in time, and was killed");
     if ((end.notes & leaves_others) != 0)
         says.push_back("the command has left processes running, which continue without the lease " + name);

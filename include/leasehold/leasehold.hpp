@@ -19,6 +19,7 @@
 #include <leasehold/exclusive_guard.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/fire_record.hpp>
+#include <leasehold/format.hpp>
 #include <leasehold/fwd.hpp>
 #include <leasehold/group_member.hpp>
 #include <leasehold/group_observer.hpp>

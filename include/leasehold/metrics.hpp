@@ -8,6 +8,8 @@
 #include <leasehold/detail/series.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_event.hpp>
+#include <leasehold/recurring_options.hpp>
+#include <leasehold/schedule/concept.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/store_call.hpp>
 
@@ -16,9 +18,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <ostream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace leasehold::inline v0 {
 
@@ -76,6 +80,28 @@ public:
         of.term_seconds.add(event.held);
     }
 
+    /// The options of the recurring of this name, with hooks that count its fires that were missed, failed or given up, and then call those
+    /// of `with`. A failure is counted by run() and async_run_recurring(), whose job threw. Must outlive the recurring.
+    /// May throw std::bad_alloc.
+    [[nodiscard]] recurring_options counting_fires(std::string_view name, recurring_options with = {})
+    {
+        detail::name_series& of = names_.of(name);
+        of.counts_fires.store(true, std::memory_order_relaxed);
+        with.on_missed = [&of, next = std::move(with.on_missed)](fire_time fire) {
+            of.fires[0].fetch_add(1, std::memory_order_relaxed);
+            if (next) next(fire);
+        };
+        with.on_failed = [&of, next = std::move(with.on_failed)](fire_time fire, const std::exception_ptr& thrown) {
+            of.fires[1].fetch_add(1, std::memory_order_relaxed);
+            if (next) next(fire, thrown);
+        };
+        with.on_given_up = [&of, next = std::move(with.on_given_up)](fire_time fire) {
+            of.fires[2].fetch_add(1, std::memory_order_relaxed);
+            if (next) next(fire);
+        };
+        return with;
+    }
+
     /// Writes all numbers in Prometheus' text format (version 0.0.4). They are read one by one while others count. If `file`
     /// is not empty, every number gets the label file="...": node_exporter's textfile collector takes numbers of two files
     /// only if their labels differ. Prometheus wants it to be UTF-8. Throws what `out` throws, and std::bad_alloc.
@@ -84,6 +110,7 @@ public:
         const detail::prometheus_writer to{out, file};
         write_calls(to);
         write_terms(to);
+        write_fires(to);
         to.begin("leasehold_store_call_duration_seconds", "histogram", "How long calls of the store took.");
         for (std::size_t i = 0; i < detail::counted_operations; ++i) {
             detail::histogram all;
@@ -117,6 +144,19 @@ private:
                               of.calls[i][outcome].load(std::memory_order_relaxed));
             });
         }
+    }
+
+    // Of the names that have a schedule, if there are any.
+    void write_fires(const detail::prometheus_writer& to) const
+    {
+        bool begun = false;
+        names_.for_each([&](std::string_view name, const detail::name_series& of) {
+            if (!of.counts_fires.load(std::memory_order_relaxed)) return;
+            if (!std::exchange(begun, true)) to.begin("leasehold_fires_total", "counter", "Fires that were missed, failed or given up.");
+            for (std::size_t i = 0; i < detail::fire_outcomes.size(); ++i)
+                to.sample("leasehold_fires_total", {{"lease", name}, {"outcome", detail::fire_outcomes[i]}},
+                          of.fires[i].load(std::memory_order_relaxed));
+        });
     }
 
     void write_terms(const detail::prometheus_writer& to) const

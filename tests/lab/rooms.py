@@ -40,7 +40,7 @@ ROWS = (
      "metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
      "odbc": "odbc/ odbc/detail/fence/ odbc/detail/store_operations.hpp"},
     {"asio": "asio/", "opentelemetry": "opentelemetry.hpp"},
-    {"all": "leasehold.hpp odbc.hpp asio.hpp embedded.hpp leasehold.cppm odbc/odbc.cppm"},
+    {"all": "leasehold.hpp format.hpp odbc.hpp asio.hpp embedded.hpp leasehold.cppm odbc/odbc.cppm"},
 )
 
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<leasehold/([^>]+)>", re.M)

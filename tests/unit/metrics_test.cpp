@@ -218,4 +218,35 @@ BOOST_AUTO_TEST_CASE(threads_count_together)
     BOOST_TEST(text.find("(others)") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(fires_of_a_schedule_are_counted_beside_the_users_hooks)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock, std::chrono::sys_days{std::chrono::year{2026} / 11 / 25} + 12h};
+    lh::metrics counted;
+    std::ostringstream none, all;
+    counted.write_prometheus(none);
+    BOOST_TEST(none.str().find("leasehold_fires_total") == std::string::npos);
+    int missed = 0, given_up = 0;
+    lh::recurring job{store, "report", lh::every{.period = 1h},
+                      counted.counting_fires("report", {.max_attempts = 1,
+                                                        .on_missed = [&](lh::fire_time) { ++missed; },
+                                                        .on_given_up = [&](lh::fire_time) { ++given_up; }}),
+                      clock, lh::no_renewal{}};
+    {
+        auto run = job.try_begin();
+        BOOST_TEST(run.complete());
+    }
+    clock.advance(3h);
+    {
+        auto run = job.try_begin();
+        BOOST_TEST(run.fail());
+    }
+    BOOST_TEST(missed == 2);
+    BOOST_TEST(given_up == 1);
+    counted.write_prometheus(all);
+    BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"missed\"} 2\n") != std::string::npos);
+    BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"failed\"} 0\n") != std::string::npos);
+    BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"given_up\"} 1\n") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

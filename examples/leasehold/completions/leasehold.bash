@@ -26,7 +26,7 @@ _leasehold()
             _command_offset $((i + 1))
             return
             ;;
-        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --for | --busy-status | -E | \
+        --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --max-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --for | --busy-status | -E | \
             --of | --capacity | --max-shards | --data | --drain-timeout | \
             --restart | --pause | --interval | --timeout | --unused-for | --permits | --take | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
@@ -60,7 +60,7 @@ _leasehold()
         COMPREPLY=($(compgen -W "$(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')" -- "$cur"))
         return
         ;;
-    --ttl | --margin | --kill-after | --min-hold | --wait | -w | --for | --pause | --interval | --timeout | --drain-timeout)
+    --ttl | --margin | --kill-after | --min-hold | --max-hold | --wait | -w | --for | --pause | --interval | --timeout | --drain-timeout)
         COMPREPLY=($(compgen -W "500ms 1s 5s 10s 30s 1m 5m 1h" -- "$cur"))
         return
         ;;
@@ -92,7 +92,7 @@ _leasehold()
     local options
     case $subcommand in
     "") options="--help --version" ;;
-    run) options="--permits --take --follow --shared --exclusive --all --wait --nowait --min-hold --busy-status --handover-signal $schedule $command $common" ;;
+    run) options="--permits --take --follow --shared --exclusive --all --wait --nowait --min-hold --max-hold --busy-status --handover-signal $schedule $command $common" ;;
     every) options="--handover-signal $schedule $command $common" ;;
     elect) options="--restart --pause --handover-signal $command $common" ;;
     shard) options="--of --capacity --max-shards --data --drain-timeout --pause $command $common" ;;

@@ -92,6 +92,9 @@ private:
     std::atomic<std::uint64_t> sum_us_ = 0;
 };
 
+// What becomes of fires that are not completed.
+inline constexpr std::array<std::string_view, 3> fire_outcomes{"missed", "failed", "given_up"};
+
 // The numbers of one name. Terms of a name follow each other, so threads seldom meet here. Relaxed, as in a histogram.
 struct name_series {
     std::array<std::array<std::atomic<std::uint64_t>, outcome_count>, counted_operations> calls{};
@@ -101,6 +104,8 @@ struct name_series {
     std::atomic<std::int64_t> token = 0;
     histogram wait_seconds;
     histogram term_seconds;
+    std::array<std::atomic<std::uint64_t>, fire_outcomes.size()> fires{};
+    std::atomic<bool> counts_fires = false;
 };
 
 // Finds the numbers of a name without a lock. Names are added, never removed: open addressing, half full at most.

@@ -67,6 +67,9 @@ void choose_right(settings& s)
     if (s.permits) {
         s.run.of = right::permit;
         s.run.permits = number_in("--permits", *s.permits, 1, leasehold::max_permits);
+        if (s.take) s.run.take = number_in("--take", *s.take, 1, leasehold::max_permits);
+        if (s.run.take > s.run.permits && !s.run.follow)
+            throw failure{exit_code::usage, "--take must be a number from 1 to the " + *s.permits + " of --permits, not '" + *s.take + "'"};
     }
     if (s.shared) s.run.of = right::reader;
     if (s.exclusive) s.run.of = right::writer;
@@ -100,8 +103,15 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "wait") return wait(s.wait, s.store);
     if (subcommand == "release") return release(s.name, s.force, s.store);
     if (subcommand == "ask") return ask(s.name, s.reason, s.store);
+    if (subcommand == "hold") return hold(s.hold, s.store);
+    if (subcommand == "unhold") return unhold(s.name, s.store);
+    if (subcommand == "drain") return drain(s.drain, s.store);
     if (subcommand == "init") return init(s.print, s.store);
     if (subcommand == "checkpoint") return checkpoint(s.checkpoint, s.store);
+    if (subcommand == "resize") {
+        s.resize.permits = number_in("N", s.resize_to, 1, leasehold::max_permits);
+        return resize(s.resize, s.store);
+    }
     if (subcommand == "purge") return purge(s.purge, s.store);
     return doctor(s.json, s.store);
 }

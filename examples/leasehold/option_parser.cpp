@@ -126,6 +126,9 @@ void add_run(CLI::App& app, settings& into)
     add_handover_signal(to, into);
     const auto set_permits = [&into](const std::string& text) { into.permits = text; };
     CLI::Option* permits = to.add_option_function<std::string>("--permits", set_permits, help::permits)->type_name("N");
+    const auto set_take = [&into](const std::string& text) { into.take = text; };
+    to.add_option_function<std::string>("--take", set_take, help::take)->type_name("N")->needs(permits);
+    to.add_flag("--follow", into.run.follow, help::follow)->needs(permits);
     CLI::Option* shared = to.add_flag("--shared", into.shared, help::shared)->excludes(permits);
     CLI::Option* exclusive = to.add_flag("--exclusive", into.exclusive, help::exclusive)->excludes(permits)->excludes(shared);
     to.add_option_function<std::string>(
@@ -237,6 +240,11 @@ void add_repairs(CLI::App& app, settings& into)
         ->type_name("TEXT");
     checkpoint.add_flag("--json", into.checkpoint.json, "As JSON");
 
+    CLI::App& resize = add_subcommand(app, into, "resize", "Change how many permits there are, while they are held", help::resize);
+    resize.add_option("NAME", into.resize.name, "What is given to run --permits")->required()->type_name("");
+    resize.add_option("N", into.resize_to, "How many there are to be, 1 to 1024")->required()->type_name("");
+    add_duration(resize, "--ttl", into.resize.ttl, "The ttl of the permits [30s]");
+
     CLI::App& init = add_subcommand(app, into, "init", "Create the table if it doesn't exist", help::init);
     init.add_flag("--print", into.print, "Only print the statements that would create it");
 
@@ -248,6 +256,24 @@ void add_repairs(CLI::App& app, settings& into)
 
     CLI::App& doctor = add_subcommand(app, into, "doctor", "Check the database, and say what to improve", help::doctor);
     doctor.add_flag("--json", into.json, "As JSON, when all checks are done");
+}
+
+void add_closings(CLI::App& app, settings& into)
+{
+    CLI::App& hold = add_subcommand(app, into, "hold", "Close a name for a while, so that nobody gets the lease", help::hold);
+    hold.add_option("NAME", into.hold.name, "The lease")->required()->type_name("");
+    add_duration(hold, "--for", into.hold.period, "For how long")->required();
+    hold.add_option("--reason", into.hold.reason, "What the holder is told, and show and list show")->type_name("TEXT");
+    add_duration(hold, "-w,--wait", into.hold.wait, "Wait this long for the holder to hand it over [1m]");
+
+    CLI::App& unhold = add_subcommand(app, into, "unhold", "Open a name that is held closed", help::unhold);
+    unhold.add_option("NAME", into.name, "The lease")->required()->type_name("");
+
+    CLI::App& drain = add_subcommand(app, into, "drain", "Ask a host to hand over all that it holds", help::drain);
+    drain.add_option("HOST", into.drain.host, "The host: what its owners begin with")->required()->type_name("");
+    drain.add_option("--reason", into.drain.reason, "What the holders are told [drain]")->type_name("TEXT");
+    add_duration(drain, "--timeout", into.drain.timeout, "Wait this long until nothing is left [1m]");
+    drain.add_flag("--json", into.drain.json, "What is left, as JSON");
 }
 
 // CLI11 2.5 and later fill paragraphs, and so would lose the lines of the examples.
@@ -290,6 +316,7 @@ option_parser::option_parser(settings& into) : app_{std::make_unique<CLI::App>(h
     add_shard(*app_, into);
     add_looks(*app_, into);
     add_repairs(*app_, into);
+    add_closings(*app_, into);
     app_->add_subcommand("help", "Show this, or the options and examples of a subcommand")->prefix_command();
     app_->add_subcommand("version", "Show the version");
 }

@@ -24,6 +24,8 @@ struct settings {
     bool exclusive = false;
     std::optional<std::string> all;
     std::optional<std::string> permits;
+    std::optional<std::string> take;
+    std::string resize_to;
     std::string name;
     std::string reason;
     std::string restart{"always"};
@@ -42,6 +44,9 @@ struct settings {
     watch_options watch;
     purge_options purge;
     checkpoint_options checkpoint;
+    hold_request hold;
+    drain_options drain;
+    resize_options resize;
 };
 
 /// Whether this subcommand runs a command, which follows `--`.

@@ -43,6 +43,7 @@ public:
         tell_deadline();
         for (const leasehold::fencing_token each : term_.tokens) keeper_.tell({word::token, 0, each.value()});
         if (term_.number) keeper_.tell({word::number, static_cast<std::int32_t>(*term_.number)});
+        for (const std::size_t each : term_.numbers) keeper_.tell({word::number, static_cast<std::int32_t>(each)});
         if (term_.fire) keeper_.tell({word::fire, 0, term_.fire->time_since_epoch().count()});
         if (term_.checkpoint) tell_checkpoint(*term_.checkpoint);
         keeper_.tell({word::start, terminal_ && terminal_->give_at_start(), term_.token.value()});

@@ -47,6 +47,7 @@ struct running_term {
     int signal_if_asked = 0;                         ///< what the command then gets, once
     std::optional<std::string> checkpoint{};         ///< what the last holder has saved
     std::optional<leasehold::fire_time> fire{};      ///< of a schedule
+    std::vector<std::size_t> numbers{};              ///< which of several rights they are, if it is more than one
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

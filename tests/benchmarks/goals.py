@@ -59,7 +59,7 @@ def cost_rows(r):
     yield row("the library, compared with its statements by hand: at most 3 µs more a call, not flushing", limits=3, unit=" µs",
               **both(NOT_FLUSHING, "library"))
     yield row("a call that returns in time, whatever the driver does: at most 10 µs more, not flushing", limits=10, unit=" µs",
-              why="Another thread makes the call, which takes two switches of threads: see [where the time goes](#where-the-time-goes). With two "
+              why="Another thread makes the call, which takes two switches of threads. With two "
                   "processors the scheduler decides what they cost.",
               **both(NOT_FLUSHING, "bounded time"))
     unbounded = ", ".join(number(of(NOT_FLUSHING, "the same attempt unbounded, ratio")(store)) for store in STORES)

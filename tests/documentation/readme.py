@@ -1,19 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks that README.md and README.ko.md say the same where a machine can tell, that README.md's program is examples/quick_start.cpp,
-and that the demo's output on them was recorded. readme.py [FOLDER OF THE REPOSITORY]
+"""Checks README.md and README.ko.md. readme.py [FOLDER OF THE REPOSITORY [PROGRAM]]
 
-In each section the two have the same code blocks, the same code within the text, the same links and the same figures. The lines of
-the demo are lines of the recording, in its order."""
+README.md is short, and its sections are in their order; its table of purposes has ten rows, each with one link to a page. In each section
+the two have the same code blocks, the same code within the text, the same links and the same figures. The program is
+examples/quick_start.cpp, and PROGRAM, built from it, prints what README.md shows. The lines of the demo are lines of its recording, in
+that order. The durations are near those of docs/performance/results.tsv."""
 import json
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 ENGLISH, KOREAN = "README.md", "README.ko.md"
 FRONT_PAGE = "docs/site/index.md"
 EXAMPLE = "examples/quick_start.cpp"
 RECORDING = "docs/site/.vitepress/theme/demo.cast"
+RESULTS = "docs/performance/results.tsv"
+LINES = 179
+SECTIONS = ["A program", "Install", "I want X: use Y", "What is promised", "Beside others", "Platforms"]
+PURPOSES = 10
+# Row of the table of figures: which of the results, and how many of the README's units it has for one.
+FIGURES = {
+    "a grant and its release": ("cost", "{}, flushing", "grant + release", 0.001),
+    "… in durations of two bare UPDATEs": ("cost", "{}, flushing", "grant + release, ratio", 1),
+    "from a release to the next holder": ("hand_over", "{}", "hand-over, 1 waiter", 1),
+    "from the end of a killed holder's ttl to the next holder": ("hand_over", "{}", "after the expiry, holder killed", 1),
+}
+NEAR = 1.5
 
 
 def sections(text):
@@ -64,11 +79,63 @@ def not_the_example(english, example):
         yield f"{ENGLISH} has another program than {EXAMPLE}"
 
 
+def section(text, heading):
+    found = re.search(rf"^## {re.escape(heading)}$(.*?)(?=^## |\Z)", text, flags=re.M | re.S)
+    return found[1] if found else ""
+
+
+def blocks_of(text, language):
+    return [block.splitlines()[1:-1] for block in code_blocks(text) if block.startswith(f"```{language}\n")]
+
+
+def commands(lines):
+    return [command for line in lines for command in line.split(" && ")]
+
+
 def other_first_lines(english, front_page):
-    """The web site's front page begins with the README's lines."""
-    lines = [block.splitlines()[1:] for block in code_blocks(english) if block.startswith("```sh\n")]
-    if not lines or lines[0] not in (block.splitlines()[1:] for block in code_blocks(front_page)):
-        yield f"{FRONT_PAGE} has not the first lines of {ENGLISH}"
+    """The web site's front page begins with the README's commands."""
+    ours = commands(line for block in blocks_of(section(english, "Install"), "sh") for line in block)
+    theirs = [commands(block.splitlines()[1:-1]) for block in code_blocks(front_page) if block.startswith("```sh")]
+    if not ours or ours not in theirs:
+        yield f"{FRONT_PAGE} has not the first commands of {ENGLISH}"
+
+
+def wrong_shape(english):
+    count = len(english.splitlines())
+    if count > LINES:
+        yield f"{ENGLISH} has {count} lines, {LINES} at most"
+    found = re.findall(r"^## (.*)$", english, flags=re.M)
+    if found != SECTIONS:
+        yield f"{ENGLISH} has the sections {found}, and not {SECTIONS}"
+    rows = [row.strip("| ").split(" | ") for row in re.findall(r"^\|.*\|$", section(english, "I want X: use Y"), flags=re.M)][2:]
+    if len(rows) != PURPOSES:
+        yield f"{ENGLISH} has {len(rows)} purposes, and not {PURPOSES}"
+    for row in rows:
+        if len(row) != 2 or len(re.findall(r"\]\(docs/\w+\.md(?:#[\w-]+)?\)", row[1])) != 1:
+            yield f"{ENGLISH}: not one purpose and one page: {row}"
+
+
+def far_from_results(english, results):
+    measured = {tuple(key): float(value) for *key, value in (line.split("\t") for line in results.splitlines())}
+    table = [row.strip("| ").split(" | ") for row in re.findall(r"^\|.*\|$", section(english, "Beside others"), flags=re.M)]
+    head = next((row for row in table if row[:2] == ["PostgreSQL", "MariaDB"]), [])
+    rows = {row[0]: row[1:] for row in table}
+    for name, (part, store, what, scale) in FIGURES.items():
+        if len(rows.get(name, [])) != len(head):
+            yield f"{ENGLISH}: the table of figures has no row {name!r}"
+            continue
+        for column, cell in zip(head, rows[name]):
+            value = measured[part, store.format(column), what] * scale
+            if not 1 / NEAR <= float(cell.split()[0]) / value <= NEAR:
+                yield f"{ENGLISH}: {name}, {column}: {cell}, but {RESULTS} has {value:.2f}"
+
+
+def not_printed(english, program):
+    shown = blocks_of(section(english, "A program"), "text")
+    with tempfile.TemporaryDirectory() as folder:
+        printed = subprocess.run([program], cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    if [printed.stdout.splitlines()] != shown or printed.returncode != 0:
+        yield f"{ENGLISH} shows {shown}; the program ends with {printed.returncode} and prints {printed.stdout + printed.stderr!r}"
 
 
 def recorded_lines(cast):
@@ -78,12 +145,12 @@ def recorded_lines(cast):
 
 
 def not_recorded(english, cast):
-    blocks = [block for block in code_blocks(english) if block.startswith("```text\n")]
+    blocks = blocks_of(section(english, "What is promised"), "text")
     if len(blocks) != 1:
         yield f"{ENGLISH} has {len(blocks)} blocks of the demo's output"
         return
     recorded = iter(recorded_lines(cast))
-    for line in blocks[0].splitlines()[1:-1]:
+    for line in blocks[0]:
         if line.rstrip() not in recorded:
             yield f"{ENGLISH}: the recording of the demo does not have, at this place: {line}"
             return
@@ -91,10 +158,12 @@ def not_recorded(english, cast):
 
 def main():
     top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    english, korean, front_page, example, cast = (
-        (top / name).read_text(encoding="utf-8") for name in (ENGLISH, KOREAN, FRONT_PAGE, EXAMPLE, RECORDING))
-    found = [*differences(english, korean), *not_the_example(english, example), *other_first_lines(english, front_page),
-             *not_recorded(english, cast)]
+    english, korean, front_page, example, cast, results = (
+        (top / name).read_text(encoding="utf-8") for name in (ENGLISH, KOREAN, FRONT_PAGE, EXAMPLE, RECORDING, RESULTS))
+    found = [*wrong_shape(english), *differences(english, korean), *not_the_example(english, example),
+             *other_first_lines(english, front_page), *not_recorded(english, cast), *far_from_results(english, results)]
+    if len(sys.argv) > 2:
+        found += not_printed(english, sys.argv[2])
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -109,6 +109,12 @@ void metrics_file::count(const leasehold::lease_event& event) noexcept
     changed(true);
 }
 
+void metrics_file::count(const leasehold::shard_event& event) noexcept
+{
+    metrics_(event);
+    changed(true);
+}
+
 void metrics_file::changed(bool urgent) noexcept
 {
     const std::lock_guard lock{mutex_};

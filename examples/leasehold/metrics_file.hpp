@@ -4,6 +4,7 @@
 
 #include <leasehold/lease_event.hpp>
 #include <leasehold/metrics.hpp>
+#include <leasehold/shard_event.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/store_call.hpp>
 
@@ -31,6 +32,7 @@ public:
     /// From any thread.
     void count(const leasehold::store_call& call, const leasehold::store_call_report& report) noexcept;
     void count(const leasehold::lease_event& event) noexcept;
+    void count(const leasehold::shard_event& event) noexcept;
 
 private:
     void changed(bool urgent) noexcept;

@@ -180,6 +180,7 @@ void add_shard(CLI::App& app, settings& into)
     const auto add = [&to](const std::string& option, std::optional<std::string>& target, const char* says) {
         to.add_option_function<std::string>(option, [&target](const std::string& text) { target = text; }, says)->type_name("N");
     };
+    to.get_option("NAME")->description("The group: all hosts that divide these shards give the same name");
     add("--of", into.of, help::of);
     add("--capacity", into.capacity, help::capacity);
     add("--max-shards", into.max_shards, help::max_shards);

@@ -99,9 +99,9 @@ public:
     using shard_type = group_type::shard_type;
 
     shard_host(const shard_command_options& options, const chosen_terms& terms, opened_store& store, const keeper_nursery& nursery,
-               signal_inbox& signals, const std::string& id)
-        : options_{options}, nursery_{nursery}, signals_{signals}, for_commands_{signals}, group_{*store, options.name, options.of,
-          {.ttl = terms.lease.ttl,
+               signal_inbox& signals, metrics_file* counts, const std::string& id)
+        : options_{options}, counts_{counts}, nursery_{nursery}, signals_{signals}, for_commands_{signals},
+          group_{*store, options.name, options.of, {.ttl = terms.lease.ttl,
            .safety_margin = terms.lease.margin(),
            .drain_timeout = options.drain_timeout,
            .capacity = options.capacity,
@@ -160,6 +160,7 @@ private:
 
     void tell(const lh::shard_event& event)
     {
+        if (counts_) counts_->count(event);
         using kind = lh::shard_event_kind;
         const std::string name = quoted(event.shard);
         switch (event.kind) {
@@ -174,6 +175,7 @@ private:
         case kind::resized:
             return complain("'" + printable(options_.name) + "' has " + std::to_string(event.shard) + " shards from now on");
         case kind::store_failed: return tell_outage(event);
+        case kind::share_changed: return explain("this host should have " + std::to_string(event.share) + " shards");
         }
     }
 
@@ -188,6 +190,7 @@ private:
     }
 
     const shard_command_options& options_;
+    metrics_file* const counts_;
     const keeper_nursery& nursery_;
     signal_inbox& signals_;
     std::stop_source over_;
@@ -218,7 +221,7 @@ int shard(const shard_command_options& options, const asked_store& store)
     std::optional<metrics_file> counts;
     if (options.metrics_file) counts.emplace(*options.metrics_file);
     opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};
-    return shard_host{options, terms, opened, nursery, signals, id}.run();
+    return shard_host{options, terms, opened, nursery, signals, counts ? &*counts : nullptr, id}.run();
 }
 
 }  // namespace tool

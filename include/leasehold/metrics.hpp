@@ -5,11 +5,13 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/series.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/recurring_options.hpp>
 #include <leasehold/schedule/concept.hpp>
+#include <leasehold/shard_event.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/store_call.hpp>
 
@@ -19,7 +21,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <ostream>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -102,6 +108,31 @@ public:
         return with;
     }
 
+    /// Counts what happens to a member of a shard_group; for shard_options::on_event, as in
+    /// `.on_event = [&metrics](const lh::shard_event& event) { metrics(event); }`. Takes a lock, and allocates for the first event of a
+    /// group.
+    void operator()(const shard_event& event) noexcept
+    {
+        std::error_code without_memory;
+        detail::catch_into(without_memory, [&] {
+            const std::lock_guard lock{groups_mutex_};
+            detail::group_series& of = groups_[std::string{event.group}];
+            of.owned = event.owned;
+            of.wanted = event.share;
+            switch (event.kind) {
+            case shard_event_kind::taken: ++of.taken; break;
+            case shard_event_kind::given_back: ++of.given_back; break;
+            case shard_event_kind::lost: ++of.lost; break;
+            case shard_event_kind::failed: ++of.failed; break;
+            case shard_event_kind::late: ++of.late; break;
+            case shard_event_kind::draining:
+            case shard_event_kind::resized:
+            case shard_event_kind::share_changed:
+            case shard_event_kind::store_failed: break;
+            }
+        });
+    }
+
     /// Writes all numbers in Prometheus' text format (version 0.0.4). They are read one by one while others count. If `file`
     /// is not empty, every number gets the label file="...": node_exporter's textfile collector takes numbers of two files
     /// only if their labels differ. Prometheus wants it to be UTF-8. Throws what `out` throws, and std::bad_alloc.
@@ -111,6 +142,7 @@ public:
         write_calls(to);
         write_terms(to);
         write_fires(to);
+        write_groups(to);
         to.begin("leasehold_store_call_duration_seconds", "histogram", "How long calls of the store took.");
         for (std::size_t i = 0; i < detail::counted_operations; ++i) {
             detail::histogram all;
@@ -185,6 +217,34 @@ private:
         });
     }
 
+    void write_groups(const detail::prometheus_writer& to) const
+    {
+        const std::lock_guard lock{groups_mutex_};
+        if (groups_.empty()) return;
+        const auto write = [&](std::string_view family, std::string_view type, std::string_view help, auto value) {
+            to.begin(family, type, help);
+            for (const auto& [group, of] : groups_) to.sample(family, {{"group", group}}, value(of));
+        };
+        using series = detail::group_series;
+        write("leasehold_shards_owned", "gauge", "Shards of the group that this process owns now.",
+              [](const series& of) { return of.owned; });
+        write("leasehold_shards_wanted", "gauge", "Shards of the group that this process should own, by its last look.",
+              [](const series& of) { return of.wanted; });
+        to.begin("leasehold_shard_moves_total", "counter", "Shards that this process has taken, given back, and lost.");
+        for (const auto& [group, of] : groups_) {
+            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "taken"}}, of.taken);
+            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "given_back"}}, of.given_back);
+            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "lost"}}, of.lost);
+        }
+        write("leasehold_shard_failures_total", "counter", "Functions that work on a shard and have thrown.",
+              [](const series& of) { return of.failed; });
+        write("leasehold_shard_drains_late_total", "counter",
+              "Drains of its own shards, and of those that it has asked for, that have outlasted their time.",
+              [](const series& of) { return of.late; });
+    }
+
+    mutable std::mutex groups_mutex_;
+    std::map<std::string, detail::group_series, std::less<>> groups_;
     detail::name_table names_;
     detail::histogram loss_delay_seconds_;
     std::array<std::atomic<std::uint64_t>, detail::error_labels.size()> errors_{};  // relaxed: see detail::histogram

@@ -23,6 +23,7 @@ enum class shard_event_kind : std::uint8_t {
     failed,       ///< the function that works on the shard has thrown: `what` says what; the shard is taken again after a pause
     late,         ///< a shard that was to be given up, by this member or to it, is still not after drain_timeout; told once each time
     resized,      ///< there are `shard` shards from now on
+    share_changed,  ///< this member should own another number of shards from now on
     store_failed  ///< the store has failed, or the membership was lost: `error` says how; the member goes on, and tries again
 };
 
@@ -37,6 +38,7 @@ enum class shard_event_kind : std::uint8_t {
     case shard_event_kind::failed: return "failed";
     case shard_event_kind::late: return "late";
     case shard_event_kind::resized: return "resized";
+    case shard_event_kind::share_changed: return "share_changed";
     case shard_event_kind::store_failed: return "store_failed";
     }
     return "invalid";
@@ -50,6 +52,8 @@ struct shard_event {
     fencing_token token{};      ///< the token of the shard's term, if it is this member's
     std::error_code error{};    ///< store_failed: what the store said
     std::string_view what{};    ///< failed: the exception's message; store_failed: what the member was doing
+    std::size_t owned = 0;      ///< how many shards the member owns now
+    std::size_t share = 0;      ///< how many it should own, by its last look
 };
 
 /// Numbers of one member of a shard_group, for a dashboard.

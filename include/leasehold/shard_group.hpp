@@ -224,12 +224,17 @@ private:
             // Whatever ends run(): no work goes on without it.
             ~end_of_work()
             {
+                while (!is_over()) {}
+            }
+            bool is_over() const noexcept
+            {
+                bool over = false;
                 std::error_code ignored;
-                for (bool over = false; !over;)
-                    detail::catch_into(ignored, [&] {
-                        over = of.wind_up(s);
-                        if (!over) of.clock().wait_until(sleeps_on, of.clock().now() + of.cycle());
-                    });
+                detail::catch_into(ignored, [&] {
+                    over = of.wind_up(s);
+                    if (!over) of.clock().wait_until(sleeps_on, of.clock().now() + of.cycle());
+                });
+                return over;
             }
         } const at_end{runner_, s, sleep.on()};
         const auto shared_work = std::make_shared<Work>(std::move(work));

@@ -9,6 +9,7 @@ ROWS = (
     {"values": "lease_change.hpp observer_options.hpp"
                " error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp checkpoint_record.hpp lease_event.hpp lease_record.hpp"
                " lease_terms.hpp"
+               " shard_event.hpp"
                " plain_error.hpp release_outcome.hpp step_down_reason.hpp store_diagnostics.hpp version.hpp bounded_text.hpp"
                " detail/hold_text.hpp"
                " static_lease_record.hpp static_text_limits.hpp detail/backoff.hpp detail/catch_into.hpp detail/config.hpp"
@@ -36,7 +37,7 @@ ROWS = (
      "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/recurring_machine.hpp",
      "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
-    {"group": "group/ group_member.hpp group_observer.hpp shard_event.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
+    {"group": "group/ group_member.hpp group_observer.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
      "metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
      "odbc": "odbc/ odbc/detail/fence/ odbc/detail/store_operations.hpp"},
     {"asio": "asio/", "opentelemetry": "opentelemetry.hpp"},

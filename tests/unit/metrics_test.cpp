@@ -249,4 +249,31 @@ BOOST_AUTO_TEST_CASE(fires_of_a_schedule_are_counted_beside_the_users_hooks)
     BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"given_up\"} 1\n") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(events_of_a_group_are_counted)
+{
+    lh::metrics m;
+    BOOST_TEST(text_of(m).find("shard") == std::string::npos);
+    using kind = lh::shard_event_kind;
+    const auto tell = [&m](kind of, std::size_t owned, std::size_t share) {
+        m(lh::shard_event{.kind = of, .group = "orders", .owned = owned, .share = share});
+    };
+    tell(kind::share_changed, 0, 2);
+    tell(kind::taken, 1, 2);
+    tell(kind::taken, 2, 2);
+    tell(kind::failed, 1, 2);
+    tell(kind::given_back, 1, 2);
+    tell(kind::lost, 1, 2);
+    tell(kind::late, 0, 3);
+    m(lh::shard_event{.kind = kind::taken, .group = "jobs", .owned = 7, .share = 8});
+    const std::string text = text_of(m);
+    BOOST_TEST(value_of(text, "leasehold_shards_owned{group=\"orders\"}") == "0");
+    BOOST_TEST(value_of(text, "leasehold_shards_wanted{group=\"orders\"}") == "3");
+    BOOST_TEST(value_of(text, "leasehold_shards_owned{group=\"jobs\"}") == "7");
+    BOOST_TEST(value_of(text, "leasehold_shard_moves_total{group=\"orders\",kind=\"taken\"}") == "2");
+    BOOST_TEST(value_of(text, "leasehold_shard_moves_total{group=\"orders\",kind=\"given_back\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_shard_moves_total{group=\"orders\",kind=\"lost\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_shard_failures_total{group=\"orders\"}") == "1");
+    BOOST_TEST(value_of(text, "leasehold_shard_drains_late_total{group=\"orders\"}") == "1");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -216,6 +216,17 @@ private:
     name_series others_;
 };
 
+// The numbers of one group. There are few, and their events are rare.
+struct group_series {
+    std::size_t owned = 0;
+    std::size_t wanted = 0;
+    std::uint64_t taken = 0;
+    std::uint64_t given_back = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t late = 0;
+};
+
 // Prometheus' text format.
 class prometheus_writer {
 public:

@@ -442,11 +442,13 @@ private:
         const seen_records seen{records, name_, {s.member.id(), s.member.owner(), mine}};
         others_count_differs_ = seen.count_differs();
         const shard_actions todo = s.machine.looked(seen.look(), clock_.now());
+        bool share_changed = false;
         {
             const std::lock_guard lock{mutex_};
-            statistics_.share = todo.share;
+            share_changed = std::exchange(statistics_.share, todo.share) != todo.share;
             statistics_.members = seen.look().members.size();
         }
+        if (share_changed) tell({.kind = shard_event_kind::share_changed});
         for (const std::size_t each : todo.drain) drain(each);
         take(s, todo.take, start);
         ask(todo.ask);
@@ -614,6 +616,9 @@ private:
     {
         if (!options_.on_event) return;
         event.group = name_;
+        const shard_statistics now = statistics();
+        event.owned = now.owned;
+        event.share = now.share;
         std::error_code ignored;
         detail::catch_into(ignored, [&] { options_.on_event(event); });
     }

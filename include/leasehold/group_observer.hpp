@@ -10,6 +10,7 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/thread_without_signals.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/group_member.hpp>
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -25,6 +27,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -109,6 +112,14 @@ public:
             detail::raise_invalid(errc::invalid_terms, "an observer looks every 1 ms at most");
         thread_ = detail::thread_without_signals([this] { observe(); });
     }
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires(std::same_as<Store, detail::no_store_of_leases> && !std::same_as<std::remove_cvref_t<First>, Store>)
+    group_observer(First&&, Second&&, Rest&&...) : group_observer{detail::nowhere(), std::string_view{}, nullptr}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+        static_assert(!detail::store_and_name<First, Second>, "after the name of the group comes a function of const member_change&");
+    }
     group_observer(const group_observer&) = delete;
     group_observer& operator=(const group_observer&) = delete;
     /// Ends the observation.
@@ -164,6 +175,12 @@ private:
     std::vector<member_record> current_;
     std::thread thread_;
 };
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second> ||
+             !std::convertible_to<detail::third_t<Rest...>, std::function<void(const member_change&)>>)
+group_observer(First&&, Second&&, Rest&&...) -> group_observer<detail::no_store_of_leases>;
 
 }  // namespace leasehold::inline v0
 

@@ -6,6 +6,12 @@ import { fileURLToPath } from 'node:url'
 
 export const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
+/// Where reference/pages.py has written the pages of the reference; undefined: the site is built without.
+export const referenceFolder = process.env.SITE_REFERENCE || undefined
+
+/// The public names: { name, page, kind, file, brief, members } each.
+export const publicNames = referenceFolder ? JSON.parse(fs.readFileSync(path.join(referenceFolder, 'names.json'), 'utf8')) : []
+
 const renamed = {
   'docs/site/index.md': 'index.md',
   'README.md': 'overview.md',
@@ -39,18 +45,47 @@ export function address(file) {
   return page ? '/' + page.replace(/\.md$/, '.html').replace(/^index\.html$/, '') : `/source/${file.replace(/\.md$/, '')}.html`
 }
 
-/// Groups and labels of the menu, from the lists of docs/README.md.
-export function menu() {
-  const groups = []
+/// Groups and labels of the lists of docs/README.md.
+function groups() {
+  const found = []
   for (const line of fs.readFileSync(path.join(top, 'docs/README.md'), 'utf8').split('\n')) {
     const heading = line.match(/^## (.+)$/)
     const entry = line.match(/^- \[(.+?)\]\((.+?)\)/)
-    if (heading) groups.push({ text: heading[1], items: [] })
-    else if (entry && groups.length > 0) {
+    if (heading) found.push({ text: heading[1], items: [] })
+    else if (entry && found.length > 0) {
       const file = fileOf(entry[2], 'docs/README.md')
       if (!file) throw new Error(`docs/README.md: there is no ${entry[2]}`)
-      groups.at(-1).items.push({ text: entry[1], link: address(file) })
+      found.at(-1).items.push({ text: entry[1], link: address(file) })
     }
   }
-  return groups
+  return found
+}
+
+const isForMaintainers = (group) => /maintain/i.test(group.text)
+
+/// The pages that nobody needs to use leasehold.
+export function maintainersPages() {
+  return groups().filter(isForMaintainers).flatMap((group) => group.items)
+}
+
+/// The public names, by the folders of their headers.
+function referenceMenu() {
+  const folders = new Map()
+  for (const { name, page, file } of publicNames) {
+    const folder = path.dirname(file ?? 'leasehold/x')
+    if (!folders.has(folder)) folders.set(folder, [])
+    folders.get(folder).push({ text: name, link: `/reference/${page}.html` })
+  }
+  const depth = (folder) => folder.split('/').length
+  return [...folders].sort(([a], [b]) => depth(a) - depth(b) || a.localeCompare(b))
+    .map(([text, items]) => ({ text, items, collapsed: text !== 'leasehold' }))
+}
+
+/// The menus, by the beginnings of the addresses that have them. The first that fits counts.
+export function menus() {
+  const ofMaintainers = groups().filter(isForMaintainers)
+  const guides = groups().filter((group) => !isForMaintainers(group))
+  const menus = { '/reference/': [{ text: 'Reference', items: [{ text: 'All names', link: '/reference/index.html' }] }, ...referenceMenu()] }
+  for (const { link } of maintainersPages()) menus[link.replace(/\.html$/, '.md')] = ofMaintainers
+  return { ...menus, '/': guides }
 }

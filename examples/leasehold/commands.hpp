@@ -42,6 +42,8 @@ enum class right : std::uint8_t {
 struct run_options : command_options {
     right of = right::lease;
     std::size_t permits = 0;         ///< permit: how many there are
+    std::size_t take = 0;            ///< permit: so many at once; 0: one
+    bool follow = false;             ///< permit: as many as are agreed on already
     std::vector<std::string> names;  ///< all_leases: instead of the name
     std::optional<leasehold::duration> wait;  ///< nothing: for ever; 0: one attempt
     int busy_status = exit_code::busy;
@@ -54,6 +56,22 @@ struct run_options : command_options {
 struct elect_options : command_options {
     restart_policy restart = restart_policy::always;
     leasehold::duration pause = std::chrono::seconds{1};  ///< after the command's end; longer each time that it ends soon
+};
+
+struct shard_command_options : command_options {
+    std::size_t of = 0;  ///< how many shards there are
+    leasehold::duration drain_timeout = std::chrono::seconds{30};
+    leasehold::duration pause = std::chrono::seconds{1};  ///< after a command has ended by itself; longer each time that it fails
+    std::uint32_t capacity = 1;
+    std::size_t max_shards = 0;
+    std::string data;
+};
+
+struct ps_options {
+    std::string group;
+    leasehold::duration interval = std::chrono::seconds{1};
+    bool json = false;
+    bool watch = false;
 };
 
 struct list_options {
@@ -79,6 +97,26 @@ struct purge_options {
     bool with_checkpoints = false;
 };
 
+struct hold_request {
+    std::string name;
+    leasehold::duration period{};
+    std::string reason;
+    leasehold::duration wait = std::chrono::minutes{1};  ///< for who has the name
+};
+
+struct drain_options {
+    std::string host;
+    std::string reason{"drain"};
+    leasehold::duration timeout = std::chrono::minutes{1};
+    bool json = false;
+};
+
+struct resize_options {
+    std::string name;
+    std::size_t permits = 0;
+    leasehold::duration ttl = std::chrono::seconds{30};  ///< of the permits
+};
+
 struct checkpoint_options {
     std::string name;
     std::optional<std::string> save;  ///< nothing: show what was saved last
@@ -95,12 +133,17 @@ int show(const std::string& name, bool json, const asked_store& store);
 int list(const list_options& options, const asked_store& store);
 int release(const std::string& name, bool force, const asked_store& store);
 int ask(const std::string& name, const std::string& reason, const asked_store& store);
+int hold(const hold_request& options, const asked_store& store);
+int unhold(const std::string& name, const asked_store& store);
+int drain(const drain_options& options, const asked_store& store);
 int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);
 int purge(const purge_options& options, const asked_store& store);
-int ps(const std::string& group, bool json, const asked_store& store);
+int ps(const ps_options& options, const asked_store& store);
+int shard(const shard_command_options& options, const asked_store& store);
 int checkpoint(const checkpoint_options& options, const asked_store& store);
+int resize(const resize_options& options, const asked_store& store);
 int doctor(bool json, const asked_store& store);
 
 /// The owner: unique to this process whatever `label` is, so that two with one label exclude each other. In front of a random

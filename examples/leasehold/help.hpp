@@ -26,6 +26,8 @@ inline constexpr const char* no_session_locks = "Wait by asking again and again;
 inline constexpr const char* table = "The table with the leases [LEASEHOLD_TABLE, or leasehold]";
 
 inline constexpr const char* permits = "Let this many hosts hold NAME at a time; the same number everywhere";
+inline constexpr const char* take = "Hold so many of the permits at once, all or none";
+inline constexpr const char* follow = "Where another number of permits is agreed on already, take that one";
 inline constexpr const char* shared = "Hold NAME together with others that use --shared, and with none that uses --exclusive";
 inline constexpr const char* exclusive = "Hold NAME with nobody beside, where others use --shared";
 inline constexpr const char* all = "Hold all of these leases, or none; names with commas between, instead of NAME";
@@ -86,10 +88,30 @@ inline constexpr const char* list = "Examples:\n"
                                     "  leasehold list\n"
                                     "  leasehold list shard- --json";
 
+inline constexpr const char* of = "How many shards there are; the same number everywhere";
+inline constexpr const char* capacity = "This host's weight: one of 2 gets twice the shards of one of 1 [1]";
+inline constexpr const char* max_shards = "At most this many on this host [no limit]";
+inline constexpr const char* data = "What ps shows of this host beside its shards, as in 10.0.0.7:8443";
+inline constexpr const char* drain_timeout =
+    "After this time a command that was asked to end, and runs still, is reported; its shard stays here [30s]";
+
+inline constexpr const char* shard =
+    "Examples:\n"
+    "  leasehold shard orders --of 64 -- ./consume --partition {}     run this on every host; each runs its share\n"
+    "  leasehold shard orders --of 64 --capacity 2 -- ./consume {}    a larger host\n"
+    "  leasehold ps orders                                            who has which\n"
+    "\n"
+    "{} is the index of the shard, 0 to N-1, which the command also gets as LEASEHOLD_SHARD, beside LEASEHOLD_NAME and all that\n"
+    "run sets. A command whose shard is to move gets SIGTERM, and the next host begins when it has ended. When a shard is lost,\n"
+    "its command gets SIGTERM, and SIGKILL before another host can get the shard. On SIGTERM leasehold ends all commands, hands\n"
+    "the shards over and exits with 0.";
+
 inline constexpr const char* ps = "Examples:\n"
                                   "  leasehold ps orders\n"
+                                  "  leasehold ps orders --watch\n"
                                   "  leasehold ps orders --json | jq '.shards[] | select(.draining)'\n"
-                                  "A group is a program's group_member or shard_group. Exit status: 0, or 1 if it has no members.";
+                                  "A group is made by leasehold shard, or by a program's group_member or shard_group. Exit status: 0, or 1\n"
+                                  "if it has no members.";
 
 inline constexpr const char* watch = "Examples:\n"
                                      "  leasehold watch                a live table; q or Ctrl-C ends it\n"
@@ -113,6 +135,26 @@ inline constexpr const char* ask =
     "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run\n"
     "or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
 
+inline constexpr const char* hold =
+    "Examples:\n"
+    "  leasehold hold nightly-report --for 2h --reason migration\n"
+    "  leasehold hold import --for 8h --wait 10m && ./upgrade; leasehold unhold import\n"
+    "Until then nobody gets the lease. Whoever holds it is asked to hand it over first, as by leasehold ask, and keeps it if he\n"
+    "doesn't: then nothing is held closed. Exit status: 0, or 75 if the holder did not hand it over in time, or if the name is\n"
+    "held closed already.";
+
+inline constexpr const char* unhold = "Examples:\n"
+                                      "  leasehold unhold nightly-report\n"
+                                      "It ends no lease. Exit status: 0, or 1 if the name was not held closed.";
+
+inline constexpr const char* drain =
+    "Examples:\n"
+    "  leasehold drain web-1 && ssh web-1 reboot\n"
+    "  leasehold drain web-1 --timeout 0s             only ask, and show what it has\n"
+    "  leasehold drain web-1 --json --timeout 5m | jq -r '.[].name'\n"
+    "A host has what is held by an owner that begins with its name, as owners do unless --owner or a program says otherwise. Who\n"
+    "does not answer keeps his lease. Exit status: 0 if nothing is left, or 75.";
+
 inline constexpr const char* save_checkpoint =
     "Save this instead, at most 4 KiB: under the lease of the leasehold run that this runs under, or else under the lease itself,"
     " held for a moment";
@@ -125,6 +167,12 @@ inline constexpr const char* checkpoint =
     "A checkpoint outlives the lease: who holds it next gets the checkpoint as LEASEHOLD_CHECKPOINT. In a command under leasehold\n"
     "run or elect, --save writes only as long as that very lease is held, and exits with 76 once it is lost. Elsewhere it takes the\n"
     "lease for a moment, and exits with 75 if somebody holds it. Exit status: 0, or 1 if nothing was ever saved.";
+
+inline constexpr const char* resize =
+    "Examples:\n"
+    "  leasehold resize licences 8\n"
+    "Nobody loses a permit. As long as more than that are held, no other is granted.\n"
+    "Programs and commands that run follow; those that start later must give the new number, or follow.";
 
 inline constexpr const char* init = "Examples:\n"
                                     "  leasehold init\n"

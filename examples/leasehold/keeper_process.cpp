@@ -19,6 +19,7 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -136,7 +137,7 @@ private:
         case word::token:
             tokens_ += (tokens_.empty() ? "" : ",") + std::to_string(message->value);
             return;
-        case word::number: number_ = message->number; return;
+        case word::number: numbers_.push_back(message->number); return;
         case word::fire: fire_ = leasehold::fire_time{duration{message->value}}; return;
         case word::checkpoint: return add_to_checkpoint(*message);
         case word::start: return start(message->value, message->number != 0);
@@ -175,6 +176,7 @@ private:
         int error = child < 0 ? errno : 0;
         ::close(report[1]);
         checkpoint_.reset();  // the next command is told anew
+        numbers_.clear();
         if (child > 0) {
             ::setpgid(child, child);  // both do it, so that it is done, no matter which comes first
             while (::read(report[0], &error, sizeof error) < 0 && errno == EINTR) {}
@@ -203,9 +205,19 @@ private:
         if (::getppid() != parent) ::_exit(127);
         // Sent from here: a keeper that is killed before it sends this would leave a group that nobody knows.
         send(socket_, {word::started, static_cast<std::int32_t>(::getpid())});
-        const std::string number = number_ ? std::to_string(*number_) : "";
-        ::setenv("LEASEHOLD_NAME", (plan_.name + number).c_str(), 1);
-        if (number_) ::setenv("LEASEHOLD_PERMIT", number.c_str(), 1);
+        std::string names = numbers_.empty() ? plan_.name : "", numbers;
+        for (const std::int32_t each : numbers_) {
+            const std::string comma = names.empty() ? "" : ",", number = std::to_string(each);
+            names += comma + plan_.name + number;
+            numbers += comma + number;
+        }
+        ::setenv("LEASEHOLD_NAME", names.c_str(), 1);
+        if (!numbers_.empty()) ::setenv("LEASEHOLD_PERMIT", numbers.c_str(), 1);
+        if (plan_.shard) {
+            ::setenv("LEASEHOLD_SHARD", std::to_string(*plan_.shard).c_str(), 1);
+            const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+            if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+        }
         if (fire_) ::setenv("LEASEHOLD_FIRE", leasehold::detail::written_time(*fire_).c_str(), 1);
         ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
         ::setenv("LEASEHOLD_TOKEN", tokens_.empty() ? std::to_string(token).c_str() : tokens_.c_str(), 1);
@@ -244,7 +256,7 @@ private:
     const command_plan& plan_;
     keeper_machine machine_;
     std::string tokens_{};                // of several leases
-    std::optional<std::int32_t> number_{};
+    std::vector<std::int32_t> numbers_{};
     std::optional<leasehold::fire_time> fire_{};
     std::optional<std::string> checkpoint_{};
     std::vector<char*> arguments_;

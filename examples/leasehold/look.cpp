@@ -91,8 +91,9 @@ int ask(const std::string& name, const std::string& reason, const asked_store& a
     lh::validate_reason(reason);
     opened_store store{choose_store(asked)};
     const auto record = inspect(store, name);
-    if (!lh::basic_lease{*store, name}.request_handover(reason)) {
-        std::cout << printable(name) << " is held by nobody who could be asked\n";
+    const bool is_hold = record && record->is_hold();
+    if (is_hold || !lh::basic_lease{*store, name}.request_handover(reason)) {
+        std::cout << printable(name) << " is " << (is_hold ? held_by(*record) : "held by nobody who could be asked") << '\n';
         return exit_code::no;
     }
     std::cout << printable(name) << " is " << (record ? held_by(*record) : "held") << "; the holder was asked to hand it over\n";
@@ -194,6 +195,19 @@ int checkpoint(const checkpoint_options& options, const asked_store& asked)
     else
         tell("nothing was ever saved for '" + printable(options.name) + "'");
     return saved ? exit_code::success : exit_code::no;
+}
+
+int resize(const resize_options& options, const asked_store& asked)
+{
+    opened_store store{choose_store(asked)};
+    // The count that there is does not matter, so it need not be known.
+    lh::lease_semaphore permits{*store, options.name, options.permits, options.ttl,
+                                lh::semaphore_options{.on_other_count = lh::on_other_count::follow}};
+    permits.resize(options.permits);
+    const auto record = inspect(store, options.name);
+    explain("'" + printable(options.name) + "' has " + std::to_string(options.permits) + " permits now" +
+            (record ? "; its record says '" + printable(record->owner) + "'" : ""));
+    return exit_code::success;
 }
 
 int init(bool print, const asked_store& asked)

@@ -66,6 +66,7 @@ std::string owner_or_what_else(const leasehold::lease_record& record, bool in_sh
 {
     if (record.owner.empty()) return "(kept closed)";
     if (record.is_count()) return "(count: " + record.owner + ")";
+    if (record.is_hold()) return "(held closed" + (record.hold_reason().empty() ? "" : ": " + printable(record.hold_reason())) + ")";
     return in_short ? short_owner(record.owner) : printable(record.owner);
 }
 
@@ -98,7 +99,8 @@ std::string to_json(const leasehold::lease_record& record)
 {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(record.remaining).count();
     return "{\"name\": " + json_string(record.name) +
-           ", \"owner\": " + (record.owner.empty() ? "null" : json_string(record.owner)) +
+           ", \"owner\": " + (record.owner.empty() || record.is_hold() ? "null" : json_string(record.owner)) +
+           (record.is_hold() ? ", \"hold\": " + json_string(record.hold_reason()) : "") +
            (record.is_count() ? ", \"is_count\": true" : "") +
            ", \"token\": " + std::to_string(record.token.value()) + ", \"remaining_ms\": " + std::to_string(left) +
            (record.data.empty() ? "" : ", \"data\": " + json_string(record.data)) +

@@ -98,7 +98,8 @@ std::error_code outage_of(const Guard& guard)
 /// Runs the command under the guard; without one, reports what is busy: `busy()` is the exit status.
 template <class Guard, class Busy>
 int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::string_view held_name, Busy busy,
-              std::vector<lh::fencing_token> tokens = {}, std::optional<std::size_t> number = {})
+              std::vector<lh::fencing_token> tokens = {}, std::optional<std::size_t> number = {},
+              std::vector<std::size_t> numbers = {})
 {
     if (at.signals.ended_by() != 0) return exit_code::signalled + at.signals.ended_by();
     if (!guard.held()) return busy();
@@ -109,9 +110,9 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
     if constexpr (requires { guard.handover_token(); })
         if (at.options.handover_signal != 0) asked = guard.handover_token();
     std::optional<std::string> checkpoint;  // without it the command would begin anew, so that a failure is one
-    if (at.options.of != right::all_leases)
+    if (at.options.of != right::all_leases && numbers.empty())
         if (auto saved = at.store->checkpoint(held_name)) checkpoint = std::move(saved->text);
-    const running_term term{
+    running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },
         [&guard, &at] {
             const std::string loss = describe_loss(quoted(at.options.name), outage_of(guard));
@@ -120,6 +121,7 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
         },
         std::move(tokens), number, std::move(asked),
         at.options.handover_signal, std::move(checkpoint)};
+    term.numbers = std::move(numbers);
     const command_end end = supervise(at.command, at.signals, term);
     at.manager.stopping("the command has ended");
     return finish(guard, end, at.options);
@@ -136,14 +138,35 @@ int run_under_lease(const run_scene& at)
                      [&] { return report_busy(at, at.options.name, quoted(at.options.name) + " was held by somebody else"); });
 }
 
+using named_permits = lh::lease_semaphore<counted_store, lh::steady_clock, lh::fixed_owner_id>;
+
+int run_under_several_permits(const run_scene& at, named_permits& permits)
+{
+    const std::size_t several = at.options.take;
+    auto taken = acquire(at, {}, [&] { return permits.try_acquire(several); }, [&](const std::stop_token& stop) {
+        return at.options.wait ? permits.try_acquire_for(*at.options.wait, several, stop) : permits.acquire(several, stop);
+    });
+    const auto busy = [&] {
+        tell("fewer than " + std::to_string(several) + " of the " + std::to_string(permits.count()) + " permits of " +
+             quoted(at.options.name) + " are free");
+        return at.options.busy_status;
+    };
+    if (taken.empty()) return run_under(at, std::move(taken), {}, {}, busy);
+    const std::vector<lh::fencing_token> tokens = taken.tokens();
+    const std::vector<std::size_t> numbers = taken.indexes();
+    return run_under(at, std::move(taken), tokens.front(), at.options.name, busy, tokens, {}, numbers);
+}
+
 int run_under_permit(const run_scene& at)
 {
-    lh::lease_semaphore permits{*at.store, at.options.name, at.options.permits, at.terms.lease, lh::fixed_owner_id{at.owner}};
+    const lh::semaphore_options options{.on_other_count = at.options.follow ? lh::on_other_count::follow : lh::on_other_count::refuse};
+    named_permits permits{*at.store, at.options.name, at.options.permits, at.terms.lease, lh::fixed_owner_id{at.owner}, options};
+    if (at.options.take > 0) return run_under_several_permits(at, permits);
     auto permit = acquire(at, {}, [&] { return permits.try_acquire(); }, [&](const std::stop_token& stop) {
         return at.options.wait ? permits.try_acquire_for(*at.options.wait, stop) : permits.acquire(stop);
     });
     const auto busy = [&] {
-        tell("all " + std::to_string(at.options.permits) + " permits of " + quoted(at.options.name) + " are held");
+        tell("all " + std::to_string(permits.count()) + " permits of " + quoted(at.options.name) + " are held");
         return at.options.busy_status;
     };
     if (permit.empty()) return run_under(at, std::move(permit), {}, {}, busy);

@@ -24,6 +24,8 @@ struct settings {
     bool exclusive = false;
     std::optional<std::string> all;
     std::optional<std::string> permits;
+    std::optional<std::string> take;
+    std::string resize_to;
     std::string name;
     std::string reason;
     std::string restart{"always"};
@@ -32,17 +34,25 @@ struct settings {
     command_options command;
     run_options run;
     elect_options elect;
+    std::optional<std::string> of;
+    std::optional<std::string> capacity;
+    std::optional<std::string> max_shards;
+    shard_command_options shard;
+    ps_options ps;
     list_options list;
     wait_options wait;
     watch_options watch;
     purge_options purge;
     checkpoint_options checkpoint;
+    hold_request hold;
+    drain_options drain;
+    resize_options resize;
 };
 
 /// Whether this subcommand runs a command, which follows `--`.
 [[nodiscard]] inline bool takes_command(std::string_view subcommand) 
 {
-    return subcommand == "run" || subcommand == "every" || subcommand == "elect";
+    return subcommand == "run" || subcommand == "every" || subcommand == "elect" || subcommand == "shard";
 }
 
 }  // namespace tool

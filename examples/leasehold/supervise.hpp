@@ -47,6 +47,7 @@ struct running_term {
     int signal_if_asked = 0;                         ///< what the command then gets, once
     std::optional<std::string> checkpoint{};         ///< what the last holder has saved
     std::optional<leasehold::fire_time> fire{};      ///< of a schedule
+    std::vector<std::size_t> numbers{};              ///< which of several rights they are, if it is more than one
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.
@@ -55,6 +56,8 @@ struct running_term {
 /// Starts the keeper's command and stays with it to its end: passes signals on, tells the keeper how long the lease lasts,
 /// and of its loss.
 [[nodiscard]] command_end supervise(const keeper& by, signal_inbox& signals, const running_term& term);
+/// The same for one of several commands, which has no terminal: somebody else puts the signals that are for it into the queue.
+[[nodiscard]] command_end supervise(const keeper& by, signal_queue& signals, const running_term& term);
 
 }  // namespace tool
 

@@ -34,6 +34,7 @@ std::string obstacle(const awaited& what, const std::optional<leasehold::lease_r
 {
     if (what.held || !record) return {};
     if (record->owner.empty()) return ": kept closed for " + seconds(left) + " more";
+    if (record->is_hold()) return ": held closed for " + seconds(left) + " more";
     return ": held by " + short_owner(record->owner) + " for " + seconds(left) + " more";
 }
 

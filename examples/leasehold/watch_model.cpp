@@ -58,15 +58,19 @@ std::string to_line(const lease_change& change)
 {
     using kind = lease_change::kind;
     const auto& now = change.now;
-    const std::string term = owner_or_what_else(now, true) + ", token " + std::to_string(now.token.value());
+    const std::string who = owner_or_what_else(now, true);
+    const std::string term = who + ", token " + std::to_string(now.token.value());
     const std::string name = printable(now.name);
+    if (now.is_hold()) return name + "  " + (change.what == kind::freed ? "open again" : who.substr(1, who.size() - 2));
     switch (change.what) {
     case kind::held_at_first:
         return name + "  " + (now.owner.empty() ? "kept closed for " + to_short_text(now.remaining) : "held by " + term);
     case kind::taken: return name + "  taken by " + term;
     case kind::handed_over:
         return name + "  taken by " + term +
-               (change.before.empty() || change.before == now.owner ? "" : ", after " + short_owner(change.before));
+               (change.before.empty() || change.before == now.owner || leasehold::detail::is_hold(change.before)
+                    ? ""
+                    : ", after " + short_owner(change.before));
     case kind::closed: return name + "  released, kept closed for " + to_short_text(now.remaining);
     case kind::freed: return name + "  free" + (now.owner.empty() ? "" : ", after " + term);
     }

@@ -31,6 +31,8 @@ std::string held_by(const leasehold::lease_record& record)
 {
     const std::string time = to_short_text(record.remaining);
     if (record.owner.empty()) return "released, and kept closed for " + time + " more";
+    if (record.is_hold())
+        return "held closed for " + time + " more" + (record.hold_reason().empty() ? "" : ": " + printable(record.hold_reason()));
     if (record.is_count()) return "the record of the count, " + record.owner + ", for " + time + " more, if not renewed";
     return "held by " + printable(record.owner) + " for " + time + " more, if not renewed";
 }

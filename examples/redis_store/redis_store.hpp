@@ -14,6 +14,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/name_holding.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -35,7 +36,7 @@ namespace redis_leases {
 ///
 /// docs/redis.md says what a fail-over of Redis costs. Thread safety: any thread may call any function. Lifetime: must
 /// outlive everything that waits for its leases.
-class redis_store {
+class redis_store : public lh::name_holding<redis_store> {
 public:
     /// Does no I/O. Throws std::invalid_argument for options that can't work.
     explicit redis_store(redis_options options = {}) : options_{checked(std::move(options))} {}

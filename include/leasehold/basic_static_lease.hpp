@@ -67,7 +67,7 @@ public:
         const auto& text = owner.id();  // may be a temporary, which must live until the end of this constructor
         const std::string_view id = text;
         if (detail::broken_text_rule(name, Store::max_name_bytes) || !name_.assign(name)) defect_ = errc::invalid_name;
-        if (detail::broken_text_rule(id, Store::max_owner_bytes) || !owner_.assign(id)) defect_ = errc::invalid_owner;
+        if (detail::broken_owner_rule(id, Store::max_owner_bytes) || !owner_.assign(id)) defect_ = errc::invalid_owner;
         if (renewal::broken_rule(terms_, policy_)) defect_ = errc::invalid_terms;
     }
 

@@ -25,7 +25,7 @@ namespace leasehold::inline v0 {
 /// What can go wrong. Busy (somebody else holds the lease) is not here, since it is an answer, not an error.
 enum class errc {
     invalid_name = 1,   ///< a name that is empty, longer than max_name_bytes, not UTF-8, or has a NUL
-    invalid_owner,      ///< an owner that is empty, longer than max_owner_bytes, not UTF-8, or has a NUL
+    invalid_owner,      ///< an owner that is empty, longer than max_owner_bytes, not UTF-8, has a NUL, or begins like that of a hold
     invalid_terms,      ///< durations that can't work together; the message names the rule
     not_held,           ///< an operation that needs a held lease, on an empty guard
     lost,               ///< the term is over although its holder did not release it
@@ -34,7 +34,8 @@ enum class errc {
     store_conflict,     ///< the store refused the statement because of concurrent ones, and kept refusing it
     schema_missing,     ///< the table, or a column of it, does not exist
     store_failure,      ///< any other failure of the store
-    invalid_data        ///< data or a reason that is longer than max_data_bytes, not UTF-8, or has a NUL
+    invalid_data,       ///< data or a reason that is longer than max_data_bytes, not UTF-8, or has a NUL
+    held_closed         ///< a name that is to be held closed is held closed already
 };
 
 /// The enumerator's name, as in "store_timeout"; "invalid" for any other value. Its meaning in words is
@@ -53,6 +54,7 @@ enum class errc {
     case errc::schema_missing: return "schema_missing";
     case errc::store_failure: return "store_failure";
     case errc::invalid_data: return "invalid_data";
+    case errc::held_closed: return "held_closed";
     }
     return "invalid";
 }
@@ -65,7 +67,8 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 }
 
 /// The category of errc. Conditions: store_timeout is std::errc::timed_out, invalid_* are std::errc::invalid_argument,
-/// not_held is std::errc::operation_not_permitted, store_conflict is std::errc::resource_unavailable_try_again.
+/// not_held is std::errc::operation_not_permitted, store_conflict is std::errc::resource_unavailable_try_again, held_closed is
+/// std::errc::device_or_resource_busy.
 [[nodiscard]] LEASEHOLD_SHARED const std::error_category& lease_category() noexcept;
 
 /// Lets an errc be a std::error_code.
@@ -169,6 +172,7 @@ public:
         case errc::schema_missing: return "the lease table, or a column of it, is missing";
         case errc::store_failure: return "the store failed";
         case errc::invalid_data: return "invalid data or reason";
+        case errc::held_closed: return "the name is held closed";
         }
         return "unknown leasehold error " + std::to_string(code);
     }
@@ -183,6 +187,7 @@ public:
         case errc::not_held: return std::errc::operation_not_permitted;
         case errc::store_timeout: return std::errc::timed_out;
         case errc::store_conflict: return std::errc::resource_unavailable_try_again;
+        case errc::held_closed: return std::errc::device_or_resource_busy;
         default: return {code, *this};
         }
     }

@@ -25,17 +25,20 @@ class last_failure;
 class lease_lost;
 class plain_error;
 class store_error;
+class token_gate;
 enum class acquire_status : std::uint8_t;
 enum class batch_answer : std::uint8_t;
 enum class catch_up : std::uint8_t;
 enum class errc;
 enum class lease_event_kind : std::uint8_t;
+enum class on_other_count : std::uint8_t;
 enum class release_outcome : std::uint8_t;
 enum class step_down_reason : std::uint8_t;
 enum class store_fault : std::uint8_t;
 enum class store_operation : std::uint8_t;
 enum class turn_status : std::uint8_t;
 struct acquire_result;
+struct checkpoint_look;
 struct checkpoint_record;
 struct leader_election_options;
 struct lease_event;
@@ -44,6 +47,8 @@ struct lease_terms;
 struct poll_pauses;
 struct reader_limit;
 struct renewal_state;
+struct semaphore_options;
+struct sequencer;
 struct static_text_limits;
 struct store_call;
 struct store_call_report;
@@ -93,6 +98,8 @@ template <class Lease>
 class lease_guard;
 template <class Semaphore>
 class permit_guard;
+template <class Semaphore>
+class permits_guard;
 template <class SharedLease>
 class exclusive_guard;
 template <class... Leases>
@@ -116,6 +123,8 @@ struct member_record;
 enum class member_change_kind : std::uint8_t;
 struct member_change;
 struct observer_options;
+enum class lease_change_kind : std::uint8_t;
+struct lease_change;
 enum class shard_event_kind : std::uint8_t;
 struct shard_event;
 struct shard_options;
@@ -127,6 +136,12 @@ class group_member;
 
 template <lease_store Store, lease_clock Clock>
 class group_observer;
+
+template <lease_store Store, lease_clock Clock>
+class lease_observer;
+
+template <lease_store Store, lease_clock Clock>
+class prefix_observer;
 
 template <lease_store Store, lease_clock Clock>
 class shard_group;
@@ -145,6 +160,9 @@ struct static_lease_record;
 
 template <lease_store Store, class Derived>
 class forwarding_store;
+template <class Derived>
+class name_holding;
+struct hold_options;
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>
 class hooked_store;
 template <lease_store Store, class Plan>

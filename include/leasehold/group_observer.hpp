@@ -6,27 +6,22 @@
 #endif
 
 #include <leasehold/clock/steady_clock.hpp>
-#include <leasehold/clock/waker.hpp>
 #include <leasehold/concepts.hpp>
-#include <leasehold/detail/catch_into.hpp>
-#include <leasehold/detail/thread_without_signals.hpp>
+#include <leasehold/detail/lease_changes.hpp>
+#include <leasehold/detail/observation.hpp>
 #include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/duration.hpp>
-#include <leasehold/error.hpp>
 #include <leasehold/group_member.hpp>
+#include <leasehold/observer_options.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -83,20 +78,15 @@ inline std::vector<member_change> changes_between(const std::vector<member_recor
 
 }  // namespace detail
 
-/// How an observer looks.
-struct observer_options {
-    duration every = std::chrono::seconds{1};  ///< how often it looks: one statement each
-};
-
 /// Tells who joins a group, who leaves it, and whose data change, without being a member.
 ///
 ///     lh::group_observer watch{store, "workers", [](const lh::member_change& c) { ... }};
 ///
 /// Those who are members at first have joined. A member that publishes something just after it has joined may be told as one that joins and
 /// then changes its data. Who leaves and comes back between two looks is told as both.
-/// The function is called on a thread of the observer, once for each change; what it throws is ignored. After a failure of the store the
-/// observer looks again; meanwhile nothing has changed, as far as it knows.
-/// Neither copyable nor movable. Thread safety: any thread may call current(). Lifetime: the store must outlive it. Its destructor waits
+/// The function is called on a thread of the observer, once for each change; see observer_options for what it throws and for failures of
+/// the store.
+/// Neither copyable nor movable. Thread safety: any thread may call any function. Lifetime: the store must outlive it. Its destructor waits
 /// for a look and a call that are under way, so don't destroy it in its function.
 template <lease_store Store, lease_clock Clock = steady_clock>
 class group_observer {
@@ -104,13 +94,8 @@ public:
     /// Begins to look. May throw std::system_error if there is no thread, with errc::invalid_terms if `options.every` is less than 1 ms.
     group_observer(Store& store, std::string_view group, std::function<void(const member_change&)> on_change, observer_options options = {},
                    Clock clock = {})
-        : store_{store}, group_{group}, on_change_{std::move(on_change)}, options_{options}, clock_{std::move(clock)}
+        : observation_{look_at(store, group), &changes_of_members, std::move(on_change), std::move(options), std::move(clock)}
     {
-        detail::require_group_store<Store>();
-        static_assert(waitable_clock<Clock>, "an observer needs a clock with wait_until (waitable_clock)");
-        if (options_.every < std::chrono::milliseconds{1})
-            detail::raise_invalid(errc::invalid_terms, "an observer looks every 1 ms at most");
-        thread_ = detail::thread_without_signals([this] { observe(); });
     }
     /// Other arguments: one line says what is wrong.
     template <class First, class Second, class... Rest>
@@ -120,60 +105,28 @@ public:
         detail::explain_wrong_arguments<First, Second, Rest...>();
         static_assert(!detail::store_and_name<First, Second>, "after the name of the group comes a function of const member_change&");
     }
-    group_observer(const group_observer&) = delete;
-    group_observer& operator=(const group_observer&) = delete;
-    /// Ends the observation.
-    ~group_observer()
-    {
-        stopping_.store(true, std::memory_order_relaxed);
-        waker_.wake();
-        thread_.join();
-    }
 
-    /// Who were members at the last look. May throw std::bad_alloc.
-    [[nodiscard]] std::vector<member_record> current() const
-    {
-        const std::lock_guard lock{mutex_};
-        return current_;
-    }
+    /// Who were members at the last look that succeeded. May throw std::bad_alloc.
+    [[nodiscard]] std::vector<member_record> current() const { return observation_.current(); }
+
+    /// How old current() is: the time since that look was sent. duration::max() before the first.
+    [[nodiscard]] duration age() const noexcept { return observation_.age(); }
 
 private:
-    void observe() noexcept
+    using seen_type = std::vector<member_record>;
+
+    static auto look_at(Store& store, std::string_view group)
     {
-        while (!stopping_.load(std::memory_order_relaxed)) {
-            const time_point next = clock_.now() + options_.every;
-            std::error_code ec;
-            detail::catch_into(ec, [&] { look(); });
-            while (!stopping_.load(std::memory_order_relaxed) && clock_.now() < next) clock_.wait_until(waker_, next);
-        }
+        detail::require_group_store<Store>();
+        return [&store, looked_at = std::string{group}](std::error_code& ec) { return detail::list_members(store, looked_at, ec); };
     }
 
-    void look()
+    static std::vector<member_change> changes_of_members(const seen_type& before, const seen_type& after, const detail::look_times&)
     {
-        std::error_code ec;
-        auto now = detail::list_members(store_, group_, ec);
-        if (ec) return;
-        const auto changes = detail::changes_between(current(), now);
-        {
-            const std::lock_guard lock{mutex_};
-            current_ = std::move(now);
-        }
-        for (const member_change& each : changes) {
-            std::error_code ignored;
-            if (on_change_) detail::catch_into(ignored, [&] { on_change_(each); });
-        }
+        return detail::changes_between(before, after);
     }
 
-    Store& store_;
-    const std::string group_;
-    const std::function<void(const member_change&)> on_change_;
-    const observer_options options_;
-    const Clock clock_;
-    waker waker_;
-    std::atomic<bool> stopping_{false};  // relaxed: the waker's mutex orders it
-    mutable std::mutex mutex_;  // guards what follows
-    std::vector<member_record> current_;
-    std::thread thread_;
+    detail::observation<seen_type, member_change, Clock> observation_;
 };
 
 /// Other arguments: one line says what is wrong.

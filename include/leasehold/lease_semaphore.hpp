@@ -11,13 +11,18 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/wrong_arguments.hpp>
+#include <leasehold/detail/permit_names.hpp>
 #include <leasehold/detail/permit_pool.hpp>
+#include <leasehold/detail/permits_forms.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/permit_guard.hpp>
+#include <leasehold/permits_guard.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
+#include <leasehold/semaphore_options.hpp>
 #include <leasehold/time_point.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <memory>
@@ -26,8 +31,25 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 namespace leasehold::inline v0 {
+
+namespace detail {
+
+// Whether a semaphore takes the count that it finds.
+template <class... Options>
+bool pick_follows(const Options&... options)
+{
+    semaphore_options picked;
+    [[maybe_unused]] const auto take = [&picked](const auto& option) {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(option)>, semaphore_options>) picked = option;
+    };
+    (take(options), ...);
+    return picked.on_other_count == on_other_count::follow;
+}
+
+}  // namespace detail
 
 /// At most so many hold at once, on all hosts: a lease of which there are several.
 ///
@@ -38,9 +60,12 @@ namespace leasehold::inline v0 {
 /// promised of a lease is promised of each permit, and a permit comes back when its holder dies: at the end of its ttl.
 ///
 /// All processes must agree on the count. It is kept with the leases: while there are permits, and up to three ttls longer, the
-/// bare name is held by the owner "5 permits". For a process with another count, every attempt is an error, errc::invalid_terms,
-/// which says both counts. To change the count, end all processes that use the old one, and wait until its record has run out.
-/// While there are permits, nobody may release the bare name by force.
+/// bare name is held by the owner "5 permits". For an object that is made with another count, every attempt is an error,
+/// errc::invalid_terms, which says both counts, unless semaphore_options tell it to follow. resize() changes the count while all
+/// processes run: those that have agreed on it before follow within a ttl. While there are permits, nobody may release the bare name by
+/// force.
+///
+/// try_acquire(3) and the other forms with a number take several permits at once, all or none, as one guard.
 ///
 /// Several guards of one object may hold at once, each a permit of its own. The object's owner is the same for all of its
 /// permits; as with a lease, two objects with one fixed_owner_id take each other's permits.
@@ -54,14 +79,17 @@ class lease_semaphore : public detail::acquire_forms<lease_semaphore<Store, Cloc
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the semaphore no_renewal{}, or a waitable clock");
 
+    using forms_type = detail::acquire_forms<lease_semaphore, permit_guard<lease_semaphore>>;
+
 public:
     using store_type = Store;  ///< where the permits live
     using clock_type = Clock;  ///< measures deadlines
     using owner_id_type = OwnerId;  ///< names the owner
     using renew_policy_type = RenewPolicy;  ///< decides when to renew
     using guard_type = permit_guard<lease_semaphore>;  ///< what an attempt returns
+    using several_guard_type = permits_guard<lease_semaphore>;  ///< what an attempt at several permits returns
 
-    /// The arguments after the count may come in any order, as for basic_lease. Does no I/O.
+    /// The arguments after the count may come in any order, as for basic_lease; semaphore_options is one of them. Does no I/O.
     ///
     /// Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_terms for a count of 0 or more than
     /// max_permits (1,024), errc::invalid_name also for a name that leaves no room for the permits' numbers, and otherwise like
@@ -100,12 +128,126 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return pool_->name(); }  ///< the name that all permits begin with
     [[nodiscard]] const std::string& owner() const noexcept { return pool_->owner(); }  ///< the owner of its permits
     [[nodiscard]] const lease_terms& terms() const noexcept { return pool_->terms(); }  ///< the durations of each permit
-    [[nodiscard]] std::size_t count() const noexcept { return pool_->count(); }  ///< how many permits there are
+    /// How many permits there are, as far as this object knows: what it was made with, until it has asked the store.
+    [[nodiscard]] std::size_t count() const noexcept { return pool_->count(); }
     [[nodiscard]] Store& store() const noexcept { return pool_->store(); }  ///< where the permits live
+
+    /// Changes the count for all processes while permits are held. Objects that have agreed on the count before follow within a ttl, and
+    /// sooner if they find nothing free. An object that is made from then on must give the new count, or semaphore_options that
+    /// follow. Does I/O.
+    ///
+    /// Fewer permits: none is taken away. As long as more than the new count are held, whoever knows of the change is granted none. While
+    /// the count changes, no more than the larger of the two counts are held; once the record has the new count alone, as in
+    /// "4 permits, change 1", no more than that. resize() does not wait for it: the next attempts of any process see to it.
+    /// It replaces a record of permits, and nothing else that has the bare name. Of two calls at once, one comes last.
+    ///
+    /// Throws std::system_error with errc::invalid_terms for a count of 0 or more than max_permits (1,024), or if the bare name belongs to
+    /// something else, and errc::invalid_name for a name that leaves no room for the permits' numbers. Throws store_error when the store
+    /// fails: then the count may have changed or not; call it again.
+    template <std::integral Count>
+    void resize(Count count)
+    {
+        detail::check_count(pool_->counted().names(), count);
+        std::error_code ec;
+        resize(count, ec);
+        if (ec) pool_->raise_failure(ec, "resize");
+    }
+
+    /// The same, reported in `ec`: does not throw.
+    template <std::integral Count>
+    void resize(Count count, std::error_code& ec) noexcept
+    {
+        ec = detail::refusal_of_count(pool_->counted().names(), count);
+        if (!ec) detail::catch_into(ec, [&] { pool_->counted().resize(static_cast<std::size_t>(count), terms().ttl, ec); });
+    }
+
+    using forms_type::try_acquire, forms_type::try_acquire_for, forms_type::try_acquire_until, forms_type::acquire;
+
+    /// One attempt at so many permits, all or none: an empty guard means that fewer are free. Two that want more than half at the same time
+    /// may both get nothing: try again after a random pause, or wait. The permits need not follow on each other.
+    ///
+    /// Throws like try_acquire(), and std::system_error with errc::invalid_terms for a number of 0 or more than there are permits.
+    template <std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire(Count several) &
+    {
+        return forms_of(several).here().try_acquire();
+    }
+    /// The same, reported in `ec`: does not throw.
+    template <std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire(Count several, std::error_code& ec) & noexcept
+    {
+        return forms_of(several).here().try_acquire(ec);
+    }
+
+    /// Waits for so many permits, all or none, in the line of all that wait for a permit. It takes none before it can have all, so nobody
+    /// deadlocks. While it is the first in the line, those behind it take none either, so it isn't overtaken by those that want fewer; on a
+    /// store that doesn't order the waiters of all processes (ordered_store), it may be, by those of other processes.
+    /// Otherwise like try_acquire_for().
+    template <class Rep, class Period, std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several, std::stop_token stop = {}) &
+    {
+        return forms_of(several).here().try_acquire_for(at_most, std::move(stop));
+    }
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out.
+    template <class Rep, class Period, std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several,
+                                                     std::error_code& ec) & noexcept
+    {
+        return forms_of(several).here().try_acquire_for(at_most, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Rep, class Period, std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several, std::stop_token stop,
+                                                     std::error_code& ec) & noexcept
+    {
+        return forms_of(several).here().try_acquire_for(at_most, std::move(stop), ec);
+    }
+
+    /// Waits for so many permits until an instant, like try_acquire_until().
+    template <class Clk, class Dur, std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several, std::stop_token stop = {}) &
+    {
+        return forms_of(several).here().try_acquire_until(until, std::move(stop));
+    }
+    /// The same, reported in `ec`: does not throw. No error means that the time ran out.
+    template <class Clk, class Dur, std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several,
+                                                       std::error_code& ec) & noexcept
+    {
+        return forms_of(several).here().try_acquire_until(until, ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <class Clk, class Dur, std::integral Count>
+    [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several, std::stop_token stop,
+                                                       std::error_code& ec) & noexcept
+    {
+        return forms_of(several).here().try_acquire_until(until, std::move(stop), ec);
+    }
+
+    /// Waits for so many permits without a limit: the guard is empty only if `stop` was asked to stop.
+    template <std::integral Count>
+    [[nodiscard]] several_guard_type acquire(Count several, std::stop_token stop = {}) &
+    {
+        return forms_of(several).here().acquire(std::move(stop));
+    }
+    /// The same, reported in `ec`: does not throw.
+    template <std::integral Count>
+    [[nodiscard]] several_guard_type acquire(Count several, std::error_code& ec) & noexcept
+    {
+        return forms_of(several).here().acquire(ec);
+    }
+    /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
+    template <std::integral Count>
+    [[nodiscard]] several_guard_type acquire(Count several, std::stop_token stop, std::error_code& ec) & noexcept
+    {
+        return forms_of(several).here().acquire(std::move(stop), ec);
+    }
 
 private:
     template <class Semaphore>
     friend class permit_guard;
+    template <class Semaphore>
+    friend class permits_guard;
     friend detail::lease_access;
     friend detail::acquire_forms<lease_semaphore, guard_type>;
     using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
@@ -113,7 +255,7 @@ private:
     template <class... Options>
     static constexpr void check_options() noexcept
     {
-        (detail::check_option<Options>(), ...);
+        ([] { if constexpr (!std::same_as<std::remove_cvref_t<Options>, semaphore_options>) detail::check_option<Options>(); }(), ...);
         static_assert(detail::each_once<Options...>,
                       "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
     }
@@ -123,11 +265,18 @@ private:
         : pool_{std::make_shared<pool_type>(store, detail::checked_permits(name, "/", "", count, "permits"),
                                             detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), terms,
                                             detail::pick<detail::role_of_clock, Clock>(options...),
-                                            detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...))}
+                                            detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...),
+                                            detail::pick_follows(options...))}
     {
     }
 
     using attempt_result = typename pool_type::attempt_result;
+
+    template <class Count>
+    [[nodiscard]] auto forms_of(Count several) const noexcept
+    {
+        return detail::permits_forms<lease_semaphore, pool_type>{pool_, detail::wanted_permits{several}};
+    }
 
     // See acquire_forms.
     lease_semaphore& forms() noexcept { return *this; }

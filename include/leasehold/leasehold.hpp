@@ -24,13 +24,16 @@
 #include <leasehold/group_observer.hpp>
 #include <leasehold/leader_election.hpp>
 #include <leasehold/leader_term.hpp>
+#include <leasehold/lease_change.hpp>
 #include <leasehold/lease_guard.hpp>
+#include <leasehold/lease_observer.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/lease_set.hpp>
 #include <leasehold/lease_set_guard.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/observer_options.hpp>
 #include <leasehold/owner_id/fixed_owner_id.hpp>
 #include <leasehold/owner_id/host_process_thread_owner_id.hpp>
 #include <leasehold/owner_id/hostname_owner_id.hpp>
@@ -38,6 +41,7 @@
 #include <leasehold/owner_id/static_owner_id.hpp>
 #include <leasehold/plain_error.hpp>
 #include <leasehold/permit_guard.hpp>
+#include <leasehold/permits_guard.hpp>
 #include <leasehold/recurring.hpp>
 #include <leasehold/recurring_options.hpp>
 #include <leasehold/recurring_run.hpp>
@@ -49,8 +53,11 @@
 #include <leasehold/schedule/concept.hpp>
 #include <leasehold/schedule/cron.hpp>
 #include <leasehold/schedule/every.hpp>
+#include <leasehold/semaphore_options.hpp>
+#include <leasehold/sequencer.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_group.hpp>
+#include <leasehold/shard_options.hpp>
 #include <leasehold/shard_term.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/static_lease_guard.hpp>
@@ -63,6 +70,7 @@
 #include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/memory_store.hpp>
+#include <leasehold/store/name_holding.hpp>
 #include <leasehold/store/plain_lease_store.hpp>
 #include <leasehold/store/spin_mutex.hpp>
 #include <leasehold/store/static_memory_store.hpp>

@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/hold_text.hpp>
 #include <leasehold/detail/utf8.hpp>
 #include <leasehold/error.hpp>
 
@@ -25,6 +26,8 @@ inline constexpr std::size_t max_permits = 1024;
 inline constexpr std::size_t max_data_bytes = 1024;
 /// The longest checkpoint that a holder saves, in bytes of UTF-8.
 inline constexpr std::size_t max_checkpoint_bytes = 4096;
+/// The longest reason of a hold, in bytes of UTF-8: the owner of its term is the reason, and what marks it as a hold.
+inline constexpr std::size_t max_hold_reason_bytes = 160;
 
 namespace detail {
 
@@ -46,6 +49,19 @@ constexpr const char* broken_text_rule(std::string_view text, std::size_t max_by
     if (text.empty()) return "must not be empty";
     if (text.size() > max_bytes) return "is longer than the 190 bytes that are allowed";
     return broken_encoding_rule(text);
+}
+
+// What is wrong with the owner of a lease, or nullptr.
+constexpr const char* broken_owner_rule(std::string_view owner, std::size_t max_bytes = max_owner_bytes) noexcept
+{
+    if (const char* rule = broken_text_rule(owner, max_bytes)) return rule;
+    return is_hold(owner) ? "must not begin with 'held closed ', which marks a hold" : nullptr;
+}
+
+// What is wrong with the reason of a hold, or nullptr. It may be empty.
+constexpr const char* broken_hold_reason_rule(std::string_view reason) noexcept
+{
+    return reason.size() > max_hold_reason_bytes ? "is longer than the 160 bytes that are allowed" : broken_encoding_rule(reason);
 }
 
 // What is wrong with data, or with the reason of a request, or nullptr. Either may be empty.
@@ -81,8 +97,10 @@ inline std::error_code refusal_of_checkpoint(std::string_view text) noexcept
     return broken_checkpoint_rule(text) ? make_error_code(errc::invalid_data) : std::error_code{};
 }
 
-static_assert(max_name_bytes == 190 && max_owner_bytes == 190 && max_data_bytes == 1024 && max_checkpoint_bytes == 4096,
+static_assert(max_name_bytes == 190 && max_owner_bytes == 190 && max_data_bytes == 1024 && max_checkpoint_bytes == 4096 &&
+                  max_hold_reason_bytes == 160,
               "the messages above name the limits");
+static_assert(hold_prefix.size() + hold_digits + before_hold_reason.size() + max_hold_reason_bytes == max_owner_bytes);
 
 }  // namespace detail
 
@@ -93,10 +111,10 @@ inline void validate_name(std::string_view name)
         detail::raise_invalid(errc::invalid_name, std::string{"the name "} + rule);
 }
 
-/// Throws std::system_error with errc::invalid_owner, which says why, unless `owner` can be an owner.
+/// Throws std::system_error with errc::invalid_owner, which says why, unless `owner` can be the owner of a lease.
 inline void validate_owner(std::string_view owner)
 {
-    if (const char* rule = detail::broken_text_rule(owner, max_owner_bytes))
+    if (const char* rule = detail::broken_owner_rule(owner))
         detail::raise_invalid(errc::invalid_owner, std::string{"the owner "} + rule);
 }
 

@@ -187,6 +187,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancellation_also_ends_an_attempt_for_no_time, K
 
 BOOST_AUTO_TEST_CASE(an_attempt_that_is_cancelled_before_it_began_keeps_no_lease)
 {
+    BOOST_TEST_PASSPOINT();
     hanging_right<a_lease> with;
     running_context io;
     scripted_lease second{with.store, "hangs", with.clock};

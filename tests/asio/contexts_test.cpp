@@ -12,6 +12,7 @@ using namespace leasehold_test;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_context_that_is_destroyed_ends_its_waits_and_destroys_their_handlers, Kind, kinds)
 {
+    BOOST_TEST_PASSPOINT();
     lh::memory_store store;
     auto one = Kind::on(store, "a"), other = Kind::on(store, "a");
     using guard_type = guard_of<Kind, decltype(one)>;
@@ -49,6 +50,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_guard_that_nobody_took_is_released_with_its_cont
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 BOOST_AUTO_TEST_CASE(a_context_waits_for_a_call_before_it_destroys_a_coroutine_that_owns_the_store)
 {
+    BOOST_TEST_PASSPOINT();
     lh::manual_clock clock;
     gate call;
     std::thread opens;
@@ -76,6 +78,7 @@ BOOST_AUTO_TEST_CASE(a_context_waits_for_a_call_before_it_destroys_a_coroutine_t
 
 BOOST_AUTO_TEST_CASE(guard_held_while_work_runs_is_released_before_a_handler_that_owns_the_store_is_destroyed)
 {
+    BOOST_TEST_PASSPOINT();
     struct world {
         explicit world(bool& held) : held_at_end{held} {}
         ~world() { held_at_end = !store.list("").empty(); }

@@ -103,6 +103,7 @@ BOOST_FIXTURE_TEST_CASE(every_operation_takes_memory_from_its_handler_and_gives_
 
 BOOST_FIXTURE_TEST_CASE(memory_that_a_handler_owns_outlasts_operations_that_end_with_their_context, fixture)
 {
+    BOOST_TEST_PASSPOINT();
     const auto held = lease.acquire();
     memory_account of_wait, of_renewal;
     {
@@ -122,6 +123,7 @@ BOOST_FIXTURE_TEST_CASE(memory_that_a_handler_owns_outlasts_operations_that_end_
 // A function that the context has not run keeps something that releases a lease at its end: the first operation of that context.
 BOOST_AUTO_TEST_CASE(an_operation_that_starts_while_its_context_is_destroyed_ends_before_that)
 {
+    BOOST_TEST_PASSPOINT();
     lh::manual_clock clock;
     scripted_store store{clock};
     scripted_lease lease{store, "a", clock};

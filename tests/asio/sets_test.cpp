@@ -244,6 +244,7 @@ BOOST_AUTO_TEST_CASE(a_grant_that_comes_after_the_cancellation_is_released)
 
 BOOST_AUTO_TEST_CASE(set_that_nobody_takes_is_released_with_its_context)
 {
+    BOOST_TEST_PASSPOINT();
     hanging with;
     with.call.open();
     std::vector<batching_lease> others;
@@ -262,6 +263,7 @@ BOOST_AUTO_TEST_CASE(set_that_nobody_takes_is_released_with_its_context)
 
 BOOST_AUTO_TEST_CASE(a_context_that_is_destroyed_waits_for_the_call_and_gives_back_what_it_granted)
 {
+    BOOST_TEST_PASSPOINT();
     hanging with;
     std::thread opens;
     const auto alive = std::make_shared<int>(1);

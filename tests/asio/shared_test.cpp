@@ -232,6 +232,7 @@ BOOST_FIXTURE_TEST_CASE(an_outage_ends_waits_with_the_stores_error_and_leaves_no
 
 BOOST_AUTO_TEST_CASE(contexts_are_destroyed_while_writers_have_the_gate_and_grants_arrive)
 {
+    BOOST_TEST_PASSPOINT();
     lh::memory_store store;
     shared one{store, "c", lh::reader_limit{4}}, other{store, "c", lh::reader_limit{4}};
     const auto alive = std::make_shared<int>(1);

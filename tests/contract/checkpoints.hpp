@@ -71,6 +71,29 @@ void add_checkpoints(case_list<Fixture> cases)
         }
     });
 
+    cases.add("look_at_a_checkpoint_tells_the_latest_term_and_the_time_too", [](auto& s) {
+        if constexpr (checkpoint_looking_store<store_of<Fixture>>) {
+            std::error_code ec = leftover();
+            const auto look = [&](std::string_view name) {
+                checkpoint_look seen = s.other().look_at_checkpoint(name, ec);
+                expect_success(s.other(), ec, "look_at_checkpoint");
+                return seen;
+            };
+            const store_time before = s.store().now(ec);
+            const checkpoint_look none = look(s.name());
+            BOOST_TEST((!none.saved && none.latest == fencing_token{}));
+            BOOST_TEST((none.now >= before && none.now <= s.store().now(ec)));
+            const fencing_token token = grant(s.store(), s.name(), "a");
+            BOOST_TEST((!look(s.name()).saved && look(s.name()).latest == token && look(s.name()).open));
+            BOOST_TEST(save(s.store(), s.name(), "a", token, "x"));
+            BOOST_TEST((look(s.name()).saved == checkpoint_record{"x", token}));
+            BOOST_TEST(release(s.store(), s.name(), "a", token));
+            BOOST_TEST((look(s.name()).saved == checkpoint_record{"x", token} && look(s.name()).latest == token && !look(s.name()).open));
+            const fencing_token next = grant(s.store(), s.name(), "b", s.ttl());
+            BOOST_TEST((look(s.name()).saved == checkpoint_record{"x", token} && look(s.name()).latest == next && look(s.name()).open));
+        }
+    });
+
     cases.add("checkpoint_outlives_renewals_and_a_release", [](auto& s) {
         const fencing_token token = grant(s.store(), s.name(), "a");
         BOOST_TEST(save(s.store(), s.name(), "a", token, "x"));

@@ -30,9 +30,11 @@
 #include <contract/faults_underneath.hpp>
 #include <contract/grants.hpp>
 #include <contract/handover.hpp>
+#include <contract/holds.hpp>
 #include <contract/leases.hpp>
 #include <contract/losses.hpp>
 #include <contract/names.hpp>
+#include <contract/observers.hpp>
 #include <contract/operators.hpp>
 #include <contract/processes.hpp>
 #include <contract/races.hpp>
@@ -76,6 +78,9 @@ public:
         if constexpr (batch_acquiring_store<store_of<Fixture>>) theme("many_attempts", &add_many_attempts<Fixture>);
         if constexpr (handover_store<store_of<Fixture>>) theme("handover", &add_handover<Fixture>);
         if constexpr (checkpointing_store<store_of<Fixture>>) theme("checkpoints", &add_checkpoints<Fixture>);
+        if constexpr (holding_store<store_of<Fixture>>) theme("holds", &add_hold_terms<Fixture>);
+        if constexpr (holding_store<store_of<Fixture>>) theme("waits_for_holds", &add_hold_waits<Fixture>);
+        theme("observers", &add_observers<Fixture>);
         if constexpr (timed_store<store_of<Fixture>>) theme("store_clock", &add_store_clock<Fixture>);
         theme("races", &add_races<Fixture>);
         theme("races_at_expiry", &add_races_at_expiry<Fixture>);

@@ -124,6 +124,8 @@ BOOST_FIXTURE_TEST_CASE(file_that_cannot_be_opened_is_named, file_fixture)
 {
     lh::odbc_store nowhere{leasehold_test::sqlite_connection_string(folder.path() / "no such folder" / "leases.db")};
     leasehold_test::check_failure(nowhere, {.code = lh::errc::store_unavailable, .words = {"path"}});
+    BOOST_CHECK_EXCEPTION((void)nowhere.now(), lh::store_error,
+                          [](const lh::store_error& error) { return error.code() == lh::errc::store_unavailable; });
     std::ofstream{folder.path() / "text"} << std::string(4096, 'x');
     lh::odbc_store text{leasehold_test::sqlite_connection_string(folder.path() / "text")};
     leasehold_test::check_failure(text, {.code = lh::errc::store_unavailable, .words = {"not an SQLite database"}});

@@ -120,6 +120,100 @@ void add_several_rights(case_list<Fixture> cases)
         BOOST_TEST(ec == errc::invalid_terms);
     });
 
+    cases.add("several_permits_or_none", [](auto& s) {
+        auto ours = semaphore_on(s, s.store(), 4), theirs = semaphore_on(s, s.other(), 4);
+        auto three = ours.try_acquire(3);
+        BOOST_TEST_REQUIRE(three.held());
+        BOOST_TEST(three.size() == 3U);
+        for (const auto& each : three.guards()) BOOST_TEST(inspect(s.other(), each.name())->token == each.token());
+        BOOST_TEST(is_empty(theirs.try_acquire(2)));
+        const auto fourth = theirs.try_acquire();
+        BOOST_TEST(fourth.held());
+        BOOST_TEST(three.renew());
+        BOOST_TEST(three.release() == release_outcome::released);
+        BOOST_TEST(is_empty(theirs.try_acquire(4)));
+        BOOST_TEST(is_held(theirs.try_acquire_for(20s, 3)));
+        std::error_code ec;
+        BOOST_TEST(is_empty(theirs.try_acquire(5, ec)));
+        BOOST_TEST(ec == errc::invalid_terms);
+    });
+
+    cases.add("contenders_for_several_permits_never_hold_too_many", [](auto& s) {
+        std::atomic<int> inside = 0, crowded = 0, grants = 0;
+        all_end(s, 3, [&](std::size_t i) {
+            auto semaphore = semaphore_on(s, i % 2 == 0 ? s.store() : s.other(), 4, terms_of_several);
+            for (int round = 0; round < 6; ++round) {
+                const int wanted = i == 0 ? 1 : 3;
+                const auto permits = semaphore.acquire(wanted);
+                if (inside.fetch_add(wanted) + wanted > 4) ++crowded;
+                if (permits) ++grants;
+                inside -= wanted;
+            }
+        });
+        BOOST_TEST(crowded == 0);
+        BOOST_TEST(grants == 18);
+    });
+
+    cases.add("count_of_permits_grows_while_they_are_held", [](auto& s) {
+        auto ours = semaphore_on(s, s.store(), 2), theirs = semaphore_on(s, s.other(), 2);
+        const std::array two{ours.try_acquire(), theirs.try_acquire()};
+        BOOST_TEST(is_empty(ours.try_acquire()));
+        ours.resize(4);
+        const auto third = ours.try_acquire();
+        auto fourth = theirs.try_acquire();
+        all_end(s, 1, [&](std::size_t) {
+            if (fourth.empty()) fourth = theirs.try_acquire_for(20s);  // which looks now and then
+        });
+        BOOST_TEST(third.held());
+        BOOST_TEST(fourth.held());
+        BOOST_TEST(theirs.count() == 4U);
+        BOOST_TEST(is_empty(theirs.try_acquire()));
+        for (const auto& each : two) BOOST_TEST(each.held());
+        auto fresh = semaphore_on(s, s.store(), 4), refused = semaphore_on(s, s.store(), 2);
+        lease_semaphore follows{s.other(), s.name(), 2, long_terms, s.clock(),
+                                semaphore_options{.on_other_count = on_other_count::follow}};
+        std::error_code ec;
+        BOOST_TEST(is_empty(fresh.try_acquire(ec)));
+        BOOST_TEST(!ec);
+        BOOST_TEST(is_empty(follows.try_acquire(ec)));
+        BOOST_TEST(!ec);
+        BOOST_TEST(follows.count() == 4U);
+        BOOST_TEST(is_empty(refused.try_acquire(ec)));
+        BOOST_TEST(ec == errc::invalid_terms);
+    });
+
+    cases.add("permits_above_a_smaller_count_wait_to_be_given_back", [](auto& s) {
+        auto ours = semaphore_on(s, s.store(), 4), theirs = semaphore_on(s, s.other(), 4);
+        std::array four{ours.try_acquire(), ours.try_acquire(), theirs.try_acquire(), theirs.try_acquire()};
+        theirs.resize(2);
+        BOOST_TEST((inspect(s.store(), s.name())->is_count()));
+        for (auto& each : four) BOOST_TEST(each.renew());
+        for (std::size_t i = 0; i < 2; ++i) {
+            BOOST_TEST(is_empty(theirs.try_acquire()));
+            BOOST_TEST(four[i].release() == release_outcome::released);
+        }
+        BOOST_TEST(is_empty(theirs.try_acquire()));
+        four[2].release();
+        const auto next = theirs.try_acquire();
+        BOOST_TEST(next.held());
+        BOOST_TEST(is_empty(theirs.try_acquire()));
+        BOOST_TEST(four[3].held());
+        four[3].release();
+        const auto last = theirs.try_acquire();
+        BOOST_TEST(last.held());
+        BOOST_TEST(is_empty(theirs.try_acquire()));
+        BOOST_TEST(inspect(s.store(), s.name())->owner == "2 permits, change 1");
+        BOOST_TEST(is_empty(ours.try_acquire()), "which may not know of it, and finds the others closed");
+        std::error_code ec;
+        theirs.resize(0, ec);
+        BOOST_TEST(ec == errc::invalid_terms);
+        grant(s.store(), s.name("lease"), "somebody");
+        lease_semaphore of_a_lease{s.store(), s.name("lease"), 2, long_terms, s.clock()};
+        of_a_lease.resize(3, ec);
+        BOOST_TEST(ec == errc::invalid_terms);
+        BOOST_TEST(inspect(s.store(), s.name("lease"))->owner == "somebody");
+    });
+
     cases.add("permit_that_is_released_goes_to_a_waiter", [](auto& s) {
         auto ours = semaphore_on(s, s.store(), 2), theirs = semaphore_on(s, s.other(), 2);
         const auto kept = theirs.try_acquire();

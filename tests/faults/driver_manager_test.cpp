@@ -86,6 +86,7 @@ BOOST_AUTO_TEST_CASE(connections_that_are_kept_for_others_are_refused)
 // Else a waiter in the server would keep the holder from renewing.
 BOOST_AUTO_TEST_CASE(waiters_poll_where_one_call_of_the_process_keeps_out_the_others)
 {
+    BOOST_TEST_PASSPOINT();
     const postgresql_server server;
     lh::odbc_store store{with_driver(server, "Driver=Serialized"), {.call_timeout = 2s}};
     store.create_schema();

@@ -12,8 +12,11 @@
 #include <support/eventually.hpp>
 #include <support/galera_cluster.hpp>
 
+#include <boost/test/unit_test.hpp>
+
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace leasehold_test {
@@ -26,6 +29,15 @@ inline galera_cluster& fenced_cluster()
         const std::string connection_string = the_cluster.node(0).connection_string();
         lh::odbc_store{connection_string}.create_schema();
         odbc_connection{connection_string}.execute(application::table);
+        // The other nodes make the table after this one has answered.
+        lh::odbc_store other{the_cluster.node(1).connection_string()};
+        BOOST_TEST_REQUIRE(eventually(
+            [&] {
+                std::error_code ec;
+                static_cast<void>(other.inspect("n", ec));
+                return !ec;
+            },
+            30s));
         return true;
     }();
     static_cast<void>(prepared);
@@ -42,9 +54,23 @@ struct fenced_cluster_scene {
     lh::basic_lease<lh::odbc_store> others{others_store, name, lh::lease_terms{.ttl = 60s}};
 
     explicit fenced_cluster_scene(std::string of)
-        : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 500ms}, lh::manual_clock{}}
+        : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 1500ms}, lh::manual_clock{}}
     {
         application::prepare(fenced_cluster().node(0).connection_string(), name);
+    }
+
+    /// What `ask`, a call that fills in an error code, answers. A conflict, as with what another node has committed in the same instant, is
+    /// no answer: it is asked again.
+    template <class Ask>
+    static auto answered(Ask ask)
+    {
+        for (int times = 1;; ++times) {
+            std::error_code ec;
+            auto answer = ask(ec);
+            if (ec == lh::errc::store_conflict && times < 20) continue;
+            BOOST_TEST(!ec, ec.message());
+            return answer;
+        }
     }
 
     /// As the first node sees it: the second may not have heard of the term yet.

@@ -115,6 +115,7 @@ int init(bool, const asked_store&) { return performed; }
 int wait(const wait_options&, const asked_store&) { return performed; }
 int watch(const watch_options&, const asked_store&) { return performed; }
 int purge(const purge_options&, const asked_store&) { return performed; }
+int resize(const resize_options&, const asked_store&) { return performed; }
 int doctor(bool, const asked_store&) { return performed; }
 int run_once_per_fire(const run_options&, const asked_store&) { return performed; }
 int every(const run_options&, const asked_store&) { return performed; }

@@ -6,32 +6,40 @@ import re
 # From the lowest row to the highest. A room includes itself and rooms of lower rows. A pattern is a folder with all that is in it, or a
 # header; the longest one that fits counts.
 ROWS = (
-    {"values": "error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp checkpoint_record.hpp lease_event.hpp lease_record.hpp"
+    {"values": "lease_change.hpp observer_options.hpp"
+               " error.hpp limits.hpp duration.hpp time_point.hpp fencing_token.hpp checkpoint_record.hpp lease_event.hpp lease_record.hpp"
                " lease_terms.hpp"
                " plain_error.hpp release_outcome.hpp step_down_reason.hpp store_diagnostics.hpp version.hpp bounded_text.hpp"
+               " detail/hold_text.hpp"
                " static_lease_record.hpp static_text_limits.hpp detail/backoff.hpp detail/catch_into.hpp detail/config.hpp"
                " detail/handover_priority.hpp detail/host.hpp detail/never_destroyed.hpp detail/new_stop_source.hpp detail/printable.hpp"
                " detail/stable_hash.hpp detail/thread_locks.hpp detail/thread_without_signals.hpp detail/utf8.hpp"},
     {"clock": "clock/"},
     {"owner_id": "owner_id/", "renew_policy": "renew_policy/", "schedule": "schedule/"},
-    {"store": "store/ waiting/local_queue.hpp waiting/waiter_list.hpp"},
+    {"store": "store/ waiting/local_queue.hpp waiting/waiter_list.hpp"
+              " detail/hold_machine.hpp detail/hold_wait.hpp detail/store_failure.hpp"
+              " waiting/deadline.hpp waiting/queue_ticket.hpp waiting/ticket_limit.hpp waiting/wait_machine.hpp"
+              " waiting/wait_on_thread.hpp"},
     {"waiting": "waiting/", "dialect": "odbc/dialect/ odbc/expiry/"},
     {"renewal": "renewal/",
      "odbc protocol": "odbc/detail/ odbc/detail/flow/ odbc/odbc_options.hpp odbc/store_health.hpp"},
     {"surface": "detail/ fwd.hpp concepts.hpp", "odbc driver": "odbc/detail/driver/"},
-    {"lease": "basic_lease.hpp lease_guard.hpp detail/lease_attempts.hpp", "odbc session": "odbc/detail/session/"},
+    {"observing": "lease_observer.hpp detail/change_feed.hpp detail/lease_changes.hpp detail/observation.hpp",
+     "lease": "basic_lease.hpp lease_guard.hpp sequencer.hpp detail/lease_attempts.hpp", "odbc session": "odbc/detail/session/"},
     {"rights": "lease_semaphore.hpp lease_set.hpp lease_set_guard.hpp shared_lease.hpp permit_guard.hpp exclusive_guard.hpp release_all.hpp"
                " detail/batch_attempt.hpp detail/count_machine.hpp detail/counted_store.hpp detail/exclusive_wait.hpp"
                " detail/guard_sets.hpp detail/permit_pool.hpp detail/permit_search.hpp detail/permit_wait.hpp detail/place_in_line.hpp"
                " detail/set_order.hpp"
+               " permits_guard.hpp semaphore_options.hpp"
+               " detail/agreed_count.hpp detail/permit_names.hpp detail/permits_forms.hpp"
                " detail/shared_attempts.hpp",
      "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/recurring_machine.hpp",
      "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
-    {"group": "group/ group_member.hpp group_observer.hpp shard_event.hpp shard_group.hpp shard_term.hpp",
+    {"group": "group/ group_member.hpp group_observer.hpp shard_event.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
      "metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
      "odbc": "odbc/ odbc/detail/fence/ odbc/detail/store_operations.hpp"},
-    {"asio": "asio/"},
+    {"asio": "asio/", "opentelemetry": "opentelemetry.hpp"},
     {"all": "leasehold.hpp odbc.hpp asio.hpp embedded.hpp leasehold.cppm odbc/odbc.cppm"},
 )
 

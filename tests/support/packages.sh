@@ -140,8 +140,8 @@ leasehold_test_packages=("${leasehold_asio_packages[@]}" libasio-dev=header:asio
     git=command:git pkg-config=command:pkg-config python3=command:python3
     doxygen=command:doxygen
     faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
-leasehold_site_packages=(doxygen=command:doxygen doxygen-awesome-css=file:/usr/share/doxygen-awesome-css/doxygen-awesome.css
-    nodejs=command:node npm=command:npm python3=command:python3)
+leasehold_site_packages=(doxygen=command:doxygen nodejs=command:node npm=command:npm python3=command:python3)
+leasehold_live_packages=(emscripten=command:em++)
 # Only with the presets of clang++: python3-clang takes 250 MB.
 leasehold_mutant_packages=(clang=command:clang++ python3-clang=file:/usr/lib/python3/dist-packages/clang/cindex.py)
 leasehold_browser_packages=(chromium=command:chromium)

@@ -127,6 +127,8 @@ BOOST_FIXTURE_TEST_CASE(the_readme_s_line_completes_the_report_once_though_the_f
     for (int host = 1; host <= 2; ++host) started.push_back(start_on_a_host(line));  // early
     BOOST_TEST(file("report") == "");
     BOOST_REQUIRE(file_gets("report", "began"));
+    // Killed before it has made its mark, it would leave that to the second.
+    BOOST_REQUIRE(eventually([&] { return std::filesystem::exists(path("first")); }, 60s));
     BOOST_TEST((std::chrono::system_clock::now() >= fire));
     for (int host = 3; host <= 5; ++host) started.push_back(start_on_a_host(line));  // late
 

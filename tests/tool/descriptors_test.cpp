@@ -107,8 +107,8 @@ BOOST_FIXTURE_TEST_CASE(a_tool_that_is_killed_takes_its_command_along_though_nob
     const auto tree = process_tree(tool.pid());
     BOOST_REQUIRE(tree.size() > 2);
     tool.kill();
-    BOOST_TEST(eventually([&] { return !alive(child); }, 10s));
-    BOOST_TEST(eventually([&] { return !alive(tree[1]); }, 10s));
+    BOOST_TEST(eventually([&] { return !alive(child); }, 30s));
+    BOOST_TEST(eventually([&] { return !alive(tree[1]); }, 30s));
 }
 
 BOOST_FIXTURE_TEST_CASE(the_lease_is_released_though_nobody_reads_messages, tool_fixture)

@@ -81,13 +81,13 @@ BOOST_FIXTURE_TEST_CASE(host_stays_to_retry_and_gives_up, scene)
 
 BOOST_FIXTURE_TEST_CASE(others_wait_and_take_over_when_the_first_is_killed, scene)
 {
-    auto first = start(once({"--ttl", "2s"}, note("began") + "exec sleep 60"));
+    auto first = start(once({"--ttl", "5s"}, note("began") + "exec sleep 60"));
     BOOST_REQUIRE(file_gets("notes", "began"));
-    const auto at_once = run(once({"--ttl", "2s", "--nowait", "--verbose"}, note("no")));
+    const auto at_once = run(once({"--ttl", "5s", "--nowait", "--verbose"}, note("no")));
     BOOST_TEST(at_once.status.code == 75);
     BOOST_TEST(has(at_once.err, "held by"), at_once.err);
-    auto second = start(once({"--ttl", "2s"}, note("second")));
-    auto third = start(once({"--ttl", "2s"}, note("second")));
+    auto second = start(once({"--ttl", "5s"}, note("second")));
+    auto third = start(once({"--ttl", "5s"}, note("second")));
     first.signal(SIGKILL);
     first.wait();
     BOOST_TEST(second.wait().success());
@@ -165,9 +165,9 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     std::vector<child_process> hosts;
     for (int i = 0; i < 3; ++i)
         hosts.push_back(start({"every", "job", "--once-per", "1s", "--catch-up", "all", "--", "sh", "-c", note("$LEASEHOLD_FIRE")}));
-    BOOST_TEST(eventually([this] { return std::ranges::count(file("notes"), '\n') >= 4; }));
+    BOOST_TEST(eventually([this] { return std::ranges::count(file("notes"), '\n') >= 4; }, 60s));
     for (auto& host : hosts) host.signal(SIGTERM);
-    for (auto& host : hosts) BOOST_TEST(host.wait(20s).success());
+    for (auto& host : hosts) BOOST_TEST(host.wait().success());
     std::vector<std::string> fires;
     std::istringstream lines{file("notes")};
     for (std::string line; std::getline(lines, line);) fires.push_back(line);

@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(the_unit_of_the_page_starts_a_leader_and_ends_it, reader
         {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", path("store")}}, .capture = true, .death_signal = SIGTERM}};
     BOOST_TEST(service.read_line().value_or("") == "leads");
     service.signal(SIGTERM);
-    BOOST_TEST(service.wait(20s).success());
+    BOOST_TEST(service.wait().success());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

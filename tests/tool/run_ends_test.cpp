@@ -23,20 +23,20 @@ BOOST_FIXTURE_TEST_CASE(a_lease_that_turns_out_to_be_lost_at_the_release_is_76_t
     BOOST_REQUIRE(tool.read_line());
     BOOST_TEST(run({"release", "job", "--force"}).status.success());
     tool.write("go\n");
-    BOOST_TEST(tool.wait(20s).code == 76);
+    BOOST_TEST(tool.wait().code == 76);
     BOOST_TEST(errors() == "leasehold: 'job' was taken away or ran out before the command ended with status 3\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_lease_taken_away_ends_the_command_s_whole_group_with_sigterm_at_the_next_renewal, tool_fixture)
 {
-    auto tool = start({"run", "job", "--ttl", "6s", "--", "sh", "-c", "sleep 60 & echo $!; echo $$; wait"});
+    auto tool = start({"run", "job", "--ttl", "12s", "--", "sh", "-c", "sleep 60 & echo $!; echo $$; wait"});
     const pid_t grandchild = process_in(tool.read_line());
     const pid_t child = process_in(tool.read_line());
     BOOST_REQUIRE(alive(grandchild));
     const auto taken = std::chrono::steady_clock::now();
     BOOST_TEST(run({"release", "job", "--force"}).status.success());
-    BOOST_TEST(tool.wait(10s).code == 76);
-    BOOST_TEST(std::chrono::steady_clock::now() - taken < 4s);  // a renewal is 2 s after the grant, the deadline 4.8 s
+    BOOST_TEST(tool.wait().code == 76);
+    BOOST_TEST(std::chrono::steady_clock::now() - taken < 9s);  // a renewal is 4 s after the grant, the deadline 9.6 s
     BOOST_TEST(!alive(child));
     BOOST_TEST(!alive(grandchild));
     BOOST_TEST(errors() ==
@@ -48,7 +48,7 @@ BOOST_FIXTURE_TEST_CASE(a_command_that_ignores_sigterm_gets_sigkill, tool_fixtur
     auto tool = start(run_with({"job", "--ttl", "3s"}, stubborn));
     const pid_t child = process_in(tool.read_line());
     BOOST_TEST(run({"release", "job", "--force"}).status.success());
-    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(tool.wait().code == 76);
     BOOST_TEST(!alive(child));
     BOOST_TEST(errors().find("leasehold: the command did not end in time, and was killed\n") != std::string::npos);
 }
@@ -59,7 +59,7 @@ BOOST_FIXTURE_TEST_CASE(grandchildren_that_ignore_sigterm_don_t_outlive_the_term
         start({"run", "job", "--ttl", "3s", "--", "sh", "-c", "(trap '' TERM; exec sleep 60) & echo $!; exec sleep 60"});
     const pid_t grandchild = process_in(tool.read_line());
     BOOST_TEST(run({"release", "job", "--force"}).status.success());
-    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(tool.wait().code == 76);
     BOOST_TEST(!alive(grandchild));
 }
 
@@ -70,8 +70,8 @@ BOOST_FIXTURE_TEST_CASE(a_tool_that_is_killed_takes_its_command_along_at_once, t
     const auto tree = process_tree(tool.pid());
     BOOST_REQUIRE(tree.size() > 2);
     tool.kill();
-    BOOST_TEST(eventually([&] { return !alive(child); }, 10s));    // long before the deadline
-    BOOST_TEST(eventually([&] { return !alive(tree[1]); }, 10s));  // who reads our output isn't kept waiting
+    BOOST_TEST(eventually([&] { return !alive(child); }, 30s));    // long before the deadline
+    BOOST_TEST(eventually([&] { return !alive(tree[1]); }, 30s));  // who reads our output isn't kept waiting
     BOOST_TEST(errors().find("the process that renews the lease is gone") != std::string::npos);
 }
 
@@ -83,8 +83,8 @@ BOOST_FIXTURE_TEST_CASE(nothing_stays_behind_of_a_tool_that_is_killed, tool_fixt
     const auto tree = process_tree(tool.pid());
     BOOST_REQUIRE(tree.size() > 2);
     tool.kill();
-    BOOST_TEST(eventually([&] { return std::none_of(tree.begin(), tree.end(), alive); }, 10s));
-    BOOST_TEST(tool.read_all(10s) == "");
+    BOOST_TEST(eventually([&] { return std::none_of(tree.begin(), tree.end(), alive); }, 30s));
+    BOOST_TEST(tool.read_all(30s) == "");
 }
 
 // What a runner of jobs does to one that takes too long. The tool inside is the leader of a group of its own.
@@ -97,21 +97,21 @@ BOOST_FIXTURE_TEST_CASE(a_tool_whose_whole_group_is_killed_takes_its_command_s_g
     BOOST_REQUIRE(tree.size() > 2);
     BOOST_REQUIRE(::getpgid(tree[2]) == tree[2]);
     ::kill(-tree[2], SIGKILL);
-    BOOST_TEST(outer.wait(10s).code == 128 + SIGKILL);
-    BOOST_TEST(eventually([&] { return !alive(grandchild); }, 10s));
+    BOOST_TEST(outer.wait().code == 128 + SIGKILL);
+    BOOST_TEST(eventually([&] { return !alive(grandchild); }, 30s));
 }
 
 // Nobody renews: the command must be gone before the store lets somebody else in.
 BOOST_FIXTURE_TEST_CASE(a_tool_that_is_stopped_has_its_command_ended_before_the_next_can_have_the_lease, tool_fixture)
 {
-    auto tool = start(run_with({"job", "--ttl", "3s"}, stubborn));
+    auto tool = start(run_with({"job", "--ttl", "6s"}, stubborn));
     const pid_t child = process_in(tool.read_line());
     ::kill(tool.pid(), SIGSTOP);
     auto next = start(
         {"run", "job", "--", "sh", "-c", "kill -0 " + std::to_string(child) + " 2>/dev/null && echo overlap || echo alone"});
-    BOOST_TEST(next.read_line(20s).value_or("") == "alone");
+    BOOST_TEST(next.read_line(60s).value_or("") == "alone");
     ::kill(tool.pid(), SIGCONT);
-    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(tool.wait().code == 76);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_keeper_that_is_killed_takes_the_command_along, tool_fixture)
@@ -122,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(a_keeper_that_is_killed_takes_the_command_along, tool_fi
     const auto tree = process_tree(tool.pid());
     BOOST_REQUIRE(tree.size() >= 3);
     ::kill(tree[1], SIGKILL);
-    BOOST_TEST(tool.wait(10s).code == 70);
+    BOOST_TEST(tool.wait().code == 70);
     BOOST_TEST(eventually([&] { return !alive(child) && !alive(grandchild); }));
     BOOST_TEST(!held("job"));
 }
@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(a_keeper_that_its_command_kills_at_once_takes_the_comman
     for (int i = 0; i < 5; ++i) {
         auto tool = start({"run", "job", "--", "sh", "-c", "sleep 60 & echo $!; kill -9 $PPID; wait"});
         const pid_t grandchild = process_in(tool.read_line());
-        BOOST_TEST(tool.wait(10s).code == 70);
+        BOOST_TEST(tool.wait().code == 70);
         BOOST_TEST(eventually([&] { return !alive(grandchild); }));
     }
 }
@@ -174,7 +174,7 @@ BOOST_FIXTURE_TEST_CASE(processes_outside_the_command_s_group_are_told_of_too, t
     auto tool = start({"run", "job", "--ttl", "3s", "--", "sh", "-c", daemon + "; exec sleep 60", path("number")});
     const pid_t left_at_loss = process_in(tool.read_line());
     BOOST_TEST(run({"release", "job", "--force"}).status.success());
-    BOOST_TEST(tool.wait(10s).code == 76);
+    BOOST_TEST(tool.wait().code == 76);
     BOOST_TEST(alive(left_at_loss));
     BOOST_TEST(errors().find(told) != std::string::npos, errors());
     ::kill(left_at_loss, SIGKILL);

@@ -146,13 +146,17 @@ BOOST_FIXTURE_TEST_CASE(sigint_and_sigterm_are_passed_on_and_the_lease_is_releas
 {
     for (const int signal : {SIGINT, SIGTERM}) {
         auto tool = start({"run", "job", "--", "sh", "-c",
-                           "trap 'echo cleaning; sleep 0.3; exit 9' INT TERM; echo on; while :; do sleep 0.05; done"});
+                           "trap 'echo cleaning; until test -e \"$0\"; do sleep 0.05; done; exit 9' INT TERM;"
+                           " echo on; while :; do sleep 0.05; done",
+                           path("cleaned up")});
         BOOST_REQUIRE(tool.read_line().value_or("") == "on");
         tool.signal(signal);
         BOOST_TEST(tool.read_line().value_or("") == "cleaning");
         BOOST_TEST(held("job"));
+        std::ofstream{path("cleaned up")} << "\n";
         BOOST_TEST(tool.wait().code == 9);
         BOOST_TEST(!held("job"));
+        std::filesystem::remove(path("cleaned up"));
     }
 }
 
@@ -177,7 +181,7 @@ BOOST_FIXTURE_TEST_CASE(a_signal_ends_the_waiting, tool_fixture)
     auto waiter = start(run_with({"job"}, {"echo", "no"}));
     BOOST_TEST(eventually([&] { return process_tree(waiter.pid()).size() > 1; }));
     waiter.signal(SIGTERM);
-    BOOST_TEST(waiter.wait(10s).code == 128 + SIGTERM);
+    BOOST_TEST(waiter.wait().code == 128 + SIGTERM);
     holder.signal(SIGTERM);
     holder.wait();
 }

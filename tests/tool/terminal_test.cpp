@@ -204,11 +204,11 @@ BOOST_FIXTURE_TEST_CASE(ctrl_z_suspends_one_that_waits, terminal_fixture)
 // Nobody renews while the tool is suspended.
 BOOST_FIXTURE_TEST_CASE(run_suspended_for_too_long_loses_the_lease_and_the_command, terminal_fixture)
 {
-    type_tool("run job --ttl 2s -- sh -c 'echo o''n; read line'");
+    type_tool("run job --ttl 4s -- sh -c 'echo o''n; read line'");
     BOOST_REQUIRE(terminal.shows("on\n"));
     terminal.key("C-z");
     BOOST_REQUIRE(terminal.shows("Stopped"));
-    BOOST_TEST(run({"wait", "job", "--free", "--timeout", "20s"}).status.success());
+    BOOST_TEST(run({"wait", "job", "--free", "--timeout", "60s"}).status.success());
     terminal.type_line("fg");
     BOOST_TEST(terminal.shows("the lease 'job' is lost"));
 }

@@ -47,7 +47,7 @@ public:
     /// A file of that folder, as it is now; empty if it isn't there.
     [[nodiscard]] std::string file(const std::string& name) const;
     /// Whether the file comes to have that in it.
-    [[nodiscard]] bool file_gets(const std::string& name, const std::string& text, std::chrono::seconds within = 20s) const;
+    [[nodiscard]] bool file_gets(const std::string& name, const std::string& text, std::chrono::seconds within = 60s) const;
     [[nodiscard]] std::string path(const std::string& name) const { return (folder() / name).string(); }
 
     /// Of the default store.

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array all_codes{lh::errc::invalid_name,  lh::errc::invalid_owner,  lh::errc::invalid_terms,
                                lh::errc::not_held,      lh::errc::lost,           lh::errc::store_unavailable,
                                lh::errc::store_timeout, lh::errc::store_conflict, lh::errc::schema_missing,
-                               lh::errc::store_failure, lh::errc::invalid_data};
+                               lh::errc::store_failure, lh::errc::invalid_data,   lh::errc::held_closed};
 
 const lh::store_diagnostics missing_table{.sqlstate = "42P01",
                                           .native_error = 7,
@@ -58,6 +58,7 @@ BOOST_AUTO_TEST_CASE(codes_compare_to_the_standard_conditions_that_fit)
     BOOST_TEST((code(lh::errc::invalid_terms) == std::errc::invalid_argument));
     BOOST_TEST((code(lh::errc::not_held) == std::errc::operation_not_permitted));
     BOOST_TEST((code(lh::errc::store_conflict) == std::errc::resource_unavailable_try_again));
+    BOOST_TEST((code(lh::errc::held_closed) == std::errc::device_or_resource_busy));
     BOOST_TEST((code(lh::errc::lost) != std::errc::timed_out));
     BOOST_TEST((code(lh::errc::store_failure) != std::errc::invalid_argument));
 }

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_who_joins_changes_and_leaves_and_is_no_mem
         return told.size();
     };
     const auto comes = [&](std::size_t count) {
-        for (int step = 0; step < 100 && !eventually([&] { return seen() >= count; }, 5ms, 1ms); ++step) clock.advance(500ms);
+        for (int step = 0; step < 100 && !eventually([&] { return seen() >= count; }, 50ms, 1ms); ++step) clock.advance(500ms);
         return seen() == count;
     };
     std::optional<member_type> a;

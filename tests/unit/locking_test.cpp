@@ -71,6 +71,7 @@ BOOST_AUTO_TEST_CASE(two_leases_of_one_name_exclude_each_other_in_one_thread)
 // The next thread is likely to have the memory, and the number, of the one that has ended.
 BOOST_AUTO_TEST_CASE(thread_that_has_ended_is_not_taken_for_the_next_one)
 {
+    BOOST_TEST_PASSPOINT();
     auto l = lease();
     for (int i = 0; i < 10; ++i) {
         std::thread{[&] { l.lock(); }}.join();
@@ -88,6 +89,7 @@ BOOST_AUTO_TEST_CASE(thread_that_has_ended_is_not_taken_for_the_next_one)
 
 BOOST_AUTO_TEST_CASE(unlock_of_a_thread_that_has_locked_nothing_is_an_error_and_ends_no_other_lock)
 {
+    BOOST_TEST_PASSPOINT();
     const auto is_not_permitted = [](const std::system_error& e) { return e.code() == std::errc::operation_not_permitted; };
     auto l = lease();
     BOOST_CHECK_EXCEPTION(l.unlock(), std::system_error, is_not_permitted);
@@ -100,6 +102,7 @@ BOOST_AUTO_TEST_CASE(unlock_of_a_thread_that_has_locked_nothing_is_an_error_and_
 
 BOOST_AUTO_TEST_CASE(unlock_after_a_loss_leaves_the_lock_of_another_thread)
 {
+    BOOST_TEST_PASSPOINT();
     auto l = lease();
     l.lock();
     clock.advance(1h);

@@ -58,6 +58,7 @@ BOOST_AUTO_TEST_CASE(error_codes)
     prints(lh::errc::invalid_name, "invalid_name");
     prints(lh::errc::invalid_owner, "invalid_owner");
     prints(lh::errc::invalid_data, "invalid_data");
+    prints(lh::errc::held_closed, "held_closed");
     prints(lh::errc::invalid_terms, "invalid_terms");
     prints(lh::errc::not_held, "not_held");
     prints(lh::errc::lost, "lost");

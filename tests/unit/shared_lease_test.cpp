@@ -102,6 +102,7 @@ BOOST_AUTO_TEST_CASE(exclusive_right_costs_few_statements)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(it_is_a_shared_timed_mutex, Store, both_stores)
 {
+    BOOST_TEST_PASSPOINT();
     scene<Store> s;
     auto one = s.lease(), other = s.lease();
     {

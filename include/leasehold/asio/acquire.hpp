@@ -10,18 +10,21 @@
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/wait_operation.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/permits_forms.hpp>
+#include <leasehold/lease_semaphore.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/deadline.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <memory>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
-// Asynchronous forms of attempts and waits, over Asio: of a basic_lease, of a lease_semaphore for a permit, and of a shared_lease, as a
-// writer, and with _shared as a reader.
+// Asynchronous forms of attempts and waits, over Asio: of a basic_lease, of a lease_semaphore for a permit or several, and of a
+// shared_lease, as a writer, and with _shared as a reader.
 //
 // Each takes a completion token as its last argument, of any kind, and completes with void(error_code, guard). The error code is that of
 // the Asio that is used, boost::system::error_code or std::error_code; the former converts to the latter. The guard is the one that the
@@ -120,6 +123,38 @@ template <detail::waitable_right Right, class Token>
 auto async_acquire(Right& right, Token&& token)
 {
     return detail::initiate_acquire(detail::acquirable_of(right), detail::no_deadline, std::forward<Token>(token));
+}
+
+/// Makes one attempt at so many permits, all or none, like lease_semaphore::try_acquire(several).
+template <class S, class C, class O, class R, std::integral Count, class Token>
+auto async_try_acquire(lease_semaphore<S, C, O, R>& right, Count several, Token&& token)
+{
+    return detail::initiate_acquire(detail::acquirable_of(right, detail::wanted_permits{several}), detail::one_attempt,
+                                    std::forward<Token>(token));
+}
+
+/// Waits for so many permits, at most this long from the start of the operation, like lease_semaphore::try_acquire_for().
+template <class S, class C, class O, class R, class Rep, class Period, std::integral Count, class Token>
+auto async_try_acquire_for(lease_semaphore<S, C, O, R>& right, std::chrono::duration<Rep, Period> at_most, Count several, Token&& token)
+{
+    return detail::initiate_acquire(detail::acquirable_of(right, detail::wanted_permits{several}), detail::deadline_in(at_most),
+                                    std::forward<Token>(token));
+}
+
+/// Waits for so many permits until an instant, like lease_semaphore::try_acquire_until().
+template <class S, class C, class O, class R, class Clk, class Dur, std::integral Count, class Token>
+auto async_try_acquire_until(lease_semaphore<S, C, O, R>& right, std::chrono::time_point<Clk, Dur> until, Count several, Token&& token)
+{
+    return detail::initiate_acquire(detail::acquirable_of(right, detail::wanted_permits{several}), detail::deadline_until(until),
+                                    std::forward<Token>(token));
+}
+
+/// Waits for so many permits without a limit, like lease_semaphore::acquire().
+template <class S, class C, class O, class R, std::integral Count, class Token>
+auto async_acquire(lease_semaphore<S, C, O, R>& right, Count several, Token&& token)
+{
+    return detail::initiate_acquire(detail::acquirable_of(right, detail::wanted_permits{several}), detail::no_deadline,
+                                    std::forward<Token>(token));
 }
 
 /// Makes one attempt, like shared_lease::try_acquire_shared().

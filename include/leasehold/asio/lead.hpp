@@ -112,6 +112,11 @@ template <class Executor>
 class end_of_wait {
 public:
     explicit end_of_wait(const election_stop<Executor>& end) : on_end_{end.token(), emission{end.work(), signal_}} {}
+    // Or when that stop is requested.
+    end_of_wait(const election_stop<Executor>& end, const std::stop_token& other) : end_of_wait{end}
+    {
+        on_other_.emplace(other, emission{end.work(), signal_});
+    }
 
     [[nodiscard]] auto slot() const noexcept { return signal_->slot(); }
     [[nodiscard]] const auto& signal() const noexcept { return signal_; }
@@ -131,7 +136,21 @@ private:
 
     const std::shared_ptr<net::cancellation_signal> signal_ = std::make_shared<net::cancellation_signal>();
     const std::stop_callback<emission> on_end_;
+    std::optional<std::stop_callback<emission>> on_other_;
 };
+
+/// The user's coroutine on the strand, which is cancelled when the term is to end. An exception because of that is none.
+template <class Term, class Executor, class Work>
+net::awaitable<void> work_until_over(Term& term, cancellable_work<Executor>& cancels, Work& work)
+{
+    const std::stop_callback at_end{term.stop_token(), [&cancels] { cancels.cancel(); }};
+    auto begins = [](Term& of, Work& does) -> net::awaitable<void> { co_await std::invoke(does, of); };
+    try {
+        co_await net::co_spawn(cancels.strand(), begins(term, work), net::bind_cancellation_slot(cancels.slot(), net::use_awaitable));
+    } catch (const net_system_error& e) {
+        if (e.code() != net_error_code{net::error::operation_aborted} || !term.stop_token().stop_requested()) throw;
+    }
+}
 
 /// leader_election::run() as a coroutine.
 struct async_election {
@@ -258,10 +277,7 @@ private:
         std::exception_ptr thrown;
         try {
             election.notify(election.options_.on_elected, term.token());
-            co_await led(term, *end.work(), work);
-        } catch (const net_system_error& e) {
-            const bool cancelled = e.code() == net_error_code{net::error::operation_aborted} && term.stop_token().stop_requested();
-            if (!cancelled) thrown = std::current_exception();
+            co_await work_until_over(term, *end.work(), work);
         } catch (...) {
             thrown = std::current_exception();
         }
@@ -284,36 +300,36 @@ private:
         if (!lost) tell();
         if (thrown) std::rethrow_exception(thrown);
     }
-
-    // The user's coroutine, which is cancelled when the term is over.
-    template <class Lease, class Executor, class Work>
-    static net::awaitable<void> led(leader_term<Lease>& term, cancellable_work<Executor>& cancels, Work& work)
-    {
-        const std::stop_callback at_end{term.stop_token(), [&cancels] { cancels.cancel(); }};
-        auto begins = [](leader_term<Lease>& of, Work& leads) -> net::awaitable<void> { co_await std::invoke(leads, of); };
-        co_await net::co_spawn(cancels.strand(), begins(term, work), net::bind_cancellation_slot(cancels.slot(), net::use_awaitable));
-    }
 };
 
-struct start_lead {
-    template <class Handler, class Lease, class Work>
-    void operator()(Handler&& handler, leader_election<Lease>* election, Work work) const
+/// Starts the coroutine begin(end) on a strand of the handler's executor. The handler's cancellation slot asks `end` to end it.
+template <class Handler, class Begin>
+void start_until_stopped(Handler&& handler, Begin begin)
+{
+    using executor_type = executor_of_t<std::decay_t<Handler>>;
+    const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler));
+    if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
+        slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
+            if (const auto running = of.lock()) running->cancel();
+        });
+    const auto strand = end->work()->strand();
+    auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
+        const auto executor = executor_of(handler);
+        net::dispatch(executor, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
+            if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
+            std::move(handler)(std::move(thrown));
+        });
+    };
+    net::co_spawn(strand, begin(end), net::bind_executor(strand, std::move(ended)));
+}
+
+// Starts Loop::run(), a coroutine that the handler's slot cancels.
+template <class Loop>
+struct start_loop {
+    template <class Handler, class Subject, class Work>
+    void operator()(Handler&& handler, Subject* of, Work work) const
     {
-        using executor_type = executor_of_t<std::decay_t<Handler>>;
-        const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler));
-        if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
-            slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
-                if (const auto running = of.lock()) running->cancel();
-            });
-        const auto strand = end->work()->strand();
-        auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
-            const auto executor = executor_of(handler);
-            net::dispatch(executor, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
-                if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-                std::move(handler)(std::move(thrown));
-            });
-        };
-        net::co_spawn(strand, async_election::run(*election, end, std::move(work)), net::bind_executor(strand, std::move(ended)));
+        start_until_stopped(std::forward<Handler>(handler), [&](auto end) { return Loop::run(*of, end, std::move(work)); });
     }
 };
 
@@ -335,8 +351,8 @@ auto async_lead(leader_election<Lease>& election, Work work, Token&& token)
 {
     static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
                   "async_lead needs a function of a leader_term& that returns an awaitable<void>");
-    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election),
-                                                                        std::move(work));
+    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_election>{}, token,
+                                                                        std::addressof(election), std::move(work));
 }
 
 }  // namespace leasehold::inline v0

@@ -20,6 +20,9 @@ public:
     // Whether nothing may be granted or extended by `ttl` before the record is written again.
     [[nodiscard]] bool due(time_point now, duration ttl) const noexcept { return lasts_until_ < now + 2 * ttl; }
 
+    // Whether the record should be there still, as it was written.
+    [[nodiscard]] bool lasts(time_point now) const noexcept { return now < lasts_until_; }
+
     [[nodiscard]] static duration record_ttl(duration ttl) noexcept { return 3 * ttl; }
 
     // The record was written, by a statement sent at `sent`.

@@ -64,7 +64,8 @@ public:
         return last ? told_by(*last) : read_clock(ec);
     }
 
-    // The same for a fire that is due by it: a reading that is old is made anew, since clocks drift, and a server's may be set.
+    // The same for a fire that is due by it: a reading that is old is made again, since clocks drift, and a server's may be set. The record
+    // may be another one after that.
     fire_time now_to_begin(std::error_code& ec)
     {
         const std::optional<reading> last = last_reading();
@@ -197,17 +198,36 @@ private:
 
     [[nodiscard]] fire_time told_by(const reading& last) const { return last.value + (clock_.now() - last.at); }
 
+    // And the record with it, where the store tells both at once.
     fire_time read_clock(std::error_code& ec)
     {
         fire_time value{};
         ec.clear();
         catch_into(ec, [&] {
-            if constexpr (timed_store<Store>) value = store_.now(ec);
+            if constexpr (checkpoint_looking_store<Store>) {
+                const std::uint64_t before = changes();
+                const checkpoint_look seen = store_.look_at_checkpoint(name_, ec);
+                value = seen.now;
+                if (!ec) remember(seen, before);
+            }
+            else if constexpr (timed_store<Store>) {
+                value = store_.now(ec);
+            }
         });
         const time_point at = clock_.now();
         const std::lock_guard lock{mutex_};
         if (!ec) reading_ = reading{value, at};
         return value;
+    }
+
+    // One that is not readable is left to read(), which says so.
+    void remember(const checkpoint_look& seen, std::uint64_t before)
+    {
+        std::optional<fire_record> record = seen.saved ? read_fire_record(seen.saved->text) : fire_record{};
+        const std::lock_guard lock{mutex_};
+        if (changes_ != before) return;
+        record_ = std::move(record);
+        known_up_to_ = seen.open ? std::nullopt : std::optional{seen.latest};
     }
 
     [[nodiscard]] std::uint64_t changes() const

@@ -3,6 +3,7 @@
 #define LEASEHOLD_DETAIL_HELD_TERM_HPP
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/store_failure.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -11,7 +12,6 @@
 #include <leasehold/renewal/term.hpp>
 #include <leasehold/renewal/watched_term.hpp>
 #include <leasehold/store/concept.hpp>
-#include <leasehold/store_diagnostics.hpp>
 
 #include <memory>
 #include <optional>
@@ -22,29 +22,6 @@
 #include <utility>
 
 namespace leasehold::inline v0::detail {
-
-// What the store says about its last failure.
-template <lease_store Store>
-store_diagnostics diagnostics_of(const Store& store)
-{
-    if constexpr (diagnosing_store<Store>)
-        return store.diagnostics();
-    else
-        return {};
-}
-
-// The exception for a failed call of a store, with the store's diagnostics.
-template <lease_store Store>
-store_error store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
-{
-    return {ec, std::string{operation} + " '" + std::string{name} + "'", diagnostics_of(store)};
-}
-
-template <lease_store Store>
-[[noreturn]] void raise_store_failure(Store& store, std::error_code ec, std::string_view operation, std::string_view name)
-{
-    raise_failed_call(ec, std::string{operation} + " '" + std::string{name} + "'", diagnostics_of(store));
-}
 
 // One term, which a guard holds. A copy refers to the same term, also after the guard has gone.
 template <class Keeper>

@@ -7,13 +7,17 @@
 #include <leasehold/detail/batch_attempt.hpp>
 #include <leasehold/detail/counted_store.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/new_stop_source.hpp>
+#include <leasehold/detail/permit_names.hpp>
 #include <leasehold/detail/permit_search.hpp>
 #include <leasehold/detail/permit_wait.hpp>
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_guard.hpp>
+#include <leasehold/lease_set_guard.hpp>
 #include <leasehold/lease_terms.hpp>
-#include <leasehold/limits.hpp>
 #include <leasehold/owner_id/fixed_owner_id.hpp>
 #include <leasehold/renew_policy/concept.hpp>
 #include <leasehold/renewal/broken_rule.hpp>
@@ -30,11 +34,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -104,20 +110,6 @@ private:
     bool taken_ = false;
 };
 
-// What the permits of one kind are called: "licences/0", and 5 of them.
-struct permit_names {
-    std::string name;
-    std::string_view separator;  // between the name and the number of a permit
-    std::string_view unit;       // "permits"
-    std::size_t count = 0;
-    std::string_view of_gate;  // after the name; empty: there is none
-
-    // Whose waiters the end of any of them wakes: those of the whole. Empty: each wakes its own.
-    [[nodiscard]] std::string woken_together() const { return of_gate.empty() ? std::string{} : name + std::string{separator}; }
-    [[nodiscard]] std::string of_permit(std::size_t i) const { return name + std::string{separator} + std::to_string(i); }
-    [[nodiscard]] std::string count_in_words() const { return std::to_string(count) + " " + std::string{unit}; }
-};
-
 // An attempt at any of the permits, by a pool or a waiter.
 struct any_permit {
     template <class Asking>
@@ -127,8 +119,19 @@ struct any_permit {
     }
 };
 
+// An attempt at so many permits, all or none; at 0, which is refused.
+struct some_permits {
+    std::size_t count = 1;
+
+    template <class Asking>
+    auto operator()(permit_search& search, Asking& asking, std::error_code& ec) const
+    {
+        return asking.try_some(search, count, ec);
+    }
+};
+
 // Permits: leases of names that differ in a number, so that at most `count` hold at once. Also keeps their leases, each made
-// when it is first asked for.
+// when it is first asked for. The count may change: see counted_store.
 //
 // Thread safety: any thread may call any function. Lifetime: the store must outlive it; its guards need not.
 template <lease_store Store, lease_clock Clock, renew_policy Policy>
@@ -148,12 +151,23 @@ public:
         bool of_another = false;  // the error is that of another thread's attempt, for which this one has waited
     };
 
-    // Throws std::system_error for arguments that can't work. Does no I/O.
-    permit_pool(Store& store, permit_names names, std::string owner, const lease_terms& terms, Clock clock, Policy policy)
+    using set_type = lease_set_guard<lease_type>;
+    // Of an attempt at several permits.
+    struct some_result {
+        set_type guard{};
+        std::vector<std::size_t> indexes{};  // of the permits, in ascending order
+        bool too_late = false;
+        duration busy_for{};
+        duration sleep{};
+        bool of_another = false;
+    };
+
+    // Throws std::system_error for arguments that can't work. Does no I/O. `follows`: it takes the count that is agreed on already.
+    permit_pool(Store& store, permit_names names, std::string owner, const lease_terms& terms, Clock clock, Policy policy,
+                bool follows = false)
         : names_{std::move(names)}, owner_{std::move(owner)}, terms_{terms}, clock_{std::move(clock)},
-          policy_{std::move(policy)}, counted_{std::make_shared<counted_type>(store, clock_, names_.name,
-                                                                              names_.count_in_words(), names_.woken_together())},
-          leases_(names_.count), random_{waiting::random_seed(owner_, clock_.now()) | 1U}
+          policy_{std::move(policy)}, counted_{std::make_shared<counted_type>(store, clock_, names_, follows)},
+          random_{waiting::random_seed(owner_, clock_.now()) | 1U}
     {
         validate_owner(owner_);
         if (const char* rule = renewal::broken_rule(terms_, policy_)) raise_invalid(errc::invalid_terms, rule);
@@ -165,7 +179,7 @@ public:
     [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
     [[nodiscard]] const lease_terms& terms() const noexcept { return terms_; }
     [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
-    [[nodiscard]] std::size_t count() const noexcept { return names_.count; }
+    [[nodiscard]] std::size_t count() const noexcept { return counted_->count(); }  // as far as is known
     [[nodiscard]] Store& store() const noexcept { return counted_->underlying(); }
     [[nodiscard]] counted_type& counted() const noexcept { return *counted_; }
 
@@ -183,6 +197,7 @@ public:
     [[nodiscard]] lease_type& lease(std::size_t i)
     {
         const std::lock_guard lock{mutex_};
+        if (i >= leases_.size()) leases_.resize(std::max(i + 1, count()));
         if (!leases_[i]) leases_[i] = std::make_unique<lease_type>(make_lease(names_.of_permit(i)));
         return *leases_[i];
     }
@@ -190,16 +205,43 @@ public:
     // Where to begin: with the permit that was released last, which is probably free, or anywhere.
     [[nodiscard]] permit_search new_search() noexcept
     {
-        const std::size_t recent = recent_.load();
-        return {count(), recent < count() ? recent : random()};
+        const std::size_t recent = recent_.load(), permits = count();
+        return {permits, recent < permits ? recent : random()};
     }
 
     // One round of attempts at any of the permits.
     attempt_result try_any(permit_search& search, std::error_code& ec)
     {
-        attempt_result tried = one_round(search, ec);
+        attempt_result tried;
+        for (bool again = counted_->settle(terms_.ttl, ec); again;) {
+            const std::size_t asked_for = count();
+            search.follow(asked_for);
+            tried = one_round(search, ec);
+            again = tried.guard.empty() && !ec && (count() > asked_for || counted_->has_grown(terms_.ttl, ec));
+        }
         tried.busy_for = search.remaining(clock_.now());
         return tried;
+    }
+
+    // One round of attempts at so many permits, all or none. A waiter asks for them only if enough seem to be free: what it takes and gives
+    // back is in the way of others.
+    some_result try_some(permit_search& search, std::size_t wanted, std::error_code& ec)
+    {
+        if (wanted > 0 && (!counted_->agree(terms_.ttl, ec) || !counted_->settle(terms_.ttl, ec))) return {};
+        if (wanted > count()) static_cast<void>(counted_->has_grown(terms_.ttl, ec));
+        if (ec) return {};
+        if (wanted == 0 || wanted > count()) {
+            counted_->refuse("'" + printable(name()) + "' has " + std::to_string(count()) + " permits, so 1 to " +
+                                 std::to_string(count()) + " can be taken at once, not " + std::to_string(wanted), ec);
+            return {};
+        }
+        if (search.asked() && listing_store<Store>) {
+            const auto held = counted_->held(ec);
+            if (ec || held.count + wanted > count())
+                return {.busy_for = held.first_ends == duration::max() ? duration::zero() : held.first_ends};
+        }
+        search.follow(count());
+        return take_some(search, wanted, ec);
     }
 
     // Attempts at all permits that the caller doesn't have, of which guards[first + i] is for permit i. `all`: stops where one is busy.
@@ -221,7 +263,7 @@ public:
                 missing.reserve(count());
                 for (std::size_t i = 0; i < count(); ++i)
                     if (guards[first + i].empty()) missing.push_back(i);
-                each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, count(), asked, ec, take);
+                each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, [&] { return count(); }, asked, ec, take);
                 return busy_for;
             }
         }
@@ -229,6 +271,9 @@ public:
             if (guards[first + i].empty() && !take(i, lease_access::attempt(lease(i), ec, asked))) break;
         return busy_for;
     }
+
+    // Nothing is free: whether that is so because there are more than this process knew of. Asks the store now and then.
+    bool has_grown(std::error_code& ec) { return counted_->has_grown(terms_.ttl, ec); }
 
     // Those who wait through this object.
     [[nodiscard]] waiting::local_queue& waiters() noexcept { return waiters_; }
@@ -261,7 +306,8 @@ public:
     // Waits until attempt(search, waiter, ec) has a guard or an error, at most until the deadline: what permit_wait decides, on this
     // thread. `waiter` makes the attempts at any permit.
     template <class Attempt>
-    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Attempt attempt)
+    auto wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Attempt attempt)
+        -> std::invoke_result_t<Attempt&, permit_search&, permit_pool&, std::error_code&>
     {
         if (stop.stop_requested()) return {};
         if (deadline <= clock_.now()) return attempt_once(attempt, ec);
@@ -272,7 +318,7 @@ public:
 
     // One attempt of such a kind.
     template <class Attempt>
-    attempt_result attempt_once(Attempt& attempt, std::error_code& ec)
+    auto attempt_once(Attempt& attempt, std::error_code& ec)
     {
         permit_search search = new_search();
         return attempt(search, *this, ec);
@@ -313,8 +359,8 @@ private:
 
     attempt_result try_recent_or_any_together(permit_search& search, std::error_code& ec)
     {
-        const std::size_t recent = recent_.exchange(none);
-        if (recent != none) {
+        const std::size_t recent = recent_.exchange(none), permits = count();
+        if (recent < permits) {
             attempt_result tried = try_one(recent, search, ec);
             if (ec || !tried.guard.empty()) return tried;
         }
@@ -324,7 +370,7 @@ private:
         attempt_result result;
         search.begin_with_all();
         const std::size_t start = random();
-        each_batch(count(), [&](std::size_t k) { return (start + k) % count(); }, 1, search.asked(), ec,
+        each_batch(permits, [&](std::size_t k) { return (start + k) % permits; }, [] { return std::size_t{1}; }, search.asked(), ec,
                    [&](std::size_t i, auto tried) {
                        result.too_late = result.too_late || tried.too_late;
                        if (tried.guard.empty()) {
@@ -339,10 +385,68 @@ private:
         return result;
     }
 
-    // Asks for so many permits, in the order of permit_at, in as few calls as the store takes; `most` of them in each. Stops after
+    some_result take_some(permit_search& search, std::size_t wanted, std::error_code& ec)
+    {
+        std::vector<guard_type> guards;
+        some_result result;
+        guards.reserve(wanted);
+        result.indexes.reserve(wanted);
+        const bool alone = ask_for_some(search, wanted, guards, result, ec);
+        if (!alone) return {.of_another = true};
+        std::vector<std::size_t> order(guards.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        if (guards.size() == wanted) ec = make_error_code_if(std::ranges::any_of(guards, [](const auto& each) { return !each.held(); }));
+        if (ec || guards.size() < wanted) {
+            result.too_late = result.too_late || guards.size() == wanted;
+            back_out(guards, order);
+            return {.too_late = result.too_late, .busy_for = search.remaining(clock_.now())};
+        }
+        std::stop_source lost = new_stop_source();
+        for (const auto& each : guards) lease_access::share_stop(each, lost);
+        result.guard = set_access::make<set_type>(std::move(guards), std::move(order), std::move(lost));
+        return result;
+    }
+
+    // A term that is over before all answers have come.
+    static std::error_code make_error_code_if(bool over) noexcept
+    {
+        return over ? make_error_code(errc::store_timeout) : std::error_code{};
+    }
+
+    // In ascending order, so that of two who want more than half one gets them, if the store takes one attempt in a call. False: another
+    // thread's attempt failed, for which this one has waited.
+    bool ask_for_some(permit_search& search, std::size_t wanted, std::vector<guard_type>& guards, some_result& result, std::error_code& ec)
+    {
+        const std::size_t permits = count();
+        const auto missing = [&] { return wanted - guards.size(); };
+        const auto take = [&](std::size_t i, auto tried) {
+            result.too_late = result.too_late || tried.too_late;
+            if (tried.guard.empty()) {
+                if (!tried.closed) search.busy(i, clock_.now(), tried.answer);
+            } else {
+                guards.push_back(std::move(tried.guard));
+                result.indexes.push_back(i);
+            }
+            return missing() > 0;
+        };
+        if constexpr (batch_acquiring_store<counted_type>) {
+            if (attempts_together(*counted_) > 1) {
+                const typename turnstile<Clock>::turn alone{turnstile_, ec};
+                if (ec) return false;
+                search.begin_with_all();
+                each_batch(permits, [](std::size_t k) { return k; }, missing, search.asked(), ec, take);
+                return true;
+            }
+        }
+        for (std::size_t i = 0; i < permits && permits - i >= missing() && missing() > 0 && !ec; ++i)
+            take(i, lease_access::attempt(lease(i), ec, search.asked()));
+        return true;
+    }
+
+    // Asks for so many permits, in the order of permit_at, in as few calls as the store takes; most() of them in each. Stops after
     // the call in which each_answer(permit, answer) was false.
-    template <class PermitAt, class EachAnswer>
-    void each_batch(std::size_t permits, PermitAt permit_at, std::size_t most, std::optional<time_point> asked, std::error_code& ec,
+    template <class PermitAt, class Most, class EachAnswer>
+    void each_batch(std::size_t permits, PermitAt permit_at, Most most, std::optional<time_point> asked, std::error_code& ec,
                     EachAnswer each_answer)
     {
         const std::size_t size = std::min(attempts_together(*counted_), permits);
@@ -354,7 +458,7 @@ private:
             for (of.clear(); k < permits && of.size() < size && !ec; ++k)
                 if (together.add(lease(permit_at(k)), ec)) of.push_back(permit_at(k));
             if (ec) return together.cancel();
-            together.send(most, asked, ec,
+            together.send(most(), asked, ec,
                           [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });
         }
     }
@@ -375,25 +479,6 @@ private:
     turnstile<Clock> turnstile_;
     waiting::local_queue waiters_;  // those that wait through this object
 };
-
-// The names of `count` permits, once they are checked. Throws std::system_error.
-template <class Count>
-permit_names checked_permits(std::string_view name, std::string_view separator, std::string_view of_gate, Count count,
-                             std::string_view unit)
-{
-    validate_name(name);
-    if (std::cmp_less(count, 1) || std::cmp_greater(count, max_permits))
-        raise_invalid(errc::invalid_terms, "the number of " + std::string{unit} + " must be 1 to " +
-                                               std::to_string(max_permits) + ", not " + std::to_string(count));
-    permit_names names{std::string{name}, separator, unit, static_cast<std::size_t>(count), of_gate};
-    const std::size_t suffix = std::max(names.of_permit(names.count - 1).size() - name.size(), of_gate.size());
-    if (name.size() + suffix > max_name_bytes)
-        raise_invalid(errc::invalid_name, "the name is longer than the " + std::to_string(max_name_bytes - suffix) +
-                                              " bytes that leave room for the names of its " + std::string{unit} +
-                                              ", such as '" + names.of_permit(names.count - 1).substr(name.size()) +
-                                              "' at its end");
-    return names;
-}
 
 }  // namespace leasehold::inline v0::detail
 

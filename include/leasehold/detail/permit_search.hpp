@@ -28,6 +28,18 @@ public:
         assert(permits > 0);
     }
 
+    // There are so many now. Those that are new are asked for in this round.
+    void follow(std::size_t permits) noexcept
+    {
+        assert(permits > 0);
+        if (permits == permits_) return;
+        permits_ = permits;
+        next_ %= permits;
+        left_ = permits;
+        first_round_ = true;
+        if (nearest_ >= permits) nearest_ends_ = time_point::max();
+    }
+
     // Since when the caller has waited, if it has.
     [[nodiscard]] std::optional<time_point> asked() const noexcept { return asked_; }
     void waits_since(time_point asked) noexcept { asked_ = asked; }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace leasehold::inline v0::detail {
@@ -44,9 +45,10 @@ public:
         kept_out_ = false;
         if constexpr (notifying_store<counted_type>) {
             const bool only_one = pool_.count() == 1;
+            if (ticket_ && permit_ >= pool_.count()) ticket_.give_up();
             if (ticket_ && (only_one || due_ <= pool_.clock().now())) {
                 auto tried = try_one(search, ec);
-                if (only_one || ec || !tried.guard.empty()) return tried;
+                if (ec || !tried.guard.empty() || (only_one && !pool_.has_grown(ec))) return tried;
             }
         }
         if (behind_ && !has_come) return typename Pool::attempt_result{};
@@ -60,6 +62,9 @@ public:
         }
         return tried;
     }
+
+    // Several permits: whoever gets them queues for none of them.
+    auto try_some(permit_search& search, std::size_t wanted, std::error_code& ec) { return pool_.try_some(search, wanted, ec); }
 
     // Waits until the term of `name`, which keeps all permits from being granted, is over; it lasts for `remaining`.
     auto wait_for(std::string_view name, duration remaining, std::error_code& ec)
@@ -110,7 +115,7 @@ private:
 // Not thread-safe, except for what wakes. Lifetime: the pool and the waker must outlive it.
 template <class Pool, class Attempt>
 class permit_wait {
-    using result = typename Pool::attempt_result;
+    using result = std::invoke_result_t<Attempt&, permit_search&, permit_waiter<Pool>&, std::error_code&>;
 
 public:
     permit_wait(Pool& pool, Attempt attempt, time_point deadline, waker& to_wake, waiting::ticket_limit* limit = nullptr)

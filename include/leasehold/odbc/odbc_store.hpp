@@ -31,8 +31,9 @@ namespace leasehold::inline v0 {
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
 /// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store,
-/// checkpointing_store, timed_store (but with the generic dialect) and notifying_store: where the database has session locks, up to
-/// odbc::detail::max_waiting_sessions (32) connections more wait for releases, or have waited for terms that there are.
+/// checkpointing_store, notifying_store and, but with the generic dialect, timed_store and checkpoint_looking_store. Where the database has
+/// session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases, or have waited for terms that there
+/// are.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
@@ -66,6 +67,19 @@ public:
     {
         return ask_clock(ec);
     }
+    /// The same; throws store_error.
+    [[nodiscard]] store_time now()
+        requires(!std::same_as<Dialect, dialect::generic>)
+    {
+        return ask_clock();
+    }
+
+    /// checkpoint_looking_store: one SELECT; where the dialect is one of your own that has none, two. Otherwise like now().
+    [[nodiscard]] checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+        requires(!std::same_as<Dialect, dialect::generic>)
+    {
+        return ask_all_of_checkpoint(name, ec);
+    }
 
 private:
     static dialect::spec describe(const dialect::server_info& at) { return Expiry::applied_to(Dialect::describe(at)); }
@@ -79,7 +93,7 @@ using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_obser
 
 static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store> &&
               batch_acquiring_store<odbc_store> && handover_store<odbc_store> && checkpointing_store<odbc_store> &&
-              timed_store<odbc_store>);
+              timed_store<odbc_store> && checkpoint_looking_store<odbc_store>);
 
 }  // namespace leasehold::inline v0
 

@@ -277,6 +277,13 @@ LEASEHOLD_DECL store_time store_base::ask_clock(std::error_code& ec)
     return store_time{std::chrono::microseconds{operations_->call({detail::operation::now}, on.why).clock_us}};
 }
 
+LEASEHOLD_DECL checkpoint_look store_base::ask_all_of_checkpoint(std::string_view name, std::error_code& ec)
+{
+    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    if (ec) return {};
+    return operations_->call({detail::operation::look_at_checkpoint, name}, on.why).looked;
+}
+
 LEASEHOLD_DECL std::vector<lease_record> store_base::list(std::string_view prefix, std::error_code& ec)
 {
     reporting on{*this, ec};

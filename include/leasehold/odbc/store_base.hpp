@@ -18,6 +18,7 @@
 #include <leasehold/odbc/queue_ticket.hpp>
 #include <leasehold/odbc/store_health.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/name_holding.hpp>
 #include <leasehold/store_diagnostics.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
@@ -44,7 +45,7 @@ struct fence_access;
 
 /// The operations of every basic_odbc_store, which says what holds for all of them. No template, and defined in odbc/src.hpp, so that
 /// a program can compile them once, and the headers of ODBC with them.
-class store_base {
+class store_base : public name_holding<store_base> {
 public:
     store_base(const store_base&) = delete;
     store_base& operator=(const store_base&) = delete;
@@ -216,6 +217,12 @@ protected:
 
     /// See basic_odbc_store::now().
     [[nodiscard]] LEASEHOLD_DECL store_time ask_clock(std::error_code& ec);
+    [[nodiscard]] store_time ask_clock()
+    {
+        return or_throw("now", [&](std::error_code& ec) { return ask_clock(ec); });
+    }
+    /// See basic_odbc_store::look_at_checkpoint().
+    [[nodiscard]] LEASEHOLD_DECL checkpoint_look ask_all_of_checkpoint(std::string_view name, std::error_code& ec);
 
 private:
     friend queue_ticket;

@@ -89,6 +89,15 @@ struct acquire_result {
     [[nodiscard]] constexpr bool granted() const noexcept { return status == acquire_status::granted; }
 };
 
+/// What a store knows of a name's checkpoint at one moment; see checkpoint_looking_store.
+struct checkpoint_look {
+    std::optional<checkpoint_record> saved{};  ///< what was saved last; empty if nothing ever was
+    fencing_token latest{};  ///< the token of the name's latest term; 0 if it has none, or it isn't known
+    /// Whether that term may still save another checkpoint; false: it is over. True where this isn't known.
+    bool open = true;
+    store_time now{};  ///< the time of the store's clock
+};
+
 /// One of many renewals: the arguments of renew().
 struct term_renewal {
     std::string_view name;   ///< the name of the lease
@@ -190,6 +199,11 @@ concept store_can_save_checkpoint = requires(S& s, std::string_view name, std::s
 template <class S>
 concept store_can_tell_checkpoint = requires(S& s, std::string_view name, std::error_code& ec) {
     { s.checkpoint(name, ec) } -> std::same_as<std::optional<checkpoint_record>>;
+};
+
+template <class S>
+concept store_can_look_at_checkpoint = requires(S& s, std::string_view name, std::error_code& ec) {
+    { s.look_at_checkpoint(name, ec) } -> std::same_as<checkpoint_look>;
 };
 
 template <class S>
@@ -392,6 +406,17 @@ concept timed_store = lease_store<S> && requires(S& s, std::error_code& ec) {
     { s.now(ec) } -> std::same_as<store_time>;
 };
 
+/// A store that tells the checkpoint of a name, its latest term and the time in one call, where asking one by one would take several.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.look_at_checkpoint(name, ec) | checkpoint_look | what checkpoint(name, ec) and now(ec) return, and the name's latest term, all as of one moment between the call and its return |
+///
+/// Whoever is then granted the token after `latest`, which was not `open`, knows the checkpoint without another look: no term has been in
+/// between. Everything else is as for lease_store.
+template <class S>
+concept checkpoint_looking_store = checkpointing_store<S> && timed_store<S> && detail::store_can_look_at_checkpoint<S>;
+
 /// A store that tells of many names at once.
 ///
 /// `prefix` is a std::string_view, which may be empty.
@@ -405,6 +430,23 @@ template <class S>
 concept listing_store = lease_store<S> && requires(S& s, std::string_view prefix, std::error_code& ec) {
     { s.list(prefix, ec) } -> std::same_as<std::vector<lease_record>>;
 };
+
+/// A store in which a name can be held closed: see name_holding, which gives both operations to any store.
+///
+/// `period` is a duration, `reason` a std::string_view.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.hold(name, period, reason, ec) | bool | true: nobody is granted `name` until `period` from now is over, or until unhold(). Asks who has it to hand over, and waits. False: there is an error |
+/// | s.unhold(name, ec) | bool | true: `name` was held closed, and is no longer; false: it was not |
+///
+/// inspect() and list() show a hold as a lease_record with is_hold(). Everything else is as for lease_store.
+template <class S>
+concept holding_store =
+    lease_store<S> && requires(S& s, std::string_view name, duration period, std::string_view reason, std::error_code& ec) {
+        { s.hold(name, period, reason, ec) } -> std::same_as<bool>;
+        { s.unhold(name, ec) } -> std::same_as<bool>;
+    };
 
 /// A store that has details about its last failure.
 ///

@@ -9,6 +9,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/name_holding.hpp>
 #include <leasehold/store/store_call.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
@@ -70,7 +71,8 @@ private:
 ///
 /// Thread safety: that of the store. Lifetime: the store must outlive it.
 template <lease_store Store, class Derived = void>
-class forwarding_store {
+class forwarding_store
+    : public name_holding<std::conditional_t<std::is_void_v<Derived>, forwarding_store<Store, Derived>, Derived>> {
     using self_type = std::conditional_t<std::is_void_v<Derived>, forwarding_store, Derived>;
 
     static constexpr bool renames() noexcept
@@ -189,6 +191,14 @@ public:
         return passed_on({store_operation::now, {}}, ec, [&](std::string_view) { return store_.now(ec); });
     }
 
+    /// See checkpoint_looking_store.
+    checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+        requires checkpoint_looking_store<Store>
+    {
+        return passed_on({store_operation::look_at_checkpoint, name}, ec,
+                         [&](std::string_view stored) { return store_.look_at_checkpoint(stored, ec); });
+    }
+
     /// See listing_store. Not of a decorator with names of its own, which would have to know what they are called there.
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec)
         requires(listing_store<Store> && !renames())
@@ -258,6 +268,13 @@ public:
         requires(!renames())
     {
         return waiting::key_of(store_, name);
+    }
+
+    /// The clock that the store judges by, if it has one.
+    [[nodiscard]] decltype(auto) clock() const noexcept
+        requires requires(const Store& store) { store.clock(); }
+    {
+        return std::as_const(store_).clock();
     }
 
     /// See engine_sharing_store.

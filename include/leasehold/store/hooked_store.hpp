@@ -25,7 +25,7 @@ namespace leasehold::inline v0 {
 struct store_call_report {
     std::error_code error;  ///< the error, if it failed
     bool succeeded = false;  ///< granted, renewed, released, held (inspect), published, asked (both operations about a hand-over), saved,
-                             ///< there (checkpoint), or told (now); meaningless if error is set
+                             ///< there (checkpoint, look_at_checkpoint), or told (now); meaningless if error is set
     duration elapsed{};        ///< from call to return
     std::size_t batch_size = 1;  ///< how many operations shared one call; `elapsed` is the time of all of them
 };
@@ -88,6 +88,7 @@ private:
 
     static bool succeeded(const acquire_result& answer) noexcept { return answer.granted(); }
     static bool succeeded(const store_time&) noexcept { return true; }
+    static bool succeeded(const checkpoint_look& answer) noexcept { return answer.saved.has_value(); }
     static bool succeeded(batch_answer answer) noexcept { return answer == batch_answer::yes; }
     static bool succeeded(const std::optional<acquire_result>& answer) noexcept { return answer && answer->granted(); }
     template <class Answer>

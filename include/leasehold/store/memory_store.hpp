@@ -13,6 +13,7 @@
 #include <leasehold/detail/handover_priority.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/name_holding.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
@@ -40,7 +41,7 @@ namespace leasehold::inline v0 {
 /// Never fails, except with std::bad_alloc at a name's first term. Remembers every name that it has granted, because of the
 /// tokens. Thread safety: any thread may call any function; names are spread over `shards` mutexes, each held for a look-up.
 template <lease_clock Clock>
-class basic_memory_store {
+class basic_memory_store : public name_holding<basic_memory_store<Clock>> {
     struct shard;
 
 public:
@@ -172,10 +173,32 @@ public:
         return checkpoint(name);
     }
 
+    /// See checkpoint_looking_store. May throw std::bad_alloc.
+    [[nodiscard]] checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec) const
+    {
+        if (ec = detail::refusal_of(name); ec) return {};
+        const key wanted{name};
+        shard& s = shard_of(wanted);
+        const std::lock_guard lock{s.mutex};
+        checkpoint_look seen{.open = false, .now = now(ec)};
+        const auto found = s.entries.find(wanted);
+        if (found == s.entries.end()) return seen;
+        const entry& e = found->second;
+        if (e.saved) seen.saved = *e.saved;
+        seen.latest = fencing_token{e.token};
+        seen.open = e.ends > clock_.now() && !e.owner.empty();
+        return seen;
+    }
+
     /// See timed_store. It goes on by the clock of this store, from the time that the constructor was given.
     [[nodiscard]] store_time now(std::error_code& ec) const noexcept
     {
         ec.clear();
+        return now();
+    }
+    /// The same: it can't fail.
+    [[nodiscard]] store_time now() const noexcept
+    {
         return begins_ + std::chrono::floor<std::chrono::microseconds>(clock_.now() - made_);
     }
 
@@ -308,6 +331,9 @@ public:
 
     /// See queueing_store.
     [[nodiscard]] waiting::local_queue& local_waiters() noexcept { return waiters_; }
+
+    /// The clock that decides when terms are over.
+    [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
 
 private:
     // What the holder and others have said during a term. Few terms have any, and then it is separate.

@@ -13,8 +13,8 @@
 
 namespace leasehold::inline v0 {
 
-/// The operations of a store: the four that each store has, the three of handover_store, the two of checkpointing_store, and the one of
-/// timed_store.
+/// The operations of a store: the four that each store has, the three of handover_store, the two of checkpointing_store, and the ones
+/// of timed_store and checkpoint_looking_store.
 enum class store_operation : std::uint8_t {
     try_acquire,
     renew,
@@ -25,15 +25,16 @@ enum class store_operation : std::uint8_t {
     handover_requested,
     save_checkpoint,
     checkpoint,
-    now
+    now,
+    look_at_checkpoint
 };
 
 /// One call of a store's operation, as the decorators report it. The texts live as long as the call.
 struct store_call {
     store_operation operation{};  ///< which operation
     std::string_view name;        ///< the name of the lease; empty for now
-    std::string_view owner{};     ///< empty for inspect, request_handover, checkpoint and now
-    fencing_token token{};        ///< 0 for try_acquire, inspect, request_handover, checkpoint and now
+    std::string_view owner{};     ///< empty for inspect, request_handover, checkpoint, now and look_at_checkpoint
+    fencing_token token{};        ///< 0 for those and try_acquire
     duration time{};              ///< ttl, or how long release keeps the name closed; 0 for the others
 };
 

@@ -86,6 +86,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_set_that_another_process_has_a_part_of_is_not_gr
 // An application's transaction holds a row of the set, so that the call that grants it has begun when its context is destroyed.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_set_that_is_granted_after_its_cancellation_is_released, Database, servers_with_queues)
 {
+    BOOST_TEST_PASSPOINT();
     two_sets<Database> s;
     { const auto first = lh::try_acquire_all(s.others); }  // writes the rows
     odbc_connection application{s.database.connection_string()};

@@ -44,8 +44,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto contention = 10s;       // of eight
-constexpr auto short_contention = 4s;  // of others
+// How much is measured.
+struct extent {
+    std::chrono::milliseconds contention = 10s;       // of eight
+    std::chrono::milliseconds short_contention = 4s;  // of others
+    std::int64_t turns = 400;
+    std::int64_t polled_turns = 60;
+    std::int64_t compared_turns = 100;  // in each of four rounds
+};
+// That it runs, and no figures to believe.
+constexpr extent brief_extent{.contention = 1s, .short_contention = 300ms, .turns = 40, .polled_turns = 6, .compared_turns = 10};
+
 // A session of PostgreSQL that idles tells what it has done up to ten seconds late.
 constexpr auto settling_time = 11s;
 constexpr auto idle_time = 5s;
@@ -81,6 +90,7 @@ struct subject {
     std::string connection_string{};                ///< empty: the memory store
     std::function<std::int64_t()> statements = {};  ///< that the server has carried out so far
     results& raw;
+    extent much{};
 };
 
 std::vector<std::int64_t> turns_taken(const subject& s, std::size_t waiters, std::int64_t times, waits how)
@@ -102,7 +112,7 @@ void compare_with_floor(const subject& s)
         std::vector<std::int64_t> own, bare;
         for (int i = 0; i < 4; ++i)
             for (const waits how : {waits::blocking, waits::floor}) {
-                const auto more = turns_taken(s, waiters, 100, how);
+                const auto more = turns_taken(s, waiters, s.much.compared_turns, how);
                 auto& all = how == waits::blocking ? own : bare;
                 all.insert(all.end(), more.begin(), more.end());
             }
@@ -123,7 +133,7 @@ void compare_asynchronous(const subject& s, std::size_t waiters, const std::stri
     std::vector<std::int64_t> blocking, asynchronous;
     for (int i = 0; i < 4; ++i)
         for (const bool blocks : {true, false}) {
-            const auto more = turns_taken(s, waiters, 100, blocks ? waits::blocking : waits::asynchronous);
+            const auto more = turns_taken(s, waiters, s.much.compared_turns, blocks ? waits::blocking : waits::asynchronous);
             auto& all = blocks ? blocking : asynchronous;
             all.insert(all.end(), more.begin(), more.end());
         }
@@ -141,8 +151,8 @@ void compare_asynchronous(const subject& s, std::size_t waiters, const std::stri
 void measure_turns(const subject& s)
 {
     for (const std::size_t waiters : {1U, 8U}) {
-        const statistics own = turns(s, waiters, 400, waits::blocking);
-        const statistics poll = turns(s, waiters, 60, waits::polling);
+        const statistics own = turns(s, waiters, s.much.turns, waits::blocking);
+        const statistics poll = turns(s, waiters, s.much.polled_turns, waits::polling);
         std::printf("%-11s %zu waiter%s  median %7.3f ms  p99 %7.3f ms   50 ms poll: median %6.2f ms  p99 %6.2f ms   ratio %.0f\n",
                     s.label, waiters, waiters == 1 ? " " : "s", own.median, own.p99, poll.median, poll.p99, poll.median / own.median);
         std::fflush(stdout);
@@ -165,7 +175,7 @@ void contend(const subject& s, std::size_t processes, waits by)
     if (s.statements) field{s.connection_string, processes, how}.run().stop = true;  // they come and go; that is taken off
     const auto between = statements();
     field takers{s.connection_string, processes, how};
-    const std::chrono::seconds length = processes == contenders ? contention : short_contention;
+    const auto length = processes == contenders ? s.much.contention : s.much.short_contention;
     takers.begin();
     std::this_thread::sleep_for(length);
     takers.end();
@@ -290,7 +300,7 @@ std::int64_t number_in(std::string text)
     return digits == text.npos ? 0 : std::stoll(text.substr(digits));
 }
 
-void measure_postgresql(results& raw, bool floor_only)
+void measure_postgresql(results& raw, extent much, bool floor_only)
 {
     postgresql_server server{postgresql_of_usual_size()};
     // Sessions report what they did a while later.
@@ -298,24 +308,25 @@ void measure_postgresql(results& raw, bool floor_only)
         std::this_thread::sleep_for(2s);
         return number_in(server.execute_sql("select xact_commit + xact_rollback from pg_stat_database where datname = 'leasehold'"));
     };
-    measure({"PostgreSQL", server.connection_string(), statements, raw}, floor_only);
+    measure({"PostgreSQL", server.connection_string(), statements, raw, much}, floor_only);
 }
 
-void measure_mariadb(results& raw, bool floor_only)
+void measure_mariadb(results& raw, extent much, bool floor_only)
 {
     mariadb_server server{mariadb_of_usual_size()};
     const auto statements = [&server] {
         return number_in(
             server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
     };
-    measure({"MariaDB", server.connection_string(), statements, raw}, floor_only);
+    measure({"MariaDB", server.connection_string(), statements, raw, much}, floor_only);
 }
 
 void usage(std::FILE* to)
 {
-    std::fputs("Usage: hand_over [--floor] [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
+    std::fputs("Usage: hand_over [--floor] [--brief] [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
                "Measures waiting on all of them, or on one, with private servers; takes about ten minutes.\n"
                "--floor          only hand-overs beside a bare session lock between two bare UPDATEs, on PostgreSQL and MariaDB; a minute\n"
+               "--brief          so little of each that it only shows that it runs: on memory a quarter of a minute\n"
                "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
 }
@@ -331,6 +342,7 @@ try {
         return EXIT_SUCCESS;
     }
     const bool floor_only = std::erase(words, "--floor") != 0;
+    const extent much = std::erase(words, "--brief") != 0 ? brief_extent : extent{};
     const auto asked = read_choice(words, {"memory", "sqlite", "postgresql", "mariadb"});
     if (!asked) {
         usage(stderr);
@@ -338,10 +350,11 @@ try {
     }
     results raw{"hand_over", asked->results};
     const temporary_directory folder;
-    if (asked->wants("memory") && !floor_only) measure({"memory", {}, {}, raw}, false);
-    if (asked->wants("sqlite") && !floor_only) measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw}, false);
-    if (asked->wants("postgresql")) measure_postgresql(raw, floor_only);
-    if (asked->wants("mariadb")) measure_mariadb(raw, floor_only);
+    if (asked->wants("memory") && !floor_only) measure({"memory", {}, {}, raw, much}, false);
+    if (asked->wants("sqlite") && !floor_only)
+        measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw, much}, false);
+    if (asked->wants("postgresql")) measure_postgresql(raw, much, floor_only);
+    if (asked->wants("mariadb")) measure_mariadb(raw, much, floor_only);
     return EXIT_SUCCESS;
 }
 catch (const std::exception& e) {

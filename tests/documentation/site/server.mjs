@@ -4,7 +4,7 @@ import http from 'node:http'
 import path from 'node:path'
 
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.json': 'application/json',
-  '.png': 'image/png', '.woff2': 'font/woff2', '.cast': 'text/plain' }
+  '.png': 'image/png', '.woff2': 'font/woff2', '.cast': 'text/plain', '.wasm': 'application/wasm' }
 
 /// Serves a folder on a free port of 127.0.0.1.
 export function serve(folder) {

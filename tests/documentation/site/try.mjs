@@ -29,7 +29,8 @@ async function view(width, colorScheme) {
   const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, permissions: ['clipboard-read', 'clipboard-write'] })
   const page = await context.newPage()
   const where = () => `${new URL(page.url()).pathname} at ${width} px, ${colorScheme}`
-  page.on('console', (message) => check(message.type() !== 'error', `${where()}: the console says: ${message.text()}`))
+  // Without network, VitePress still tries to fetch the pages behind the links that come into view.
+  page.on('console', (message) => check(message.type() !== 'error' || /ERR_INTERNET_DISCONNECTED/.test(message.text()), `${where()}: the console says: ${message.text()}`))
   page.on('pageerror', (error) => check(false, `${where()}: ${error}`))
   page.on('request', (request) => check(request.url().startsWith(origin) || /^(data|blob):/.test(request.url()), `${where()}: loads ${request.url()}`))
   page.on('response', (response) => check(response.status() < 400, `${where()}: ${response.status()} for ${response.url()}`))
@@ -79,7 +80,8 @@ async function accessible(page, where) {
 const guide = fs.readdirSync(site).filter((name) => name.endsWith('.html') && name !== '404.html')
   .map((name) => name === 'index.html' ? '/' : `/${name}`)
 check(guide.length > 30, `only ${guide.length} pages`)
-const examples = ['/source/examples/quick_start.cpp.html', '/source/examples.html', '/source/conan/README.html']
+const examples = ['/source/examples/quick_start.cpp.html', '/source/examples.html', '/source/conan/README.html',
+  ...['index', 'basic_lease', 'lease_guard', 'lease_store', 'lease_terms', 'errc', 'odbc.fence', 'shard_group'].map((name) => `/reference/${name}.html`)]
 for (const [width, colorScheme] of views) {
   const { page, where, close } = await view(width, colorScheme)
   for (const address of [...guide, ...examples].filter((each) => each.match(only))) {
@@ -98,10 +100,18 @@ for (const [width, colorScheme] of views) {
   }
   await close()
 }
+/// Opens the search by keyboard; on a slow machine the page may not listen yet.
+async function openSearch(page) {
+  const input = page.locator('.VPLocalSearchBox input')
+  for (let i = 0; i < 60 && !await input.isVisible(); ++i) {
+    await page.keyboard.press('Control+k')
+    await page.waitForTimeout(500)
+  }
+  return input
+}
 {  // search, by keyboard, leads to the page
   const { page, where, close } = await opened(1280, 'light', '/')
-  await page.keyboard.press('Control+k')
-  await page.locator('.VPLocalSearchBox input').fill('fencing token late write')
+  await (await openSearch(page)).fill('fencing token late write')
   await page.locator('.VPLocalSearchBox .result').first().waitFor()
   const titles = await page.locator('.VPLocalSearchBox .result').allTextContents()
   check(titles.some((title) => title.includes('late holder')), `${where()}: the search finds ${titles}`)
@@ -129,6 +139,105 @@ for (const [width, colorScheme] of views) {
   check(await page.evaluate(() => document.documentElement.classList.contains('dark')), `${where()}: the next page is light again`)
   await close()
 }
+/// The first results of the search for a text.
+async function found(text) {
+  const { page, close } = await opened(1280, 'light', '/glossary.html')
+  await (await openSearch(page)).fill(text)
+  await page.locator('.VPLocalSearchBox .result').first().waitFor()
+  await page.waitForTimeout(300)
+  const addresses = await page.locator('.VPLocalSearchBox .result').evaluateAll((all) => all.map((each) => each.getAttribute('href')))
+  await close()
+  return addresses
+}
+for (const [name, address] of [['lease_guard', 'lease_guard.html'], ['lh::basic_lease', 'basic_lease.html'], ['try_acquire_for', 'try_acquire_for'],
+  ['renew_at_fraction', 'renew_at_fraction.html'], ['odbc_options', 'odbc_options.html']]) {
+  // a public name leads to its page in the reference
+  const first = (await found(name)).slice(0, 3)
+  check(first.some((each) => each.startsWith('/reference/') && each.includes(address)), `the search for ${name} finds first ${first}`)
+}
+for (const text of ['rate limit', 'clock', 'lease']) {
+  const first = (await found(text))[0]
+  check(!/^\/(testing|simulation|memory_orders|how_it_works|performance)\.html|^\/source\//.test(first), `the search for ${text} finds first ${first}`)
+}
+{  // public names in guides lead to their pages, in the text and in programs
+  const { page, where, close } = await opened(1280, 'light', '/fencing.html')
+  check(await page.locator('.vp-doc pre a', { hasText: 'fence' }).first().getAttribute('href') === '/reference/odbc.fence.html', `${where()}: fence in a program`)
+  await page.locator('.vp-doc pre a', { hasText: 'fence' }).first().click()
+  await page.waitForURL(/reference\/odbc\.fence\.html/)
+  await page.locator('h1', { hasText: 'odbc::fence' }).waitFor()
+  await close()
+}
+{  // what a guard inherits is on its page
+  const { page, where, close } = await opened(1280, 'light', '/reference/lease_guard.html')
+  for (const member of ['held', 'token', 'release', 'stop_token', 'renew'])
+    check(await page.locator(`h3#${member}`).count() === 1, `${where()}: there is no ${member}`)
+  await close()
+}
+{  // maintainers' pages have a menu of their own
+  const { page, where, close } = await opened(1280, 'light', '/testing.html')
+  const texts = await page.locator('.VPSidebar .text').allTextContents()
+  check(texts.includes('Simulator') && !texts.includes('Fencing'), `${where()}: the menu has ${texts}`)
+  await close()
+}
+for (const [width, colorScheme] of [[1280, 'light'], [390, 'dark']]) {  // the live picture, by keyboard, without network
+  const { page, where, close } = await opened(width, colorScheme, '/')
+  const picture = page.locator('.live-picture.ready')
+  await picture.waitFor()
+  await page.context().setOffline(true)
+  const press = async (name) => {
+    const button = page.getByRole('button', { name, exact: true })
+    await button.focus()
+    await page.keyboard.press('Enter')
+  }
+  const says = (name, text) => picture.getByRole('group', { name: `Replica ${name}` }).locator('.head', { hasText: text })
+    .waitFor({ timeout: 20000 }).catch(async () => check(false, `${where()}: ${name} is not: ${text}: ${await picture.locator('.head').allTextContents()}`))
+  await press('Start three replicas')
+  await press('Pause')
+  for (let i = 0; i < 6; ++i) await press('Step 1 s')
+  await says('A', 'holds token 1')
+  check(await picture.locator('.chips .owned').count() === 6, `${where()}: not all shards have an owner`)
+  await press('Freeze A')
+  for (let i = 0; i < 6; ++i) await press('Step 1 s')
+  await says('B', 'holds token')
+  await press('Thaw A')
+  await picture.locator('.log .refused', { hasText: "refuses A's late write with token 1" }).waitFor()
+  await says('A', 'waits')
+  await press('Cut off B')
+  for (let i = 0; i < 6; ++i) await press('Step 1 s')
+  await says('B', 'waits, cut off')
+  await press('Kill C')
+  await says('C', 'does not run')
+  await press('Run')
+  const label = () => picture.locator('svg').getAttribute('aria-label')
+  const before = await picture.locator('svg').innerHTML()
+  await page.waitForTimeout(500)
+  check(before !== await picture.locator('svg').innerHTML(), `${where()}: the clock does not run`)
+  check((await label()).includes('refused 1'), `${where()}: the time line says ${await label()}`)
+  check((await tooWide(page)).length === 0, `${where()}: is wider than the window: ${await tooWide(page)}`)
+  await accessible(page, where())
+  if (pictures) await picture.screenshot({ path: path.join(pictures, `live-${width}-${colorScheme}.png`) })
+  await page.context().setOffline(false)
+  await close()
+}
+{  // who wants less motion gets a clock that stands
+  const context = await browser.newContext({ reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await page.goto(origin + '/', { waitUntil: 'networkidle' })
+  await page.getByRole('button', { name: 'Start three replicas' }).click()
+  const before = await page.locator('.live-picture svg').innerHTML()
+  await page.waitForTimeout(500)
+  check(before === await page.locator('.live-picture svg').innerHTML(), 'the picture moves by itself, against prefers-reduced-motion')
+  check(await page.locator('.live-picture', { hasText: 'asks for less motion' }).count() === 1, 'the picture does not say why its clock stands')
+  await context.close()
+}
+{  // without scripts, a drawing
+  const context = await browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  await page.goto(origin + '/')
+  check(await page.locator('.live-picture img').evaluate((each) => each.naturalWidth > 100), 'without scripts there is no picture')
+  check(await page.locator('pre', { hasText: 'int main()' }).count() === 1, 'without scripts there is no program')
+  await context.close()
+}
 {  // menu, contents, install tabs, recording
   const { page, where, close } = await opened(1280, 'light', '/')
   await page.locator('.vp-code-group label', { hasText: 'Conan' }).click()
@@ -142,7 +251,7 @@ for (const [width, colorScheme] of views) {
 {
   const { page, where, close } = await opened(1280, 'light', '/operations.html')
   const groups = await page.locator('.VPSidebar h2').allTextContents()
-  check(groups.join() === 'Start,Use,Operate,Extend,Maintain and judge', `${where()}: the menu has ${groups}`)
+  check(groups.join() === 'Start,Use,Operate,Extend', `${where()}: the menu has ${groups}`)
   check(await page.locator('.VPDocAsideOutline a').count() > 5, `${where()}: no contents`)
   await close()
 }
@@ -154,14 +263,19 @@ for (const [width, colorScheme] of views) {
   await page.locator('.VPSidebar.open').waitFor({ state: 'detached' }).catch(() => check(false, `${where()}: the menu stays open`))
   await close()
 }
-if (fs.existsSync(path.join(site, 'api/index.html')))
-  for (const [width, colorScheme] of views) {  // the reference: Doxygen's own pages, so only what makes them usable
-    const { page, where, close } = await opened(width, colorScheme, '/api/classleasehold_1_1basic__lease.html')
-    check((await tooWide(page)).length === 0, `${where()}: is wider than the window: ${await tooWide(page)}`)
-    check((await page.locator('h1, .title').first().textContent()).includes('basic_lease'), `${where()}: has another title`)
-    if (pictures) await page.screenshot({ path: path.join(pictures, `api-${width}-${colorScheme}.png`) })
-    await close()
-  }
+{  // a line of 80 columns stands in a page's column
+  const { page, where, close } = await opened(1280, 'light', '/errors.html')
+  const columns = await page.evaluate(() => {
+    const code = document.querySelector('.vp-doc pre.shiki code')
+    const probe = code.appendChild(Object.assign(document.createElement('span'), { textContent: 'x'.repeat(80) }))
+    const left = code.parentElement.clientWidth - parseFloat(getComputedStyle(code).paddingLeft) * 2
+    const width = probe.getBoundingClientRect().width / 80
+    probe.remove()
+    return left / width
+  })
+  check(columns >= 80, `${where()}: a page has ${columns} columns of code`)
+  await close()
+}
 
 await browser.close()
 server.close()

@@ -4,10 +4,14 @@
 #include "lease_judge.hpp"
 
 #include <history/checker.hpp>
+#include <history/written.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +56,17 @@ void judge_history(const std::vector<record>& records, figures& found)
     if (!of_crowd.linearizable()) found.objections.push_back(of_crowd.explanation);
 }
 
+void write_history(const std::filesystem::path& path, const recorded_history& found)
+{
+    std::ofstream file{path};
+    const history::written_history what{found.calls, found.clock_error};
+    if (path.extension() == ".edn")
+        history::write_edn(file, what);
+    else
+        history::write_json_lines(file, what);
+    if (!file.flush()) throw std::runtime_error{"can't write " + path.string()};
+}
+
 }  // namespace
 
 figures judge(const std::vector<record>& records)
@@ -83,10 +98,29 @@ figures judge(const std::vector<record>& records)
     return all;
 }
 
-bool check(const std::filesystem::path& folder)
+bool is_history_file(const std::filesystem::path& path) { return path.extension() == ".jsonl" || path.extension() == ".edn"; }
+
+bool check_history_file(const std::filesystem::path& path)
+{
+    std::ifstream file{path};
+    if (!file) throw std::runtime_error{"can't read " + path.string()};
+    try {
+        const history::written_history found = history::read_json_lines(file);
+        const history::verdict decided = history::check(found.calls, found.clock_error);
+        std::printf("  %zu calls of %zu leases, %zu of unknown outcome\n", decided.calls, decided.names, decided.unknown);
+        if (!decided.linearizable()) std::printf("  objection: %s\n", decided.explanation.c_str());
+        std::printf("  the checker %s\n", decided.linearizable() ? "agrees" : "OBJECTS");
+        return decided.linearizable();
+    } catch (const std::runtime_error& error) {
+        throw std::runtime_error{path.string() + ": " + error.what()};
+    }
+}
+
+bool check(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& histories)
 {
     const figures found = judge(read_records(folder));
     print(found);
+    for (const std::filesystem::path& path : histories) write_history(path, found.history);
     return found.objections.empty();
 }
 

@@ -73,8 +73,15 @@ struct figures {
 void print(const figures& what);
 
 /// Judges the records in a folder, prints what it found, and says whether there is nothing to object.
-/// Throws std::runtime_error for a file that doesn't hold records.
-[[nodiscard]] bool check(const std::filesystem::path& folder);
+/// Throws std::runtime_error for a file that doesn't hold records. `histories`: the history of the contenders' lease is written to
+/// these files, as JSON lines (.jsonl) or EDN (.edn).
+[[nodiscard]] bool check(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& histories = {});
+
+/// Whether such a file's name says its format.
+[[nodiscard]] bool is_history_file(const std::filesystem::path& path);
+
+/// Judges a history in JSON lines, and prints what it found. Throws std::runtime_error for a file that doesn't hold one.
+[[nodiscard]] bool check_history_file(const std::filesystem::path& path);
 
 }  // namespace campaign
 

@@ -27,7 +27,9 @@ namespace {
 constexpr int skipped = 77;
 constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera|group_replication] [--seconds N]
                       [--seed N] [--right lease|permit|shared|set] [--crowd] [--only KIND] [--keep]
-       fault_campaign check FOLDER
+                      [--history FILE]
+       fault_campaign check FOLDER [--history FILE]
+       fault_campaign check FILE.jsonl
 
   --on       the database (default: postgresql), a private server of the campaign's own
   --seconds  how long, 10 to 100000, beside the servers' start (default: 40)
@@ -38,6 +40,8 @@ constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|
   --crowd    beside the contenders 60 processes that hold 256 leases each; needs a minute or more
   --only     of the faults of network and servers only this kind, as the table of figures names it
   --keep     keep the records, also when there is nothing to object; they are always kept when there is
+  --history  write the history of the contenders' lease to FILE.jsonl (JSON lines) or FILE.edn (for Jepsen's tools), also more
+             than once; see docs/histories.md
 )";
 
 struct options {
@@ -48,6 +52,7 @@ struct options {
     bool crowd = false;
     std::string only{};
     bool keep = false;
+    std::vector<std::filesystem::path> histories{};
 };
 
 int misused(const std::string& why)
@@ -89,7 +94,7 @@ int run(const options& o)
     bool agrees = false;
     try {
         campaign::conduct(o.on, around, std::chrono::seconds{o.seconds}, o.seed, records);
-        agrees = campaign::check(records);
+        agrees = campaign::check(records, o.histories);
     } catch (const leasehold_test::missing_requirement&) {
         std::filesystem::remove_all(records);
         throw;
@@ -103,11 +108,28 @@ int run(const options& o)
     return agrees ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+bool is_history_option(const std::vector<std::string>& arguments, std::size_t i)
+{
+    return arguments[i] == "--history" && i + 1 < arguments.size() && campaign::is_history_file(arguments[i + 1]);
+}
+
+int check(const std::vector<std::string>& arguments)
+{
+    if (arguments.size() == 2 && campaign::is_history_file(arguments[1]))
+        return campaign::check_history_file(arguments[1]) ? EXIT_SUCCESS : EXIT_FAILURE;
+    std::vector<std::filesystem::path> histories;
+    for (std::size_t i = 2; i < arguments.size(); i += 2)
+        if (is_history_option(arguments, i))
+            histories.emplace_back(arguments[i + 1]);
+        else
+            return misused("after check FOLDER there can only be --history FILE.jsonl or FILE.edn");
+    if (arguments.size() < 2) return misused("check needs a folder, or a history in JSON lines");
+    return campaign::check(arguments[1], histories) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int run(const std::vector<std::string>& arguments)
 {
-    if (!arguments.empty() && arguments[0] == "check")
-        return arguments.size() == 2 ? (campaign::check(arguments[1]) ? EXIT_SUCCESS : EXIT_FAILURE)
-                                     : misused("check needs a folder");
+    if (!arguments.empty() && arguments[0] == "check") return check(arguments);
     options o;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& argument = arguments[i];
@@ -121,6 +143,8 @@ int run(const std::vector<std::string>& arguments)
             o.on = value;
         else if (argument == "--only")
             o.only = value;
+        else if (argument == "--history" && campaign::is_history_file(value))
+            o.histories.emplace_back(value);
         else if (argument == "--right" && std::ranges::find(campaign::right_names, value) != campaign::right_names.end())
             o.right = value;
         else if (argument == "--seconds" ? !parse(value, o.seconds) || o.seconds < 10 || o.seconds > 100000

@@ -53,7 +53,9 @@ private:
             auto& lease = *std::next(leases.begin(), static_cast<std::ptrdiff_t>(which));
             auto guard = random() % 2 == 0 ? lease.try_acquire(ec) : lease.try_acquire_for(200ms, stop, ec);
             if (ec && ec != std::errc::operation_canceled) {
-                const bool outage = ec == lh::errc::store_unavailable || ec == lh::errc::store_timeout;
+                // A conflict: a call whose reply the fault has kept has its row locked still.
+                const bool outage =
+                    ec == lh::errc::store_unavailable || ec == lh::errc::store_timeout || ec == lh::errc::store_conflict;
                 ++(outage ? outages : other_errors);
                 // An outage that the store knows of is told at once.
                 (void)leasehold_test::throughout([&] { return !stop.stop_requested(); }, 20ms, 20ms);

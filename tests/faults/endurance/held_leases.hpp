@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,12 +54,23 @@ public:
     struct losses {
         std::size_t by_outage = 0;
         std::size_t otherwise = 0;
+        std::map<std::string, std::size_t> errors{};  ///< the last one of each term's renewals, and of how many terms
 
         losses& operator+=(const losses& more)
         {
             by_outage += more.by_outage;
             otherwise += more.otherwise;
+            for (const auto& [error, terms] : more.errors) errors[error] += terms;
             return *this;
+        }
+
+        /// Such as "; the renewals' errors: 12 times ...".
+        [[nodiscard]] std::string told_errors() const
+        {
+            std::string text;
+            for (const auto& [error, terms] : errors)
+                text += (text.empty() ? "; the renewals' errors: " : ", ") + std::to_string(terms) + " times " + error;
+            return text;
         }
     };
     /// Those since the last call. Their guards are given up.
@@ -67,7 +79,11 @@ public:
         losses found;
         const auto first = std::partition(guards_.begin(), guards_.end(), [](const auto& guard) { return guard.held(); });
         const std::span lost{first, guards_.end()};
-        for (const auto& guard : lost) ++(guard.renewal_error() ? found.by_outage : found.otherwise);
+        for (const auto& guard : lost) {
+            const std::error_code why = guard.renewal_error();
+            ++(why ? found.by_outage : found.otherwise);
+            ++found.errors[why ? why.message() : "none"];
+        }
         // Together: in an outage each by itself would wait for its own call time-out.
         std::error_code ignored;
         lh::release_all(lost, ignored);

@@ -39,8 +39,8 @@ using std::chrono::steady_clock;
 constexpr int skipped = 77;
 constexpr const char* usage = R"(usage: endurance [--on postgresql|mariadb] [--leases N] [--seconds N] [--ttl SECONDS] [--seed N]
 
-One process holds N leases, and acquires and releases some more, while its database and the network break. A fault of at most two
-fifths of the ttl must cost no term; every eighth one outlasts the ttl, must end all terms as an outage, and all are acquired again.
+One process holds N leases, and acquires and releases some more, while its database and the network break. A fault of at most
+three tenths of the ttl must cost no term; every eighth one outlasts the ttl, must end all terms as an outage, and all are acquired again.
 
   --on       a private server (default: postgresql)
   --leases   1 to 1000000 (default: 100000)
@@ -110,12 +110,13 @@ public:
 
     bool to_its_end()
     {
-        store_.create_schema();
+        lh::odbc_store{server_->connection_string()}.create_schema();  // with more time than the calls of the leases have
         acquire_all();
         std::printf("endurance: %zu leases held after %.0f s\n", leases_.count(), minutes() * 60);
         endurance::contention beside{store_, terms_, o_.seed};
         const auto end = begun_ + std::chrono::seconds{o_.seconds};
-        for (int number = 1; steady_clock::now() < end && objections_.empty(); ++number) {
+        // A slow machine gets as many faults as it takes to judge by.
+        for (int number = 1; (steady_clock::now() < end || samples_.too_few()) && objections_.empty(); ++number) {
             break_something(number % 8 == 0);
             sample(beside);
         }
@@ -151,8 +152,9 @@ private:
         auto lost = leases_.take_losses();
         if (for_long && lost.by_outage != leases_.count())
             object(std::to_string(lost.by_outage) + " terms of " + std::to_string(leases_.count()) +
-                   " were told as lost to an outage of more than a ttl");
+                   " were told as lost to an outage of more than a ttl" + lost.told_errors());
         fault.end(*server_, gate_);
+        static_cast<void>(server_->execute_sql("select 1"));  // not over before somebody else is answered, however slow this machine is
         const auto took = steady_clock::now() - begun;
         const bool bearable = took <= bearable_;
         // All are renewed afterwards, but for those whose turn had not come; and those are acquired again that could not outlast it.
@@ -167,9 +169,12 @@ private:
             bearable ? 2 * terms_.ttl : std::max<lh::duration>(2 * terms_.ttl, 10min), 200ms);
         lost += leases_.take_losses();
         const std::string what = std::string{fault.name} + " for " + std::to_string(took / 1ms) + " ms";
-        if (lost.otherwise != 0) object(std::to_string(lost.otherwise) + " terms were lost, and not to an outage: " + what);
-        if (bearable && lost.by_outage != 0) object(std::to_string(lost.by_outage) + " terms did not outlast it: " + what);
-        if (!settled) object("not all leases were held and renewed in time afterwards: " + what);
+        const std::string errors = what + lost.told_errors();
+        if (lost.otherwise != 0) object(std::to_string(lost.otherwise) + " terms were lost, and not to an outage: " + errors);
+        if (bearable && lost.by_outage != 0) object(std::to_string(lost.by_outage) + " terms did not outlast it: " + errors);
+        if (!settled)
+            object("not all leases were held and renewed in time afterwards, but " + std::to_string(leases_.held()) +
+                   ", of which the first ends in " + std::to_string(leases_.least_left() / 1ms) + " ms: " + errors);
         losses_ += lost.by_outage;
     }
 
@@ -214,8 +219,9 @@ private:
     tcp_gate gate_{server_->port()};
     lh::lease_terms terms_{.ttl = std::chrono::seconds{o_.ttl}};
     const lh::duration call_timeout_ = terms_.ttl / 12;
-    // A term that was renewed a third of the ttl before a fault outlives it, even if two calls then hang.
-    const lh::duration bearable_ = terms_.ttl - terms_.margin() - terms_.ttl / 3 - 2 * call_timeout_;
+    // A term that was renewed a third of the ttl before a fault outlives it, margin and all, even if a call then hangs (a twelfth) and the
+    // longest pause of the renewals comes after it (another twelfth). A tenth is left for all to be renewed.
+    const lh::duration bearable_ = terms_.ttl * 3 / 10;
     lh::odbc_store store_{through(gate_, *server_), lh::odbc_options{.call_timeout = call_timeout_}};
     endurance::held_leases leases_{store_, o_.leases, terms_};
     steady_clock::time_point begun_ = steady_clock::now();

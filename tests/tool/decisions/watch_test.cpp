@@ -52,6 +52,17 @@ BOOST_AUTO_TEST_CASE(changes_between_two_looks_are_told_and_renewals_are_not)
                 texts{"a  taken by x, token 3", "b  released, kept closed for 9.0s", "c  free"}));
 }
 
+BOOST_AUTO_TEST_CASE(holds_are_told_as_such)
+{
+    const std::string owner = "held closed 0123456789abcdef: x";
+    watch_model model;
+    BOOST_TEST((lines(model.look({held("a", "y", 1)}, at(0s))) == texts{"a  held by y, token 1"}));
+    BOOST_TEST((lines(model.look({held("a", owner, 2)}, at(1s))) == texts{"a  held closed: x"}));
+    BOOST_TEST((lines(model.look({held("a", "y", 3)}, at(2s))) == texts{"a  taken by y, token 3"}));
+    static_cast<void>(model.look({held("a", owner, 4)}, at(3s)));
+    BOOST_TEST((lines(model.look({}, at(4s))) == texts{"a  open again"}));
+}
+
 BOOST_AUTO_TEST_CASE(freed_leases_are_shown_for_a_while)
 {
     watch_model model;

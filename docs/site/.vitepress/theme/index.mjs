@@ -2,6 +2,7 @@
 import DefaultTheme from 'vitepress/theme'
 import DemoRecording from './DemoRecording.vue'
 import FrontPage from './FrontPage.vue'
+import LivePicture from './LivePicture.vue'
 import './style.css'
 
 export default {
@@ -9,5 +10,6 @@ export default {
   enhanceApp({ app }) {
     app.component('DemoRecording', DemoRecording)
     app.component('FrontPage', FrontPage)
+    app.component('LivePicture', LivePicture)
   },
 }

@@ -8,6 +8,7 @@
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/detail/permit_wait.hpp>
+#include <leasehold/detail/permits_forms.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/shared_lease.hpp>
@@ -19,6 +20,7 @@
 #include <concepts>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -55,8 +57,9 @@ public:
     using guard_type = typename Lease::guard_type;
 
     // `why`: gets what a failed attempt of a campaign would have thrown.
-    explicit acquirable_lease(const Lease& of, std::shared_ptr<std::optional<store_error>> why = {})
-        : lease_{lease_access::share(of)}, why_{std::move(why)}
+    explicit acquirable_lease(const Lease& of, std::shared_ptr<std::optional<store_error>> why = {},
+                              std::string_view operation = "campaign")
+        : lease_{lease_access::share(of)}, why_{std::move(why)}, operation_{operation}
     {
     }
 
@@ -98,15 +101,16 @@ private:
     template <class Tried>
     Tried explained(Tried tried, std::error_code ec) const
     {
-        if (ec && why_) why_->emplace(lease_access::failure(*lease_, ec, "campaign", tried.too_late));
+        if (ec && why_) why_->emplace(lease_access::failure(*lease_, ec, operation_, tried.too_late));
         return tried;
     }
 
     std::shared_ptr<Lease> lease_;
     std::shared_ptr<std::optional<store_error>> why_;
+    std::string_view operation_;
 };
 
-/// Any of a pool of permits: a semaphore's, or a reader's share. `Attempt` is what permit_wait calls.
+/// Any of a pool of permits: a semaphore's, or a reader's share; or several of a semaphore's. `Attempt` is what permit_wait calls.
 template <class Guard, class Pool, class Attempt>
 class acquirable_permit {
 public:
@@ -207,6 +211,14 @@ auto acquirable_of(lease_semaphore<S, C, O, R>& semaphore)
     auto pool = lease_access::parts(semaphore);
     using pool_type = typename decltype(pool)::element_type;
     return acquirable_permit<typename lease_semaphore<S, C, O, R>::guard_type, pool_type, any_permit>{std::move(pool), any_permit{}};
+}
+template <class S, class C, class O, class R>
+auto acquirable_of(lease_semaphore<S, C, O, R>& semaphore, wanted_permits wanted)
+{
+    auto pool = lease_access::parts(semaphore);
+    using pool_type = typename decltype(pool)::element_type;
+    using guard_type = typename lease_semaphore<S, C, O, R>::several_guard_type;
+    return acquirable_permit<guard_type, pool_type, some_permits>{std::move(pool), wanted.attempt()};
 }
 template <class S, class C, class O, class R>
 auto acquirable_of(shared_lease<S, C, O, R>& lease)

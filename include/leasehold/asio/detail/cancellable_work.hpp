@@ -48,18 +48,19 @@ public:
         on_strand([](cancellable_work& work) { work.signal_.emit(net::cancellation_type::terminal); });
     }
 
-    /// Calls f(*this) on the strand, if it still exists then.
+    /// Calls f(*this) on the strand, if it still exists then. An error: there was no memory for that.
     template <class F>
-    void on_strand(F f) noexcept
+    std::error_code on_strand(F f) noexcept
     {
+        std::error_code without_memory;
         pending_.unless_closed([&] {
-            std::error_code without_memory;
             catch_into(without_memory, [&] {
                 net::post(strand_, [self = this->weak_from_this(), f] {
                     if (const auto work = self.lock()) f(*work);
                 });
             });
         });
+        return without_memory;
     }
 
     [[nodiscard]] auto slot() noexcept { return signal_.slot(); }

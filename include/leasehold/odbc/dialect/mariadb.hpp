@@ -93,6 +93,7 @@ struct mariadb {
         d.fence = fence();
         d.handover = plain_handover();
         d.checkpoint = plain_checkpoint();
+        d.checkpoint.look = plain_look_at_checkpoint(d.clock);
         // The session is the application's, in whatever time zone, so that sysdate() can't be used; and a row that is written as it was
         // is neither counted nor certified.
         d.checkpoint.by_itself = "update {table} set {checkpoint} = :checkpoint, {checkpoint_token} = {token},"

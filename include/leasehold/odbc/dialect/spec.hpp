@@ -192,6 +192,9 @@ struct checkpoint_sql {
     /// Of the row of :name: the token of the term that saved its checkpoint, NULL if it has none; 1 if the row has :owner, :token and is
     /// live; the checkpoint.
     std::string saved{};
+    /// One row, whether or not there is one of :name: its token; 1 if it is live, or its expiry can't be judged; the token of the term that
+    /// saved its checkpoint; what spec::clock shows; the checkpoint. NULL for what there is not. Empty: it takes several statements.
+    std::string look{};
     /// As `save`, but on the caller's connection and in its transaction, after the fence: so without a look at the clock.
     std::string save_fenced{};
     std::string saved_fenced{};  ///< a row if that has been done
@@ -211,6 +214,13 @@ inline checkpoint_sql plain_checkpoint()
     c.save_fenced = "update {table by name} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this term}";
     c.saved_fenced = "select 1 from {table} where {this term} and {checkpoint_token} = {token} and {checkpoint} = :checkpoint";
     return c;
+}
+
+/// checkpoint_sql::look, for a dialect whose SELECT needs no FROM, and with spec::clock.
+inline std::string plain_look_at_checkpoint(std::string_view clock)
+{
+    return "select {token}, case when {seen live} then 1 else 0 end, {checkpoint_token}, (" + std::string{clock} +
+           "), {checkpoint} from (select 1) as here left join {table} on {name} = :name";
 }
 
 /// The statements of a lock that belongs to a session, not to a transaction, and for which other sessions queue: it wakes waiters.

@@ -96,6 +96,7 @@ struct sqlite {
         d.fence.by_itself = d.fence.lock;
         d.handover = plain_handover();
         d.checkpoint = plain_checkpoint();
+        d.checkpoint.look = plain_look_at_checkpoint(d.clock);
         d.checkpoint.by_itself = d.checkpoint.save;
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());

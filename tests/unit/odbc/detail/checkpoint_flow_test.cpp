@@ -149,6 +149,38 @@ BOOST_AUTO_TEST_CASE(checkpoint_is_there_if_a_token_is)
     BOOST_TEST((read(shows_saved(ours, "text", false)) == leasehold::checkpoint_record{"text", leasehold::fencing_token{ours}}));
 }
 
+BOOST_AUTO_TEST_CASE(look_is_one_statement_where_the_dialect_has_it)
+{
+    leasehold::checkpoint_look seen;
+    operators_database db{shows({{column::token, 7}, {column::live, 1}, {column::saved_by, 5}, {column::clock, 42}})};
+    db.has_clock = db.looks_at_once = true;
+    BOOST_TEST(came_to(seen, od::look_at_checkpoint_flow(db)) == fault::none);
+    BOOST_TEST((db.asked == statements{statement::look_at_checkpoint}));
+    BOOST_TEST((seen.saved == leasehold::checkpoint_record{"", leasehold::fencing_token{5}} && seen.latest == leasehold::fencing_token{7}));
+    BOOST_TEST((seen.open && seen.now.time_since_epoch().count() == 42));
+    operators_database nothing{shows({{column::clock, 42}})};
+    nothing.has_clock = nothing.looks_at_once = true;
+    BOOST_TEST(came_to(seen, od::look_at_checkpoint_flow(nothing)) == fault::none);
+    BOOST_TEST((!seen.saved && seen.latest == leasehold::fencing_token{} && !seen.open));
+    operators_database failing{fails(fault::timeout)};
+    failing.has_clock = failing.looks_at_once = true;
+    BOOST_TEST(came_to(seen, od::look_at_checkpoint_flow(failing)) == fault::timeout);
+}
+
+BOOST_AUTO_TEST_CASE(look_is_put_together_where_the_dialect_has_none)
+{
+    leasehold::checkpoint_look seen;
+    operators_database db{shows({{column::clock, 42}}), shows_saved(ours, "text", false)};
+    db.has_clock = true;
+    BOOST_TEST(came_to(seen, od::look_at_checkpoint_flow(db)) == fault::none);
+    BOOST_TEST((db.asked == statements{statement::clock, statement::saved_checkpoint}));
+    BOOST_TEST((seen.saved == leasehold::checkpoint_record{"text", leasehold::fencing_token{ours}}));
+    BOOST_TEST((seen.open && seen.latest == leasehold::fencing_token{} && seen.now.time_since_epoch().count() == 42));
+    operators_database none{shows({{column::clock, 42}})};
+    BOOST_TEST(came_to(seen, od::look_at_checkpoint_flow(none)) == fault::failure);
+    BOOST_TEST(none.asked.empty());
+}
+
 BOOST_AUTO_TEST_CASE(database_without_a_clock_says_so)
 {
     std::int64_t now = 1;

@@ -160,6 +160,26 @@ BOOST_AUTO_TEST_CASE(grant_of_a_row_that_somebody_has_locked_is_busy)
     BOOST_TEST((db.asked == statements{statement::read, statement::take, statement::read, statement::write_nothing}));
 }
 
+// Busy with its own term, it would be told that another holds what it holds itself.
+BOOST_AUTO_TEST_CASE(grant_that_met_a_lock_at_the_row_of_its_own_term_is_no_busy_answer)
+{
+    grant_answer answer;
+    scripted_database db{shows_row(32, us, live, 900), fails(fault::lock_timeout), shows_row(32, us, live, 800)};
+    BOOST_TEST(came_to(answer, od::grant_flow(db, 0)) == fault::lock_timeout);
+    check_busy(answer, 0, 0us);
+    BOOST_TEST((db.asked == statements{statement::read, statement::take, statement::read}));
+    BOOST_TEST((od::errc_of(fault::lock_timeout) == leasehold::errc::store_conflict));
+
+    scripted_database remembered{fails(fault::lock_timeout), shows_row(32, us, live, 800)};
+    BOOST_TEST(came_to(answer, od::grant_flow(remembered, 32)) == fault::lock_timeout);
+    check_busy(answer, 0, 0us);
+
+    // Another attempt of the same owner has inserted it.
+    scripted_database inserted{no_row(), fails(fault::lock_timeout), shows_row(1, us, live, 800)};
+    BOOST_TEST(came_to(answer, od::grant_flow(inserted, 0)) == fault::lock_timeout);
+    check_busy(answer, 0, 0us);
+}
+
 BOOST_AUTO_TEST_CASE(write_that_fails_counts_for_nothing_whatever_number_of_rows_is_there)
 {
     const reply broken{.failed = fault::connection_lost, .rows = 1};

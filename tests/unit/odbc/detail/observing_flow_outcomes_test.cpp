@@ -98,6 +98,23 @@ BOOST_AUTO_TEST_CASE(locked_row_is_busy_with_its_term)
     BOOST_TEST(!other.fresh);
 }
 
+// Busy with its own term, it would be told that another holds what it holds itself.
+BOOST_AUTO_TEST_CASE(locked_row_of_the_asking_owner_is_never_busy_with_its_own_term)
+{
+    shared = row{"holder", 3, 5, 10'000'000};
+    holder.db.failures[statement::take] = fault::lock_timeout;
+    BOOST_TEST(busy(holder.attempt(), 0s));
+    BOOST_TEST(holder.failed == fault::lock_timeout);
+    check_asked(holder, {statement::observe, statement::take});
+
+    // It is over: then somebody may be taking it.
+    holder.now += 10s;
+    const auto result = holder.attempt();
+    BOOST_TEST(holder.failed == fault::none);
+    BOOST_TEST(busy(result, 0s));
+    BOOST_TEST(result.token == lh::fencing_token{});
+}
+
 BOOST_AUTO_TEST_CASE(row_of_a_locked_table_is_not_busy)
 {
     shared = row{"holder", 3, 5, 0};

@@ -70,8 +70,8 @@ public:
         advice = words;
         return kind;
     }
-    [[nodiscard]] const od::report& last_report() const { return last_report_; }
-    void set_last_report(od::report last) { last_report_ = std::move(last); }
+    [[nodiscard]] const od::failure& last_report() const { return last_report_; }
+    void set_last_report(od::failure last) { last_report_ = std::move(last); }
     void set_time_to_live(lh::duration ttl) { ttl_us = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
     [[nodiscard]] std::int64_t number(od::column which) const
     {
@@ -143,7 +143,7 @@ private:
     std::int64_t version_ = 0;
     std::int64_t seen_ = 0;
     std::int64_t rows_ = 0;
-    od::report last_report_;
+    od::failure last_report_;
 };
 
 inline std::int64_t next_version()

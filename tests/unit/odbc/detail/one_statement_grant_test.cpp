@@ -140,8 +140,9 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_found_its_own_row_locked_is_tri
     scripted_database fenced{fails(fault::lock_timeout), shows_row(3, us, live, 900), fails(fault::lock_timeout),
                              shows_row(3, us, live, 900)};
     fenced.one_statement = true;
-    BOOST_TEST(came_to(answer, od::grant_flow(fenced, 0)) == fault::none);
-    check_busy(answer, 3, 900us);
+    BOOST_TEST(came_to(answer, od::grant_flow(fenced, 0)) == fault::lock_timeout);
+    check_busy(answer, 0, 0us);
+    BOOST_TEST((fenced.asked == statements{statement::grant, statement::read, statement::grant, statement::read}));
 
     scripted_database ended{fails(fault::lock_timeout), shows_row(3, us, over, -5), shows_row(3, us, over, -5), changes(0)};
     ended.one_statement = true;
@@ -158,6 +159,22 @@ BOOST_AUTO_TEST_CASE(grant_in_one_statement_that_found_its_own_row_locked_is_tri
     unread.one_statement = true;
     BOOST_TEST(came_to(answer, od::grant_flow(unread, 0)) == fault::connection_lost);
     BOOST_TEST((unread.asked == statements{statement::grant, statement::read}));
+}
+
+// Busy with its own term, it would be told that another holds what it holds itself.
+BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_never_busy_with_a_term_of_the_asking_owner)
+{
+    grant_answer answer;
+    scripted_database remembered{fails(fault::lock_timeout), shows_row(32, us, live, 900)};
+    remembered.one_statement = true;
+    BOOST_TEST(came_to(answer, od::grant_flow(remembered, 32)) == fault::lock_timeout);
+    check_busy(answer, 0, 0us);
+    BOOST_TEST((remembered.asked == statements{statement::take, statement::read}));
+
+    scripted_database granted_nothing{no_row(), shows_row(32, us, live, 900)};
+    granted_nothing.one_statement = true;
+    BOOST_TEST(came_to(answer, od::grant_flow(granted_nothing, 0)) == fault::conflict);
+    check_busy(answer, 0, 0us);
 }
 
 BOOST_AUTO_TEST_CASE(grant_in_one_statement_is_repeated_after_a_duplicate_key_and_not_for_ever)

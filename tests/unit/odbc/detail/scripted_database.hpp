@@ -108,6 +108,7 @@ public:
     bool one_statement = false;
     bool has_floor = false;
     bool has_clock = false;
+    bool looks_at_once = false;
     od::fault key_is = od::fault::none;  ///< what check_name_key() finds
     bool believes = true;  ///< counts of rows are to be believed
     std::int64_t ttl_us = 1000;
@@ -136,6 +137,7 @@ public:
     [[nodiscard]] bool purges() const { return has_floor; }
     od::fault check_name_key() const { return key_is; }
     [[nodiscard]] bool tells_time() const { return has_clock; }
+    [[nodiscard]] bool looks_at_checkpoint() const { return looks_at_once; }
     [[nodiscard]] bool judges_by_its_clock() const { return has_clock; }
     [[nodiscard]] bool reads_back() const { return !believes; }
     [[nodiscard]] od::failure last_report() const { return {now_.failed, {{}, 0, now_.advice, {}}}; }

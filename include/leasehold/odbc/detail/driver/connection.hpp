@@ -45,6 +45,7 @@ public:
     [[nodiscard]] bool reads_back() const noexcept { return catalog_->spec().reads_back; }
     [[nodiscard]] bool purges() const noexcept { return catalog_->spec().purge.available(); }
     [[nodiscard]] bool tells_time() const noexcept { return !catalog_->spec().clock.empty(); }
+    [[nodiscard]] bool looks_at_checkpoint() const noexcept { return !catalog_->spec().checkpoint.look.empty(); }
     // Not this host's, and terms are judged by it.
     [[nodiscard]] bool judges_by_its_clock() const noexcept { return tells_time() && !catalog_->spec().in_process && !observes(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.

@@ -104,7 +104,8 @@ public:
                 {statement::request_of_candidate, h.request_of_candidate.empty() ? h.request : h.request_of_candidate},
                 {statement::published, h.published, columns::published}, {statement::requested, h.requested, columns::requested},
                 {statement::said, h.said, columns::said},
-                {statement::save_checkpoint, c.save}, {statement::saved_checkpoint, c.saved, columns::checkpoint}};
+                {statement::save_checkpoint, c.save}, {statement::saved_checkpoint, c.saved, columns::checkpoint},
+                {statement::look_at_checkpoint, c.look, columns::look_at_checkpoint}};
         static_assert(std::size(all) == statement_count);
         for (const auto& [which, text, shows] : all) {
             compiled_statement& compiled = statements_[static_cast<std::size_t>(which)];

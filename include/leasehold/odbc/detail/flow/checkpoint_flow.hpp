@@ -8,7 +8,9 @@
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
+#include <leasehold/store/concept.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,13 +47,22 @@ outcome<bool> save_checkpoint_flow(flow_database auto& db, std::int64_t token, s
     return false;
 }
 
+// In the row that was read last. `saved_by`: the column of the token of the term that saved it.
+std::optional<checkpoint_record> checkpoint_shown(const flow_database auto& db, column saved_by)
+{
+    const std::int64_t token = db.found() ? db.number(saved_by) : 0;
+    if (token == 0) return std::nullopt;
+    return checkpoint_record{.text = std::string{db.text(column::checkpoint)}, .token = fencing_token{token}};
+}
+
+checkpoint_look look_shown(const flow_database auto& db, column saved_by, std::int64_t clock_us)
+{
+    return {.saved = checkpoint_shown(db, saved_by), .now = store_time{std::chrono::microseconds{clock_us}}};
+}
+
 outcome<std::optional<checkpoint_record>> checkpoint_flow(flow_database auto& db)
 {
-    return unless(db.run(statement::saved_checkpoint), [&]() -> std::optional<checkpoint_record> {
-        const std::int64_t token = db.found() ? db.number(column::token) : 0;
-        if (token == 0) return std::nullopt;
-        return checkpoint_record{.text = std::string{db.text(column::checkpoint)}, .token = fencing_token{token}};
-    });
+    return unless(db.run(statement::saved_checkpoint), [&] { return checkpoint_shown(db, column::token); });
 }
 
 // The database's clock, in microseconds since 1970.
@@ -59,6 +70,22 @@ outcome<std::int64_t> clock_flow(flow_database auto& db)
 {
     if (!db.tells_time()) return db.fail(fault::failure, advice::no_clock);
     return unless(db.run(statement::clock), [&] { return db.number(column::clock); });
+}
+
+// All of it at once, or, where the dialect has no such statement, what is known of it.
+outcome<checkpoint_look> look_at_checkpoint_flow(flow_database auto& db)
+{
+    if (!db.looks_at_checkpoint()) {
+        const outcome<std::int64_t> now = clock_flow(db);
+        if (now.failed() != fault::none) return now.failed();
+        return unless(db.run(statement::saved_checkpoint), [&] { return look_shown(db, column::token, *now); });
+    }
+    return unless(db.run(statement::look_at_checkpoint), [&] {
+        checkpoint_look seen = look_shown(db, column::saved_by, db.number(column::clock));
+        seen.latest = fencing_token{db.number(column::token)};
+        seen.open = db.number(column::live) != 0;
+        return seen;
+    });
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -77,13 +77,16 @@ outcome<grant_answer> busy_unless_table_is_locked(flow_database auto& db, grant_
     return unless(db.run(statement::write_nothing), [&] { return busy; });
 }
 
-// A grant that met a lock for too long (`failed`), or was granted nothing (none): busy if somebody holds the name now, or may have
-// locked its row. Nobody holds it otherwise, so that is an error: the table is locked, or a trigger undoes what is written.
+// A grant that met a lock for too long (`failed`), or was granted nothing (none): busy if somebody else holds the name now, or may have
+// locked its row. Nobody holds it otherwise, so that is an error: the table is locked, or a trigger undoes what is written. The asking
+// owner's own term makes it busy for nobody who asks: that is an error too, and worth another try.
 outcome<grant_answer> busy_after_reading(flow_database auto& db, fault failed)
 {
     if (const fault unread = db.run(statement::read); unread != fault::none) return unread;
-    if (holder_read(db) != holder::nobody) return busy_as_read(db);
+    const holder who = holder_read(db);
+    if (who == holder::another) return busy_as_read(db);
     if (failed == fault::none) return fault::conflict;
+    if (who == holder::us) return failed;
     return db.found() ? busy_unless_table_is_locked(db, {}) : outcome<grant_answer>{failed};
 }
 

@@ -120,7 +120,9 @@ outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto&
     db.set_token(row.token);
     db.set_seen(row.version);
     const fault failed = db.run(statement::take);
-    if (failed == fault::lock_timeout) return busy_unless_table_is_locked(db, busy_for(row.token, duration::zero()));
+    // What is live here is the asking owner's own term, and so busy for nobody who asks: worth another try.
+    if (failed == fault::lock_timeout && !live)
+        return busy_unless_table_is_locked(db, ours ? grant_answer{} : busy_for(row.token, duration::zero()));
     if (failed != fault::none) return failed;
     return granted_if_written(db, by, row.token + 1, false, !live);
 }

@@ -38,10 +38,11 @@ enum class statement : std::uint8_t {
     request_of_candidate,
     requested,
     said,
-    save_checkpoint,  // this one and the next: see dialect::checkpoint_sql
-    saved_checkpoint
+    save_checkpoint,  // this one and those below: see dialect::checkpoint_sql
+    saved_checkpoint,
+    look_at_checkpoint
 };
-inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::saved_checkpoint) + 1;
+inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::look_at_checkpoint) + 1;
 
 enum class parameter : std::uint8_t {
     name,
@@ -82,6 +83,7 @@ enum class column : std::uint8_t {
     locked,
     version,
     clock,
+    saved_by,  // the token of the term that saved the checkpoint
     owner,
     name,
     data,
@@ -116,6 +118,7 @@ inline constexpr std::array published{column::data};
 inline constexpr std::array requested{column::request};
 inline constexpr std::array said{column::token, column::data, column::request};
 inline constexpr std::array checkpoint{column::token, column::live, column::checkpoint};
+inline constexpr std::array look_at_checkpoint{column::token, column::live, column::saved_by, column::clock, column::checkpoint};
 
 }  // namespace columns
 

@@ -44,6 +44,7 @@ enum class operation : std::uint8_t {
     save_checkpoint,
     checkpoint,
     now,       // by the database's clock
+    look_at_checkpoint,
     purge,     // one step, after `name`; `token`: with the checkpoints that earlier terms have saved
     end_wait  // end the wait of the session `token` for a lock
 };
@@ -70,6 +71,7 @@ struct answer {
     std::optional<std::string> reason{};
     std::optional<checkpoint_record> checkpoint{};
     std::int64_t clock_us = 0;
+    checkpoint_look looked{};
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
     purge_step purged{};

@@ -260,6 +260,7 @@ private:
         case operation::save_checkpoint: return save_checkpoint(repeated);
         case operation::checkpoint: return keep(answer_.checkpoint, checkpoint_flow(db_));
         case operation::now: return keep(answer_.clock_us, clock_flow(db_));
+        case operation::look_at_checkpoint: return keep(answer_.looked, look_at_checkpoint_flow(db_));
         case operation::force_release: return keep(answer_.yes, force_release(repeated));
         case operation::create_schema: return schema_flow(db_);
         case operation::health: return health_flow(db_, &wall_now, answer_.health);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_LEASE_CHANGES_HPP
+#define LEASEHOLD_DETAIL_LEASE_CHANGES_HPP
+
+#include <leasehold/lease_change.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// What two looks at a name tell: a pure function of the two records and the times of the looks.
+namespace leasehold::inline v0::detail {
+
+struct look_times {
+    time_point before;  // the earlier look was sent
+    time_point now;     // the later look was answered
+};
+
+// A count is no holder, and neither is a min_hold, which keeps the name closed after a release.
+inline bool is_held(const std::optional<lease_record>& record) noexcept
+{
+    return record && !record->owner.empty() && !record->is_count();
+}
+
+// The end of a term that the later look does not show. A term that is gone before its time was released.
+inline lease_change_kind end_of(const lease_record& before, const std::optional<lease_record>& after, const look_times& times) noexcept
+{
+    if (before.is_hold()) return lease_change_kind::hold_ended;
+    const bool kept_closed = after && after->owner.empty();
+    return kept_closed || times.now - times.before < before.remaining ? lease_change_kind::released : lease_change_kind::expired;
+}
+
+inline void add_changes(const std::optional<lease_record>& before, const std::optional<lease_record>& after, const look_times& times,
+                        std::vector<lease_change>& changes)
+{
+    const bool was_held = is_held(before);
+    const bool held = is_held(after);
+    if (was_held && held && before->token == after->token) {
+        if (before->data != after->data) changes.push_back({lease_change_kind::data_changed, *after, before, after});
+        return;
+    }
+    if (was_held && held && !before->is_hold() && !after->is_hold()) {
+        changes.push_back({lease_change_kind::taken_over, *after, before, after});
+        return;
+    }
+    if (was_held) changes.push_back({end_of(*before, after, times), *before, before, after});
+    if (held) changes.push_back({after->is_hold() ? lease_change_kind::hold_begun : lease_change_kind::acquired, *after, before, after});
+}
+
+inline std::vector<lease_change> lease_changes(const std::optional<lease_record>& before, const std::optional<lease_record>& after,
+                                               const look_times& times)
+{
+    std::vector<lease_change> changes;
+    add_changes(before, after, times, changes);
+    return changes;
+}
+
+// The same for many names. Both are sorted by name; so is the result.
+inline std::vector<lease_change> lease_changes(const std::vector<lease_record>& before, const std::vector<lease_record>& after,
+                                               const look_times& times)
+{
+    std::vector<lease_change> changes;
+    auto was = before.begin();
+    auto is = after.begin();
+    while (was != before.end() || is != after.end()) {
+        const int order = was == before.end() ? 1 : is == after.end() ? -1 : was->name.compare(is->name);
+        std::optional<lease_record> earlier, later;
+        if (order <= 0) earlier = *was++;
+        if (order >= 0) later = *is++;
+        add_changes(earlier, later, times, changes);
+    }
+    return changes;
+}
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

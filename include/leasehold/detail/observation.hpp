@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_OBSERVATION_HPP
+#define LEASEHOLD_DETAIL_OBSERVATION_HPP
+
+#include <leasehold/clock/concept.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/change_feed.hpp>
+#include <leasehold/detail/lease_changes.hpp>
+#include <leasehold/detail/thread_without_signals.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/observer_options.hpp>
+#include <leasehold/time_point.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::detail {
+
+// What every observer is: a thread that looks again and again, and tells what is new. `Seen` is what a look finds.
+//
+// Neither copyable nor movable. Thread safety: any thread may call current(), age() and feed(). Its destructor waits for a look and a call
+// that are under way.
+template <class Seen, class Change, lease_clock Clock>
+class observation {
+public:
+    using look_function = std::function<Seen(std::error_code&)>;
+    using compare_function = std::vector<Change> (*)(const Seen&, const Seen&, const look_times&);
+    using change_function = std::function<void(const Change&)>;
+    using feed_type = change_feed<Change>;
+
+    // May throw std::system_error if there is no thread, with errc::invalid_terms if it would look too often.
+    observation(look_function look, compare_function compare, change_function on_change, observer_options options, Clock clock)
+        : look_{std::move(look)}, compare_{compare}, on_change_{std::move(on_change)}, options_{std::move(options)},
+          clock_{std::move(clock)}
+    {
+        static_assert(waitable_clock<Clock>, "an observer needs a clock with wait_until (waitable_clock)");
+        if (options_.every < std::chrono::milliseconds{1}) raise_invalid(errc::invalid_terms, "an observer looks every 1 ms at most");
+        thread_ = thread_without_signals([this] { observe(); });
+    }
+    observation(const observation&) = delete;
+    observation& operator=(const observation&) = delete;
+    ~observation()
+    {
+        stopping_.store(true, std::memory_order_relaxed);
+        waker_.wake();
+        thread_.join();
+        feed_->end();
+    }
+
+    // What the last look found that succeeded. May throw what copying throws.
+    [[nodiscard]] Seen current() const
+    {
+        const std::lock_guard lock{mutex_};
+        return seen_;
+    }
+
+    // How long ago that look was sent; duration::max() if none has succeeded.
+    [[nodiscard]] duration age() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return looked_at_ ? clock_.now() - *looked_at_ : duration::max();
+    }
+
+    // What nobody has taken yet. It may outlive the observation.
+    [[nodiscard]] const std::shared_ptr<feed_type>& feed() const noexcept { return feed_; }
+
+private:
+    void observe() noexcept
+    {
+        while (!stopping()) {
+            const time_point next = clock_.now() + options_.every;
+            std::error_code ec;
+            catch_into(ec, [&] { look(ec); });
+            if (ec && options_.on_error) guarded([&] { options_.on_error(ec); });
+            while (!stopping() && clock_.now() < next) clock_.wait_until(waker_, next);
+        }
+    }
+
+    void look(std::error_code& ec)
+    {
+        const time_point sent = clock_.now();
+        Seen found = look_(ec);
+        if (ec) return;
+        const std::vector<Change> changes = compare_(current(), found, {looked_at_.value_or(sent), clock_.now()});
+        {
+            const std::lock_guard lock{mutex_};
+            seen_ = std::move(found);
+            looked_at_ = sent;
+        }
+        for (const Change& each : changes) tell(each);
+    }
+
+    void tell(const Change& change) noexcept
+    {
+        guarded([&] { feed_->push(change); });
+        if (const std::exception_ptr thrown = guarded([&] { on_change_ ? on_change_(change) : void(); }))
+            if (options_.on_exception) guarded([&] { options_.on_exception(thrown); });
+    }
+
+    // What the function has thrown.
+    template <class Function>
+    static std::exception_ptr guarded(Function function) noexcept
+    {
+#if defined(__cpp_exceptions)
+        try {
+            function();
+        }
+        catch (...) {
+            return std::current_exception();
+        }
+#else
+        function();
+#endif
+        return {};
+    }
+
+    [[nodiscard]] bool stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
+
+    const look_function look_;
+    const compare_function compare_;
+    const change_function on_change_;
+    const observer_options options_;
+    const Clock clock_;
+    const std::shared_ptr<feed_type> feed_ = std::make_shared<feed_type>();
+    waker waker_;
+    std::atomic<bool> stopping_{false};  // relaxed: the waker's mutex orders it
+    mutable std::mutex mutex_;           // guards what follows; its own thread, which alone writes, reads without
+    Seen seen_{};
+    std::optional<time_point> looked_at_;
+    std::thread thread_;
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_GROUP_SHARD_RUNNER_HPP
+#define LEASEHOLD_GROUP_SHARD_RUNNER_HPP
+#ifndef LEASEHOLD_SHOW_WARNINGS
+#pragma GCC system_header
+#endif
+
+#include <leasehold/basic_lease.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/concepts.hpp>
+#include <leasehold/detail/batch_attempt.hpp>
+#include <leasehold/detail/catch_into.hpp>
+#include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
+#include <leasehold/group/group_texts.hpp>
+#include <leasehold/group/seen_records.hpp>
+#include <leasehold/group/shard_count.hpp>
+#include <leasehold/group/shard_machine.hpp>
+#include <leasehold/group_member.hpp>
+#include <leasehold/lease_record.hpp>
+#include <leasehold/lease_terms.hpp>
+#include <leasehold/limits.hpp>
+#include <leasehold/owner_id/fixed_owner_id.hpp>
+#include <leasehold/owner_id/random_owner_id.hpp>
+#include <leasehold/release_all.hpp>
+#include <leasehold/shard_event.hpp>
+#include <leasehold/shard_options.hpp>
+#include <leasehold/shard_term.hpp>
+#include <leasehold/store/concept.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/queue_ticket.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace leasehold::inline v0::group {
+
+// A shard that this member owns, and the work on it. The runner's mutex guards what can change.
+template <class Shard>
+struct shard_job {
+    std::shared_ptr<Shard> shard;
+    std::thread thread;  // if it is one of shard_group's own
+    bool finished = false;
+    bool failed = false;
+    bool told_lost = false;
+    std::string why;
+};
+
+// What a member of a shard_group does, one step after another. It neither sleeps nor calls the work: who takes the steps does both, on a
+// thread or without one.
+//
+// One thread at a time takes the steps of a session, of which there is one at a time; any thread may call the rest.
+template <lease_store Store, lease_clock Clock>
+class shard_runner {
+public:
+    using lease_type = typename group_member<Store, Clock>::lease_type;
+    using shard_type = shard_term<lease_type>;
+    using job_type = shard_job<shard_type>;
+
+    shard_runner(Store& store, std::string_view name, std::size_t count, shard_options options, Clock clock)
+        : store_{store}, name_{name}, options_{checked(std::move(options), name)}, clock_{std::move(clock)}, count_{checked(count)},
+          capacity_{options_.capacity}
+    {
+    }
+    shard_runner(const shard_runner&) = delete;
+    shard_runner& operator=(const shard_runner&) = delete;
+
+    [[nodiscard]] Store& store() const noexcept { return store_; }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] const shard_options& options() const noexcept { return options_; }
+    [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+
+    [[nodiscard]] std::vector<std::size_t> owned() const
+    {
+        const std::lock_guard lock{mutex_};
+        std::vector<std::size_t> all;
+        for (const auto& each : jobs_)
+            if (!each.second->finished && each.second->shard->held()) all.push_back(each.first);
+        return all;
+    }
+
+    [[nodiscard]] std::size_t count() const
+    {
+        const std::lock_guard lock{mutex_};
+        return count_;
+    }
+
+    [[nodiscard]] shard_statistics statistics() const
+    {
+        const std::lock_guard lock{mutex_};
+        shard_statistics now = statistics_;
+        now.owned = jobs_.size();
+        return now;
+    }
+
+    void pause(bool paused)
+    {
+        change([&] { paused_ = paused; });
+    }
+
+    void set_capacity(std::uint32_t capacity)
+    {
+        if (capacity == 0) detail::raise_invalid(errc::invalid_terms, no_capacity);
+        change([&] { capacity_ = capacity; });
+    }
+
+    static std::size_t checked(std::size_t count)
+    {
+        if (count == 0 || count > max_shards)
+            detail::raise_invalid(errc::invalid_terms, "a group has 1 to 4096 shards, not " + std::to_string(count));
+        return count;
+    }
+
+    // Why not, if the name belongs to something else.
+    std::string resize(std::size_t count, std::error_code& ec)
+    {
+        shard_count<Store> record{store_, name_, this->count(), options_.ttl};
+        record.replace(count, clock_.now(), ec);
+        if (ec == errc::invalid_terms) return record.disagreement();
+        if (!ec) change([&] { count_ = count; });
+        return {};
+    }
+
+    // Why a session was refused.
+    void raise_if(std::error_code ec)
+    {
+        if (!ec) return;
+        if (!refusal_.empty()) detail::raise_invalid(ec == errc::invalid_owner ? errc::invalid_owner : errc::invalid_terms, refusal_);
+        detail::raise_store_failure(store_, ec, "run", name_);
+    }
+
+    // What the one who takes the steps sleeps on, as long as it exists.
+    class sleep {
+    public:
+        template <class... Args>
+        explicit sleep(shard_runner& of, Args... how) : of_{of}
+        {
+            const std::lock_guard lock{of_.mutex_};
+            of_.waker_.emplace(how...);
+        }
+        sleep(const sleep&) = delete;
+        sleep& operator=(const sleep&) = delete;
+        ~sleep()
+        {
+            const std::lock_guard lock{of_.mutex_};
+            of_.waker_.reset();
+        }
+
+        [[nodiscard]] waker& on() const noexcept { return *of_.waker_; }
+
+    private:
+        shard_runner& of_;
+    };
+
+    // From any thread: whoever sleeps takes a step.
+    void wake()
+    {
+        change([] {});
+    }
+
+    // All that belongs to one run. The constructor does I/O: it joins the group, or tries to.
+    class session {
+    public:
+        explicit session(shard_runner& of) : session{of, std::error_code{}} {}
+
+    private:
+        friend shard_runner;
+
+        session(shard_runner& of, std::error_code ec)
+            : member{of.store_, of.name_, member_options{.ttl = of.options_.ttl, .id = of.options_.id, .data = {}}, ec, of.clock_},
+              count{of.store_, of.name_, of.count(), of.options_.ttl},
+              machine{of.count(),
+                      {.drain_timeout = of.options_.drain_timeout,
+                       .retry_min = of.options_.retry_min,
+                       .retry_max = of.options_.retry_max,
+                       .patience = 2 * of.cycle()}},
+              random{waiting::random_seed(member.owner(), of.clock_.now()) | 1U}
+        {
+            of.refusal_.clear();
+        }
+
+        // Between the two.
+        duration between(duration least, duration most) noexcept
+        {
+            random ^= random << 13U;
+            random ^= random >> 7U;
+            random ^= random << 17U;
+            return least + duration{static_cast<duration::rep>(random % static_cast<std::uint64_t>((most - least).count() + 1))};
+        }
+
+        group_member<Store, Clock> member;
+        shard_count<Store> count;
+        shard_machine machine;
+        std::map<std::size_t, lease_type> leases;
+        std::string published;
+        bool begun = false;  // the count is agreed on
+        time_point next{};   // when to look again
+        std::uint64_t random;
+    };
+
+    // What follows a step.
+    struct step_result {
+        bool over = false;         // the member has left, and owns nothing
+        std::error_code refusal{};  // why it could not take part
+        time_point next{};         // when to take the next step, unless woken before
+    };
+
+    // Does all that is to be done now. `start(job)` begins the work on a shard, and finished() tells of its end. Does I/O.
+    template <class Start>
+    step_result step(session& s, bool stopping, const Start& start)
+    {
+        if (!s.begun) {
+            const std::error_code refused = stopping || clock_.now() < s.next ? std::error_code{} : begin(s);
+            if (!stopping && !refused) return {.next = s.next};
+            leave(s);
+            return {.over = true, .refusal = refused};
+        }
+        collect(s);
+        if (stopping && s.machine.owned() == 0) {
+            leave(s);
+            return {.over = true};
+        }
+        const bool resized = adopt(s);
+        const bool draining = drain_all_if_asked(s, stopping);
+        if (resized || draining || clock_.now() >= s.next) {
+            const bool moving = look(s, stopping, start);
+            const duration pause = s.between(3 * cycle() / 4, cycle());
+            s.next = clock_.now() + (moving ? pause / 2 : pause);
+        }
+        return {.next = s.next};
+    }
+
+    // A step that only ends the work. True: there is none any more, and the member has left.
+    bool wind_up(session& s)
+    {
+        drain_all_if_asked(s, true);
+        collect(s);
+        if (s.machine.owned() > 0) return false;
+        leave(s);
+        return true;
+    }
+
+    // The work on a shard has ended. From any thread. After the last one this object may be destroyed at once.
+    void finished(job_type& job, bool failed, std::string why) noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        job.failed = failed;
+        job.why = std::move(why);
+        job.finished = true;
+        wake_sleeper();
+    }
+
+    // Nobody will tell of the end of the work any more: it was destroyed.
+    void forget_work() noexcept
+    {
+        std::map<std::size_t, std::shared_ptr<job_type>> forgotten;
+        const std::lock_guard lock{mutex_};
+        forgotten.swap(jobs_);
+    }
+
+    [[nodiscard]] duration cycle() const noexcept { return std::max<duration>(options_.ttl / 3, std::chrono::milliseconds{1}); }
+
+private:
+    static constexpr const char* no_capacity =
+        "a member's capacity must be at least 1: one that is to take nothing for a while is told so by pause()";
+
+    static shard_options checked(shard_options options, std::string_view name)
+    {
+        validate_name(name);
+        validate(lease_terms{.ttl = options.ttl, .safety_margin = options.safety_margin});
+        if (options.capacity == 0) detail::raise_invalid(errc::invalid_terms, no_capacity);
+        if (options.drain_timeout < duration::zero()) detail::raise_invalid(errc::invalid_terms, "drain_timeout must not be negative");
+        if (options.retry_min < std::chrono::milliseconds{1})
+            detail::raise_invalid(errc::invalid_terms, "shard_options: retry_min must be at least 1 ms");
+        if (options.retry_max < options.retry_min)
+            detail::raise_invalid(errc::invalid_terms, "shard_options: retry_max must not be less than retry_min");
+        validate_data(options.data);
+        if (options.data.size() > max_data_bytes - most_words)
+            detail::raise_invalid(errc::invalid_data, "the data of a member of a shard_group are longer than the 944 bytes "
+                                                      "that are allowed");
+        if (options.id.empty()) options.id = random_owner_id{}.id();
+        if (members_of(name).size() + options.id.size() > max_name_bytes)
+            detail::raise_invalid(errc::invalid_name, "the name of the group and the member's id leave no room for '/members/' between "
+                                                      "them: together they may have 181 bytes");
+        return options;
+    }
+
+    template <class Change>
+    void change(Change what)
+    {
+        const std::lock_guard lock{mutex_};
+        what();
+        wake_sleeper();
+    }
+
+    // Under the mutex.
+    void wake_sleeper() noexcept
+    {
+        if (waker_) waker_->wake();
+    }
+
+    // Agrees on the count. An error: this member may not take part.
+    std::error_code begin(session& s)
+    {
+        std::error_code ec;
+        s.member.keep(ec);
+        if (ec == errc::invalid_owner) {
+            refusal_ = s.member.lives_already();
+            return ec;
+        }
+        std::optional<std::size_t> other;
+        if (!ec) other = s.count.agree(clock_.now(), true, ec);
+        if (other || ec == errc::invalid_terms) {
+            refusal_ = s.count.disagreement();
+            return make_error_code(errc::invalid_terms);
+        }
+        if (ec) {
+            tell_failure("begin", ec);
+            s.next = clock_.now() + s.between(cycle() / 4, cycle() / 2);
+            return {};
+        }
+        s.begun = true;
+        // All that start together see each other before they take anything.
+        publish(s, false);
+        s.next = clock_.now() + s.between(cycle() / 10, 3 * cycle() / 10);
+        return {};
+    }
+
+    void leave(session& s)
+    {
+        std::error_code ignored;
+        s.member.leave(ignored);
+    }
+
+    // Ends the terms of those whose work has ended, in one call, and tells the machine of those that are lost.
+    void collect(session& s)
+    {
+        std::vector<std::shared_ptr<job_type>> ended;
+        std::vector<std::shared_ptr<job_type>> lost;
+        {
+            const std::lock_guard lock{mutex_};
+            for (const auto& each : jobs_) {
+                if (!each.second->told_lost && !each.second->shard->held()) lost.push_back(each.second);
+                if (each.second->finished) ended.push_back(each.second);
+            }
+        }
+        for (const auto& each : lost) {
+            each->told_lost = true;
+            s.machine.give_up(each->shard->index(), clock_.now());
+            count_up(&shard_statistics::lost);
+            tell({.kind = shard_event_kind::lost, .shard = each->shard->index(), .token = each->shard->token()});
+        }
+        if (ended.empty()) return;
+        std::vector<typename lease_type::guard_type> guards;
+        guards.reserve(ended.size());
+        for (const auto& each : ended) {
+            if (each->thread.joinable()) each->thread.join();
+            s.machine.ended(each->shard->index(), each->failed, clock_.now());
+            guards.push_back(detail::shard_access::take_guard(*each->shard));
+        }
+        std::error_code ec;
+        release_all(guards, ec);
+        if (ec) tell_failure("give back", ec);
+        for (const auto& each : ended) {
+            const std::size_t index = each->shard->index();
+            s.machine.over(index);
+            {
+                const std::lock_guard lock{mutex_};
+                jobs_.erase(index);
+            }
+            if (each->failed) {
+                count_up(&shard_statistics::failed);
+                tell({.kind = shard_event_kind::failed, .shard = index, .token = each->shard->token(), .what = each->why});
+            }
+            count_up(&shard_statistics::given_back);
+            if (!each->told_lost) tell({.kind = shard_event_kind::given_back, .shard = index, .token = each->shard->token()});
+        }
+    }
+
+    // Follows what resize() has changed. True: it was something.
+    bool adopt(session& s)
+    {
+        const std::size_t count = this->count();
+        if (count == s.machine.count()) return false;
+        s.count.follow(count);
+        s.machine.resize(count);
+        tell({.kind = shard_event_kind::resized, .shard = count});
+        return true;
+    }
+
+    // True: there was something to drain. Needs no store: also where that fails, the work ends.
+    bool drain_all_if_asked(session& s, bool stopping)
+    {
+        if (!stopping && !paused()) return false;
+        bool any = false;
+        for (const std::size_t each : s.machine.mine()) {
+            if (s.machine.state_of(each) != shard_machine::state::working) continue;
+            s.machine.give_up(each, clock_.now());
+            drain(each);
+            any = true;
+        }
+        return any;
+    }
+
+    void drain(std::size_t index)
+    {
+        const std::shared_ptr<job_type> found = job_of(index);
+        if (!found) return;
+        detail::shard_access::drain(*found->shard);
+        tell({.kind = shard_event_kind::draining, .shard = index, .token = found->shard->token()});
+    }
+
+    // True: something is on its way, so look again soon.
+    // True: something is on its way, so look again soon.
+    template <class Start>
+    bool look(session& s, bool stopping, const Start& start)
+    {
+        std::error_code ec;
+        agree(s);
+        publish(s, stopping);
+        const std::vector<lease_record> records = list(ec);
+        if (ec) {
+            tell_failure("look", ec);
+            return false;
+        }
+        member_words mine = words(stopping);
+        mine.count = s.machine.count();
+        const seen_records seen{records, name_, {s.member.id(), s.member.owner(), mine}};
+        others_count_differs_ = seen.count_differs();
+        const shard_actions todo = s.machine.looked(seen.look(), clock_.now());
+        {
+            const std::lock_guard lock{mutex_};
+            statistics_.share = todo.share;
+            statistics_.members = seen.look().members.size();
+        }
+        for (const std::size_t each : todo.drain) drain(each);
+        take(s, todo.take, start);
+        ask(todo.ask);
+        for (const std::size_t each : todo.late) {
+            count_up(&shard_statistics::late);
+            const std::shared_ptr<job_type> mine_now = job_of(each);
+            tell({.kind = shard_event_kind::late, .shard = each, .token = mine_now ? mine_now->shard->token() : fencing_token{}});
+        }
+        return todo.moving;
+    }
+
+    std::vector<lease_record> list(std::error_code& ec)
+    {
+        std::vector<lease_record> records;
+        detail::catch_into(ec, [&] { records = store_.list(prefix_of(name_), ec); });
+        return records;
+    }
+
+    // The record of the count: written if it has to be, and followed if it says another one.
+    void agree(session& s)
+    {
+        std::error_code ec;
+        std::optional<std::size_t> other;
+        detail::catch_into(ec, [&] { other = s.count.agree(clock_.now(), std::exchange(others_count_differs_, false), ec); });
+        if (ec) tell_failure("agree on the count", ec);
+        if (!other || *other > max_shards || *other == 0) return;
+        change([&] { count_ = *other; });
+        adopt(s);
+    }
+
+    // What the others are to know of this member.
+    [[nodiscard]] member_words words(bool stopping) const
+    {
+        const std::lock_guard lock{mutex_};
+        return {capacity_, options_.max_shards, count_, paused_ || stopping, options_.data};
+    }
+
+    // Joins again if the membership was lost, and tells the others what has changed; without need it does no I/O.
+    void publish(session& s, bool stopping)
+    {
+        const std::string text = words_text(words(stopping));
+        std::error_code ec;
+        if (text != s.published)
+            s.member.publish(text, ec);
+        else
+            s.member.keep(ec);
+        if (ec)
+            tell_failure("join", ec);
+        else
+            s.published = text;
+    }
+
+    template <class Start>
+    void take(session& s, const std::vector<std::size_t>& shards, const Start& start)
+    {
+        const std::size_t together = std::max<std::size_t>(detail::attempts_together(store_), 1);
+        for (std::size_t i = 0; i < shards.size(); i += together) {
+            const std::span<const std::size_t> some = std::span{shards}.subspan(i, std::min(together, shards.size() - i));
+            std::vector<std::pair<std::size_t, typename lease_type::guard_type>> granted;
+            std::error_code ec;
+            granted.reserve(some.size());
+            acquire(s, some, granted, ec);
+            if (ec) tell_failure("take", ec);
+            for (auto& [index, guard] : granted) begin_work(s, index, std::move(guard), start);
+            if (ec) return;
+        }
+    }
+
+    void acquire(session& s, std::span<const std::size_t> some,
+                 std::vector<std::pair<std::size_t, typename lease_type::guard_type>>& granted, std::error_code& ec)
+    {
+        if constexpr (batch_acquiring_store<Store>) {
+            if (some.size() > 1) {
+                detail::batch_attempt<lease_type> attempt{some.size()};
+                std::vector<std::size_t> asked;
+                asked.reserve(some.size());
+                for (const std::size_t each : some) {
+                    if (attempt.add(lease_of(s, each), ec)) asked.push_back(each);
+                    if (ec) return;
+                }
+                attempt.send(asked.size(), std::nullopt, ec, [&](std::size_t i, auto result) noexcept {
+                    if (!result.guard.empty()) granted.emplace_back(asked[i], std::move(result.guard));
+                });
+                return;
+            }
+        }
+        for (const std::size_t each : some) {
+            auto guard = lease_of(s, each).try_acquire(ec);
+            if (ec) return;
+            if (!guard.empty()) granted.emplace_back(each, std::move(guard));
+        }
+    }
+
+    lease_type& lease_of(session& s, std::size_t shard)
+    {
+        const auto found = s.leases.find(shard);
+        if (found != s.leases.end()) return found->second;
+        return s.leases
+            .emplace(shard, lease_type{store_, shard_name(name_, shard),
+                                       lease_terms{.ttl = options_.ttl, .safety_margin = options_.safety_margin}, clock_,
+                                       fixed_owner_id{s.member.owner()}})
+            .first->second;
+    }
+
+    template <class Start>
+    void begin_work(session& s, std::size_t index, typename lease_type::guard_type guard, const Start& start)
+    {
+        auto begun = std::make_shared<job_type>();
+        begun->shard = detail::shard_access::make(index, s.machine.count(), std::move(guard));
+        {
+            const std::lock_guard lock{mutex_};
+            jobs_.emplace(index, begun);
+            ++statistics_.taken;
+        }
+        s.machine.taken(index, begun->shard->token().value());
+        tell({.kind = shard_event_kind::taken, .shard = index, .token = begun->shard->token()});
+        std::error_code ec;
+        detail::catch_into(ec, [&] { start(begun); });
+        if (!ec) return;
+        const std::lock_guard lock{mutex_};
+        begun->finished = begun->failed = true;
+        begun->why = "the work could not be started: " + ec.message();
+        wake_sleeper();
+    }
+
+    void ask(const std::vector<shard_ask>& shards)
+    {
+        for (const shard_ask& each : shards) {
+            std::error_code ec;
+            detail::catch_into(ec, [&] {
+                store_.request_handover(shard_name(name_, each.shard), request_text({options_.id, each.after}), ec);
+            });
+            if (!ec) continue;
+            tell_failure("ask for a shard", ec);
+            return;
+        }
+    }
+
+    [[nodiscard]] bool paused() const
+    {
+        const std::lock_guard lock{mutex_};
+        return paused_;
+    }
+
+    [[nodiscard]] std::shared_ptr<job_type> job_of(std::size_t index) const
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = jobs_.find(index);
+        return found == jobs_.end() ? nullptr : found->second;
+    }
+
+    void count_up(std::uint64_t shard_statistics::*which)
+    {
+        const std::lock_guard lock{mutex_};
+        ++(statistics_.*which);
+    }
+
+    void tell_failure(std::string_view doing, std::error_code ec)
+    {
+        count_up(&shard_statistics::store_failures);
+        tell({.kind = shard_event_kind::store_failed, .error = ec, .what = doing});
+    }
+
+    void tell(shard_event event) noexcept
+    {
+        if (!options_.on_event) return;
+        event.group = name_;
+        std::error_code ignored;
+        detail::catch_into(ignored, [&] { options_.on_event(event); });
+    }
+
+    Store& store_;
+    const std::string name_;
+    const shard_options options_;
+    const Clock clock_;
+    std::string refusal_;                // belongs to the session, like the next one
+    bool others_count_differs_ = false;
+
+    mutable std::mutex mutex_;  // guards what follows; neither a hook nor I/O runs under it
+    std::size_t count_;
+    std::uint32_t capacity_;
+    bool paused_ = false;
+    std::map<std::size_t, std::shared_ptr<job_type>> jobs_;
+    shard_statistics statistics_;
+    std::optional<waker> waker_;  // see sleep
+};
+
+}  // namespace leasehold::inline v0::group
+
+#endif

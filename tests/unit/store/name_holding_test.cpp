@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// Names that are held closed: what the contract (tests/contract/holds.hpp) has no means to see.
+#include <leasehold/leasehold.hpp>
+
+#include <support/eventually.hpp>
+#include <support/printing.hpp>
+#include <support/scripted_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+namespace name_holding_test {
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using leasehold_test::eventually;
+using memory_type = lh::basic_memory_store<lh::manual_clock>;
+
+namespace {
+
+struct scene {
+    lh::manual_clock clock;
+    memory_type store{clock};
+    std::error_code ec;
+
+    auto lease(std::string_view name, std::string owner)
+    {
+        return lh::basic_lease{store, name, lh::lease_terms{.ttl = 1h}, clock, lh::fixed_owner_id{std::move(owner)}, lh::no_renewal{}};
+    }
+};
+
+bool names_the_mark(const std::system_error& e)
+{
+    return e.code() == lh::errc::invalid_owner && std::string{e.what()}.find("'held closed '") != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(name_holding_test, scene)
+
+BOOST_AUTO_TEST_CASE(each_holder_that_comes_before_is_asked)
+{
+    BOOST_TEST_PASSPOINT();
+    auto first = lease("n", "a"), second = lease("n", "b");
+    auto guard = first.try_acquire();
+    std::atomic<bool> held = false, asked = false;
+    {
+        const std::jthread waiting{[&] {
+            const auto next = second.acquire();
+            std::error_code failed;
+            asked = eventually([&] {
+                clock.advance(20ms);
+                return store.inspect("n", failed)->handover_request == "hold: x";
+            });
+        }};
+        BOOST_TEST(eventually([&] { return store.local_waiters().waiting() == 1U; }));
+        std::error_code failed;
+        const std::jthread operating{[&] { held = store.hold("n", 1h, "x", failed); }};
+        BOOST_TEST(eventually([&] { return store.inspect("n", ec)->handover_request.has_value(); }));
+        guard.release();
+    }
+    BOOST_TEST(asked);
+    BOOST_TEST(held);
+}
+
+BOOST_AUTO_TEST_CASE(time_of_the_wait_is_that_of_the_stores_clock)
+{
+    BOOST_TEST_PASSPOINT();
+    auto holding = lease("n", "a");
+    const auto guard = holding.try_acquire();
+    std::atomic<bool> done = false;
+    std::error_code failed;
+    {
+        const std::jthread operating{[&] {
+            store.hold("n", 1h, "x", {.wait_at_most = 30min}, failed);
+            done = true;
+        }};
+        BOOST_TEST(eventually([&] { return store.inspect("n", ec)->handover_request.has_value(); }));
+        BOOST_TEST(!done);
+        clock.advance(30min);
+    }
+    BOOST_TEST(failed == std::make_error_code(std::errc::timed_out));
+}
+
+BOOST_AUTO_TEST_CASE(permits_of_a_name_that_is_held_closed_are_busy)
+{
+    store.hold("n", 1h, "x");
+    lh::lease_semaphore permits{store, "n", 2, lh::lease_terms{.ttl = 30s}, clock};
+    const auto guard = permits.try_acquire(ec);
+    BOOST_TEST(guard.empty());
+    BOOST_TEST(!ec, ec.message());
+    store.unhold("n");
+    const auto next = permits.try_acquire();
+    BOOST_TEST(next.held());
+    BOOST_TEST(!store.hold("n", 1h, "x", ec));
+    BOOST_TEST((ec == lh::errc::invalid_terms));
+    BOOST_CHECK_EXCEPTION(store.hold("n", 1h, "x"), std::system_error,
+                          [](const auto& e) { return std::string{e.what()}.find("record of 2 permits") != std::string::npos; });
+}
+
+BOOST_AUTO_TEST_CASE(no_owner_begins_like_that_of_a_hold)
+{
+    BOOST_CHECK_EXCEPTION(lease("n", "held closed by me"), std::system_error, names_the_mark);
+    BOOST_CHECK_EXCEPTION((lh::lease_semaphore{store, "n", 2, lh::fixed_owner_id{"held closed by me"}}), std::system_error, names_the_mark);
+    BOOST_CHECK_NO_THROW(lease("n", "held closed"));
+    lh::basic_lease plain{store, "n", 1h};
+    BOOST_TEST(!plain.owner().starts_with("held closed "));
+}
+
+BOOST_AUTO_TEST_CASE(failure_of_the_store_is_told)
+{
+    leasehold_test::scripted_store scripted{clock};
+    struct holding_store : lh::forwarding_store<leasehold_test::scripted_store, holding_store> {
+        using forwarding_store::forwarding_store;
+    } holds{scripted};
+    scripted.next(leasehold_test::operation::try_acquire, leasehold_test::fate::fails);
+    BOOST_TEST(!holds.hold("n", 1h, "x", ec));
+    BOOST_TEST(static_cast<bool>(ec));
+    BOOST_TEST(holds.hold("n", 1h, "x", ec));
+    scripted.next(leasehold_test::operation::inspect, leasehold_test::fate::fails);
+    BOOST_CHECK_THROW(holds.unhold("n"), lh::store_error);
+    BOOST_TEST(holds.unhold("n", ec));
+    BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace name_holding_test

@@ -340,7 +340,6 @@ struct shard_group_access {
     }
 };
 
-
 template <class...>
 inline constexpr bool arguments_of_shards = false;
 

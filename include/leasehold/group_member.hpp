@@ -10,6 +10,7 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/printable.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -24,6 +25,7 @@
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -118,6 +120,14 @@ public:
         keep(ec);
     }
 
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires(std::same_as<Store, detail::no_store_of_leases> && !std::same_as<std::remove_cvref_t<First>, Store>)
+    group_member(First&&, Second&&, Rest&&...) : group_member{detail::nowhere(), std::string_view{}}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+        static_assert(!detail::store_and_name<First, Second>, "after the name of the group come member_options");
+    }
     group_member(const group_member&) = delete;
     group_member& operator=(const group_member&) = delete;
     /// Leaves the group. A failure is not reported: the others then learn of it when the ttl is over.
@@ -232,6 +242,12 @@ private:
     lease_type lease_;
     typename lease_type::guard_type guard_;
 };
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second> ||
+             (sizeof...(Rest) != 0 && !std::convertible_to<detail::third_t<Rest...>, member_options>))
+group_member(First&&, Second&&, Rest&&...) -> group_member<detail::no_store_of_leases>;
 
 }  // namespace leasehold::inline v0
 

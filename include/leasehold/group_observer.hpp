@@ -9,17 +9,20 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/lease_changes.hpp>
 #include <leasehold/detail/observation.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/group_member.hpp>
 #include <leasehold/observer_options.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -94,6 +97,14 @@ public:
         : observation_{look_at(store, group), &changes_of_members, std::move(on_change), std::move(options), std::move(clock)}
     {
     }
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires(std::same_as<Store, detail::no_store_of_leases> && !std::same_as<std::remove_cvref_t<First>, Store>)
+    group_observer(First&&, Second&&, Rest&&...) : group_observer{detail::nowhere(), std::string_view{}, nullptr}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+        static_assert(!detail::store_and_name<First, Second>, "after the name of the group comes a function of const member_change&");
+    }
 
     /// Who were members at the last look that succeeded. May throw std::bad_alloc.
     [[nodiscard]] std::vector<member_record> current() const { return observation_.current(); }
@@ -117,6 +128,12 @@ private:
 
     detail::observation<seen_type, member_change, Clock> observation_;
 };
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::store_and_name<First, Second> ||
+             !std::convertible_to<detail::third_t<Rest...>, std::function<void(const member_change&)>>)
+group_observer(First&&, Second&&, Rest&&...) -> group_observer<detail::no_store_of_leases>;
 
 }  // namespace leasehold::inline v0
 

@@ -115,6 +115,7 @@ public:
     lease_semaphore(First&&, Second&&, Rest&&...) : pool_{}
     {
         detail::explain_wrong_arguments<First, Second, Rest...>();
+        static_assert(!detail::store_and_name<First, Second>, "after the name comes the number of permits");
     }
 
     /// Takes over the other semaphore, which can then only be destroyed or assigned to.

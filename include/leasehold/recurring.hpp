@@ -15,6 +15,7 @@
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/recurring_machine.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fire_record.hpp>
 #include <leasehold/lease_terms.hpp>
@@ -24,6 +25,7 @@
 #include <leasehold/recurring_run.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/schedule/concept.hpp>
+#include <leasehold/schedule/every.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
@@ -53,6 +55,13 @@ struct start_try_begin;  // of <leasehold/asio/try_begin.hpp>
 template <class T>
 concept option_of_recurring = std::same_as<std::remove_cvref_t<T>, recurring_options> ||
                               (lease_option<T> && !durations_of_lease<std::remove_cvref_t<T>>);
+
+template <class...>
+inline constexpr bool arguments_of_recurring = false;
+
+template <class First, class Second, class Schedule, class... Options>
+inline constexpr bool arguments_of_recurring<First, Second, Schedule, Options...> =
+    store_and_name<First, Second> && schedule<std::remove_cvref_t<Schedule>> && (option_of_recurring<Options> && ...);
 
 template <class... Options>
 recurring_options pick_recurring_options(const Options&... options)
@@ -111,6 +120,19 @@ public:
     recurring(std::type_identity_t<Store>& store, std::string_view name, Schedule when, recurring_options with, Options&&... options)
         : recurring{std::move(with), store, name, std::move(when), options...}
     {
+    }
+
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires std::same_as<Store, detail::no_store_of_leases>
+    recurring(First&&, Second&&, Rest&&...) : recurring{recurring_options{}, detail::nowhere(), std::string_view{}, Schedule{}}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+        constexpr bool has_schedule = schedule<std::remove_cvref_t<detail::third_t<Rest...>>>;
+        static_assert(!detail::store_and_name<First, Second> || has_schedule,
+                      "after the name comes the schedule: every{.period = 24h, .at = 3h}, cron{...}, or your own");
+        static_assert(!detail::store_and_name<First, Second> || !has_schedule,
+                      "after the schedule come recurring_options, a clock, an owner id and a renew policy");
     }
 
     /// Takes over the other one, which can then only be destroyed or assigned to.
@@ -541,6 +563,10 @@ recurring(Store&, std::string_view, Schedule, recurring_options, Options&&...)
     -> recurring<Store, Schedule, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
                  detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
                  detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::arguments_of_recurring<First, Second, Rest...>)
+recurring(First&&, Second&&, Rest&&...) -> recurring<detail::no_store_of_leases, every>;
 
 }  // namespace leasehold::inline v0
 

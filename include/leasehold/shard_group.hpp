@@ -10,6 +10,7 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/thread_without_signals.hpp>
+#include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -35,6 +36,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -89,6 +91,16 @@ public:
     {
         detail::require_group_store<Store>();
         static_assert(waitable_clock<Clock>, "a member of a shard_group needs a clock with wait_until (waitable_clock)");
+    }
+    /// Other arguments: one line says what is wrong.
+    template <class First, class Second, class... Rest>
+        requires(std::same_as<Store, detail::no_store_of_leases> && !std::same_as<std::remove_cvref_t<First>, Store>)
+    shard_group(First&&, Second&&, Rest&&...) : shard_group{detail::nowhere(), std::string_view{}, 1}
+    {
+        detail::explain_wrong_arguments<First, Second, Rest...>();
+        constexpr bool has_count = detail::number_of_things<detail::third_t<Rest...>>;
+        static_assert(!detail::store_and_name<First, Second> || has_count, "after the name comes the number of shards");
+        static_assert(!detail::store_and_name<First, Second> || !has_count, "after the number of shards come shard_options, and a clock");
     }
     shard_group(const shard_group&) = delete;
     shard_group& operator=(const shard_group&) = delete;
@@ -333,7 +345,20 @@ struct shard_group_access {
     }
 };
 
+template <class...>
+inline constexpr bool arguments_of_shards = false;
+
+template <class First, class Second, class Count, class... Options>
+inline constexpr bool arguments_of_shards<First, Second, Count, Options...> =
+    store_and_name<First, Second> && number_of_things<Count> &&
+    (sizeof...(Options) == 0 || std::convertible_to<third_t<Options..., shard_options>, shard_options>);
+
 }  // namespace detail
+
+/// Other arguments: one line says what is wrong.
+template <class First, class Second, class... Rest>
+    requires(!detail::arguments_of_shards<First, Second, Rest...>)
+shard_group(First&&, Second&&, Rest&&...) -> shard_group<detail::no_store_of_leases>;
 
 }  // namespace leasehold::inline v0
 

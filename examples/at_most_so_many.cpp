@@ -48,5 +48,13 @@ int main(int argc, char** argv)
         refused = e.code() == lh::errc::invalid_terms;
         std::cout << e.what() << '\n';
     }
-    return permit.held() && busy && different && second.held() && refused ? 0 : 1;
+
+    // The count changes while permits are held: whoever runs follows, and what starts later follows if it is told to. Three or none.
+    const lh::semaphore_options follow{.on_other_count = lh::on_other_count::follow};
+    lh::lease_semaphore slots{store, "slots", 2, 30s, follow}, late{stores_elsewhere, "slots", 2, 30s, follow};
+    const auto slot = slots.try_acquire();
+    slots.resize(4);
+    const auto three = late.try_acquire_for(5s, 3);
+    std::cout << "of " << late.count() << " slots they have " << three.size() << " at once\n";
+    return permit.held() && busy && different && second.held() && refused && slot.held() && three.held() ? 0 : 1;
 }

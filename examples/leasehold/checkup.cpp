@@ -83,6 +83,12 @@ void judge_settings(const checkup& found, std::vector<finding>& says)
                                      ": in a crash the database can forget the leases of the last second; set it to 1"});
     if (is("binlog_format", "STATEMENT"))
         says.push_back({warning, "binlog_format is STATEMENT, so leases can't be written; set it to MIXED or ROW"});
+    // The node goes on alone when it has lost the others, and so do they.
+    if (const auto at = found.settings.find("wsrep_provider_options"); at != found.settings.end())
+        for (const char* option : {"pc.ignore_quorum", "pc.ignore_sb"})
+            if (at->second.find(std::string{option} + " = true") != std::string::npos)
+                says.push_back({warning, std::string{option} + " is true: when the cluster falls apart, both parts grant the same lease;"
+                                                               " set it to false in wsrep_provider_options"});
     if (is("wsrep_on", "1")) says.push_back({note, "this is a Galera node: waiters on nodes other than the holder's poll"});
     if (product_of(found.facts) == product::sqlite) {
         says.push_back({note, "an SQLite file is only for processes on one host"});
@@ -107,7 +113,8 @@ const std::map<std::string, std::string>& settings_to_ask(product of)
         sqlite{{"journal_mode", "pragma journal_mode"}},
         mariadb{{"innodb_flush_log_at_trx_commit", "select @@innodb_flush_log_at_trx_commit"},
                 {"binlog_format", "select @@binlog_format"},
-                {"wsrep_on", "select @@wsrep_on"}};
+                {"wsrep_on", "select @@wsrep_on"},
+                {"wsrep_provider_options", "select @@wsrep_provider_options"}};
     switch (of) {
     case product::postgresql: return postgresql;
     case product::mariadb: return mariadb;

@@ -9,6 +9,7 @@
 #include "usage_errors.hpp"
 
 #include <leasehold/limits.hpp>
+#include <leasehold/shard_options.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 
 #include <algorithm>
@@ -36,21 +37,21 @@ std::vector<std::string> names_in(const std::string& list)
     return names;
 }
 
-std::size_t permits_in(const std::string& text, const std::string& option = "--permits")
+/// A number from `least` to `most`.
+std::size_t number_in(const std::string& option, const std::string& text, std::size_t least, std::size_t most)
 {
     std::size_t number = 0;
     const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (wrong == std::errc{} && end == text.data() + text.size() && number >= 1 && number <= leasehold::max_permits) return number;
-    throw failure{exit_code::usage,
-                  option + " must be a number from 1 to " + std::to_string(leasehold::max_permits) + ", not '" + text + "'"};
+    if (wrong == std::errc{} && end == text.data() + text.size() && number >= least && number <= most) return number;
+    throw failure{exit_code::usage, option + " must be a number from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" +
+                                        text + "'"};
 }
 
-int retries_in(const std::string& text)
+void choose_shards(settings& s)
 {
-    int number = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (wrong == std::errc{} && end == text.data() + text.size() && number >= 0 && number <= 1000) return number;
-    throw failure{exit_code::usage, "--retry must be a number from 0 to 1000, not '" + text + "'"};
+    if (s.of) s.shard.of = number_in("--of", *s.of, 1, leasehold::max_shards);
+    if (s.capacity) s.shard.capacity = static_cast<std::uint32_t>(number_in("--capacity", *s.capacity, 1, 1000));
+    if (s.max_shards) s.shard.max_shards = number_in("--max-shards", *s.max_shards, 1, leasehold::max_shards);
 }
 
 void choose_fires(settings& s)
@@ -58,15 +59,15 @@ void choose_fires(settings& s)
     s.run.catch_up = s.catch_up == "none"  ? leasehold::catch_up::none
                      : s.catch_up == "all" ? leasehold::catch_up::all
                                            : leasehold::catch_up::last;
-    if (s.retry) s.run.retry = retries_in(*s.retry);
+    if (s.retry) s.run.retry = static_cast<int>(number_in("--retry", *s.retry, 0, 1000));
 }
 
 void choose_right(settings& s)
 {
     if (s.permits) {
         s.run.of = right::permit;
-        s.run.permits = permits_in(*s.permits);
-        if (s.take) s.run.take = permits_in(*s.take, "--take");
+        s.run.permits = number_in("--permits", *s.permits, 1, leasehold::max_permits);
+        if (s.take) s.run.take = number_in("--take", *s.take, 1, leasehold::max_permits);
         if (s.run.take > s.run.permits && !s.run.follow)
             throw failure{exit_code::usage, "--take must be a number from 1 to the " + *s.permits + " of --permits, not '" + *s.take + "'"};
     }
@@ -83,17 +84,20 @@ int perform(const std::string& subcommand, settings& s)
     if (s.nowait) s.run.wait = leasehold::duration::zero();
     choose_right(s);
     choose_fires(s);
+    choose_shards(s);
     s.elect.restart = s.restart == "never"        ? restart_policy::never
                       : s.restart == "on-failure" ? restart_policy::on_failure
                                                   : restart_policy::always;
     static_cast<command_options&>(s.run) = s.command;
     static_cast<command_options&>(s.elect) = s.command;
+    static_cast<command_options&>(s.shard) = s.command;
     if (subcommand == "run") return s.run.schedule.given() ? run_once_per_fire(s.run, s.store) : run(s.run, s.store);
     if (subcommand == "every") return every(s.run, s.store);
     if (subcommand == "last") return last(s.name, s.json, s.store);
     if (subcommand == "elect") return elect(s.elect, s.store);
     if (subcommand == "show") return show(s.name, s.json, s.store);
-    if (subcommand == "ps") return ps(s.name, s.json, s.store);
+    if (subcommand == "ps") return ps(s.ps, s.store);
+    if (subcommand == "shard") return shard(s.shard, s.store);
     if (subcommand == "list") return list(s.list, s.store);
     if (subcommand == "watch") return watch(s.watch, s.store);
     if (subcommand == "wait") return wait(s.wait, s.store);
@@ -105,7 +109,7 @@ int perform(const std::string& subcommand, settings& s)
     if (subcommand == "init") return init(s.print, s.store);
     if (subcommand == "checkpoint") return checkpoint(s.checkpoint, s.store);
     if (subcommand == "resize") {
-        s.resize.permits = permits_in(s.resize_to, "N");
+        s.resize.permits = number_in("N", s.resize_to, 1, leasehold::max_permits);
         return resize(s.resize, s.store);
     }
     if (subcommand == "purge") return purge(s.purge, s.store);
@@ -173,6 +177,7 @@ void check_combination(const settings& into, const std::string& subcommand)
     if (into.command.handover_signal != 0 && (into.permits || into.shared || into.exclusive || into.all))
         refuse("--handover-signal is for one lease: it can't be used with --permits, --shared, --exclusive or --all", subcommand);
     check_fires(into, subcommand);
+    if (subcommand == "shard" && !into.of) refuse("shard needs --of N, how many shards there are", subcommand);
     if (subcommand == "wait" && into.free == into.wait.held) refuse("wait needs --free or --held", subcommand);
 }
 

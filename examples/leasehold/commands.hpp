@@ -58,6 +58,22 @@ struct elect_options : command_options {
     leasehold::duration pause = std::chrono::seconds{1};  ///< after the command's end; longer each time that it ends soon
 };
 
+struct shard_command_options : command_options {
+    std::size_t of = 0;  ///< how many shards there are
+    leasehold::duration drain_timeout = std::chrono::seconds{30};
+    leasehold::duration pause = std::chrono::seconds{1};  ///< after a command has ended by itself; longer each time that it fails
+    std::uint32_t capacity = 1;
+    std::size_t max_shards = 0;
+    std::string data;
+};
+
+struct ps_options {
+    std::string group;
+    leasehold::duration interval = std::chrono::seconds{1};
+    bool json = false;
+    bool watch = false;
+};
+
 struct list_options {
     std::string prefix;
     bool json = false;
@@ -124,7 +140,8 @@ int init(bool print, const asked_store& store);
 int wait(const wait_options& options, const asked_store& store);
 int watch(const watch_options& options, const asked_store& store);
 int purge(const purge_options& options, const asked_store& store);
-int ps(const std::string& group, bool json, const asked_store& store);
+int ps(const ps_options& options, const asked_store& store);
+int shard(const shard_command_options& options, const asked_store& store);
 int checkpoint(const checkpoint_options& options, const asked_store& store);
 int resize(const resize_options& options, const asked_store& store);
 int doctor(bool json, const asked_store& store);

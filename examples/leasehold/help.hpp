@@ -88,10 +88,30 @@ inline constexpr const char* list = "Examples:\n"
                                     "  leasehold list\n"
                                     "  leasehold list shard- --json";
 
+inline constexpr const char* of = "How many shards there are; the same number everywhere";
+inline constexpr const char* capacity = "This host's weight: one of 2 gets twice the shards of one of 1 [1]";
+inline constexpr const char* max_shards = "At most this many on this host [no limit]";
+inline constexpr const char* data = "What ps shows of this host beside its shards, as in 10.0.0.7:8443";
+inline constexpr const char* drain_timeout =
+    "After this time a command that was asked to end, and runs still, is reported; its shard stays here [30s]";
+
+inline constexpr const char* shard =
+    "Examples:\n"
+    "  leasehold shard orders --of 64 -- ./consume --partition {}     run this on every host; each runs its share\n"
+    "  leasehold shard orders --of 64 --capacity 2 -- ./consume {}    a larger host\n"
+    "  leasehold ps orders                                            who has which\n"
+    "\n"
+    "{} is the index of the shard, 0 to N-1, which the command also gets as LEASEHOLD_SHARD, beside LEASEHOLD_NAME and all that\n"
+    "run sets. A command whose shard is to move gets SIGTERM, and the next host begins when it has ended. When a shard is lost,\n"
+    "its command gets SIGTERM, and SIGKILL before another host can get the shard. On SIGTERM leasehold ends all commands, hands\n"
+    "the shards over and exits with 0.";
+
 inline constexpr const char* ps = "Examples:\n"
                                   "  leasehold ps orders\n"
+                                  "  leasehold ps orders --watch\n"
                                   "  leasehold ps orders --json | jq '.shards[] | select(.draining)'\n"
-                                  "A group is a program's group_member or shard_group. Exit status: 0, or 1 if it has no members.";
+                                  "A group is made by leasehold shard, or by a program's group_member or shard_group. Exit status: 0,\n"
+                                  "or 1 if it has no members.";
 
 inline constexpr const char* watch = "Examples:\n"
                                      "  leasehold watch                a live table; q or Ctrl-C ends it\n"
@@ -151,7 +171,7 @@ inline constexpr const char* checkpoint =
 inline constexpr const char* resize =
     "Examples:\n"
     "  leasehold resize licences 8\n"
-    "Nobody loses a permit. If more than that are held, the rest waits to be given back before anybody is granted one.\n"
+    "Nobody loses a permit. As long as more than that are held, no other is granted.\n"
     "Programs and commands that run follow; those that start later must give the new number, or follow.";
 
 inline constexpr const char* init = "Examples:\n"

@@ -34,8 +34,11 @@ keeper::keeper(const command_plan& plan)
 
 keeper::~keeper()
 {
+    ::shutdown(socket_, SHUT_WR);
+    if (process_ < 0)
+        while (receive()) {}  // until it closes its end: it is another process's child
     ::close(socket_);
-    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {}
+    while (process_ > 0 && ::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {}
 }
 
 }  // namespace tool

@@ -7,6 +7,7 @@
 #include <leasehold/duration.hpp>
 
 #include <csignal>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct command_plan {
     std::string owner;
     leasehold::duration kill_after;
     sigset_t signals_before;  ///< blocked when the tool was started, and so for the command
+    std::optional<std::size_t> shard{};  ///< of a group: the command is told which, and doesn't read what others of it may read
 };
 
 /// A small process beside the tool that starts commands, one after another, and ends them when their time is over.
@@ -32,6 +34,8 @@ class keeper {
 public:
     /// Throws std::system_error where there is no process to be had.
     explicit keeper(const command_plan& plan);
+    /// One that somebody else has started, at the other end of this socket.
+    explicit keeper(int socket) noexcept : socket_{socket} {}
     keeper(const keeper&) = delete;
     keeper& operator=(const keeper&) = delete;
     /// The keeper ends, after the command if that still runs, which is told to.

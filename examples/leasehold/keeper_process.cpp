@@ -19,6 +19,7 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -212,6 +213,11 @@ private:
         }
         ::setenv("LEASEHOLD_NAME", names.c_str(), 1);
         if (!numbers_.empty()) ::setenv("LEASEHOLD_PERMIT", numbers.c_str(), 1);
+        if (plan_.shard) {
+            ::setenv("LEASEHOLD_SHARD", std::to_string(*plan_.shard).c_str(), 1);
+            const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+            if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+        }
         if (fire_) ::setenv("LEASEHOLD_FIRE", leasehold::detail::written_time(*fire_).c_str(), 1);
         ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
         ::setenv("LEASEHOLD_TOKEN", tokens_.empty() ? std::to_string(token).c_str() : tokens_.c_str(), 1);

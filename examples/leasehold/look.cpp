@@ -91,8 +91,9 @@ int ask(const std::string& name, const std::string& reason, const asked_store& a
     lh::validate_reason(reason);
     opened_store store{choose_store(asked)};
     const auto record = inspect(store, name);
-    if (!lh::basic_lease{*store, name}.request_handover(reason)) {
-        std::cout << printable(name) << " is held by nobody who could be asked\n";
+    const bool is_hold = record && record->is_hold();
+    if (is_hold || !lh::basic_lease{*store, name}.request_handover(reason)) {
+        std::cout << printable(name) << " is " << (is_hold ? held_by(*record) : "held by nobody who could be asked") << '\n';
         return exit_code::no;
     }
     std::cout << printable(name) << " is " << (record ? held_by(*record) : "held") << "; the holder was asked to hand it over\n";

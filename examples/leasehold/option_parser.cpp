@@ -90,16 +90,20 @@ void add_command_options(CLI::App& to, settings& into)
                  "When the lease is lost, the time from SIGTERM to SIGKILL [5s, at most a sixth of the ttl]");
     add_duration(to, "--margin", options.terms.margin,
                  "How long before the end of the ttl the lease counts as lost [1.2 times --kill-after]");
-    const auto set_signal = [&options](const std::string& text) { options.handover_signal = parse_signal(text); };
-    to.add_option_function<std::string>("--handover-signal", set_signal,
-                                        "The signal that the command gets when somebody asks for the lease, as in TERM; see leasehold"
-                                        " ask [none]")
-        ->type_name("SIGNAL");
     to.add_option_function<std::string>("--metrics-file", [&options](const std::string& file) { options.metrics_file = file; },
                                         help::metrics_file)
         ->type_name("FILE");
     to.add_option("--owner", options.owner, "The owner that others see, before a random part [the host's name]")
         ->type_name("TEXT");
+}
+
+void add_handover_signal(CLI::App& to, settings& into)
+{
+    const auto set_signal = [&into](const std::string& text) { into.command.handover_signal = parse_signal(text); };
+    to.add_option_function<std::string>("--handover-signal", set_signal,
+                                        "The signal that the command gets when somebody asks for the lease, as in TERM; see leasehold"
+                                        " ask [none]")
+        ->type_name("SIGNAL");
 }
 
 void add_schedule_options(CLI::App& to, settings& into)
@@ -119,6 +123,7 @@ void add_run(CLI::App& app, settings& into)
 {
     CLI::App& to = add_subcommand(app, into, "run", "Run a command while holding a lease", help::run);
     add_command_options(to, into);
+    add_handover_signal(to, into);
     const auto set_permits = [&into](const std::string& text) { into.permits = text; };
     CLI::Option* permits = to.add_option_function<std::string>("--permits", set_permits, help::permits)->type_name("N");
     const auto set_take = [&into](const std::string& text) { into.take = text; };
@@ -147,6 +152,7 @@ void add_every(CLI::App& app, settings& into)
     CLI::App& to =
         add_subcommand(app, into, "every", "Run a command once per time of a schedule, on one of the hosts, without end", help::every);
     add_command_options(to, into);
+    add_handover_signal(to, into);
     add_schedule_options(to, into);
 }
 
@@ -155,6 +161,7 @@ void add_elect(CLI::App& app, settings& into)
     CLI::App& to =
         add_subcommand(app, into, "elect", "Run a command on exactly one host at a time, without end", help::elect);
     add_command_options(to, into);
+    add_handover_signal(to, into);
     to.add_option("--restart", into.restart,
                   "Whether to stand for election again when the command has ended: always, on-failure or never [always]")
         ->check(CLI::IsMember({"always", "on-failure", "never"}))
@@ -162,6 +169,22 @@ void add_elect(CLI::App& app, settings& into)
     add_duration(
         to, "--pause", into.elect.pause,
         "How long to leave the lease to others before that; doubles while the command keeps ending within a minute [1s]");
+}
+
+void add_shard(CLI::App& app, settings& into)
+{
+    CLI::App& to = add_subcommand(app, into, "shard", "Run a command for each of a number of shards, divided among the hosts", help::shard);
+    add_command_options(to, into);
+    const auto add = [&to](const std::string& option, std::optional<std::string>& target, const char* says) {
+        to.add_option_function<std::string>(option, [&target](const std::string& text) { target = text; }, says)->type_name("N");
+    };
+    add("--of", into.of, help::of);
+    add("--capacity", into.capacity, help::capacity);
+    add("--max-shards", into.max_shards, help::max_shards);
+    to.add_option("--data", into.shard.data, help::data)->type_name("TEXT");
+    add_duration(to, "--drain-timeout", into.shard.drain_timeout, help::drain_timeout);
+    add_duration(to, "--pause", into.shard.pause,
+                 "Before a command that has ended is run again; doubles while it fails, up to a minute [1s]");
 }
 
 void add_looks(CLI::App& app, settings& into)
@@ -179,8 +202,11 @@ void add_looks(CLI::App& app, settings& into)
     last.add_flag("--json", into.json, "As JSON");
 
     CLI::App& ps = add_subcommand(app, into, "ps", "Show the members of a group, and whose its shards are", help::ps);
-    ps.add_option("GROUP", into.name, "The group")->required()->type_name("");
-    ps.add_flag("--json", into.json, "As JSON");
+    ps.add_option("GROUP", into.ps.group, "The group")->required()->type_name("");
+    ps.add_flag("--json", into.ps.json, "As JSON; with --watch one line each time");
+    CLI::Option* keep_on =
+        ps.add_flag("--watch", into.ps.watch, "Show it until q, Ctrl-C or a signal; in a pipe, each time that something moves");
+    add_duration(ps, "--interval", into.ps.interval, "How often to ask the database [1s]")->needs(keep_on);
 
     CLI::App& watch = add_subcommand(app, into, "watch", "Watch leases change hands", help::watch);
     watch.add_option("PREFIX", into.watch.prefix, "Only names that begin with this")->type_name("");
@@ -286,6 +312,7 @@ option_parser::option_parser(settings& into) : app_{std::make_unique<CLI::App>(h
     add_run(*app_, into);
     add_every(*app_, into);
     add_elect(*app_, into);
+    add_shard(*app_, into);
     add_looks(*app_, into);
     add_repairs(*app_, into);
     add_closings(*app_, into);

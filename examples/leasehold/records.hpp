@@ -28,9 +28,9 @@ namespace tool {
 /// A table with a heading, its columns as wide as they need to be. Empty where there are no records.
 [[nodiscard]] std::string to_table(const std::vector<leasehold::lease_record>& records);
 
-/// {"name": ..., "owner": ..., "token": ..., "remaining_ms": ...}; the owner is null where the name is only kept closed, and
-/// where it is held closed: then "hold" is the reason. What the holder has published follows as "data", the reason of a request to hand over as "asked", where there is one, and "is_count" for the
-/// record of a count.
+/// {"name": ..., "owner": ..., "token": ..., "remaining_ms": ...}; the owner is null where the name is only kept closed, and where it is
+/// held closed: then "hold" is the reason. What the holder has published follows as "data", the reason of a request to hand over as
+/// "asked", where there is one, and "is_count" for the record of a count.
 [[nodiscard]] std::string to_json(const leasehold::lease_record& record);
 /// An array of them; `between` two.
 [[nodiscard]] std::string to_json(const std::vector<leasehold::lease_record>& records, std::string_view between = ",\n ");

@@ -34,6 +34,11 @@ struct settings {
     command_options command;
     run_options run;
     elect_options elect;
+    std::optional<std::string> of;
+    std::optional<std::string> capacity;
+    std::optional<std::string> max_shards;
+    shard_command_options shard;
+    ps_options ps;
     list_options list;
     wait_options wait;
     watch_options watch;
@@ -47,7 +52,7 @@ struct settings {
 /// Whether this subcommand runs a command, which follows `--`.
 [[nodiscard]] inline bool takes_command(std::string_view subcommand) 
 {
-    return subcommand == "run" || subcommand == "every" || subcommand == "elect";
+    return subcommand == "run" || subcommand == "every" || subcommand == "elect" || subcommand == "shard";
 }
 
 }  // namespace tool

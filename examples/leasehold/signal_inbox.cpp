@@ -31,14 +31,36 @@ blocked_signals::blocked_signals() noexcept
     ::pthread_sigmask(SIG_BLOCK, &block, &before_);
 }
 
-signal_inbox::signal_inbox(const blocked_signals& blocked, bool hangup_ends)
-    : read_{blocked.read()}, hangup_ends_{hangup_ends}
+signal_queue::signal_queue()
 {
     if (::pipe(pipe_) != 0) throw std::system_error{errno, std::generic_category(), "can't create a pipe"};
     for (const int end : pipe_) {
         ::fcntl(end, F_SETFD, FD_CLOEXEC);
         ::fcntl(end, F_SETFL, O_NONBLOCK);
     }
+}
+
+signal_queue::~signal_queue()
+{
+    for (const int end : pipe_) ::close(end);
+}
+
+void signal_queue::put(int signal) const noexcept
+{
+    const auto byte = static_cast<unsigned char>(signal);
+    [[maybe_unused]] const auto written = ::write(pipe_[1], &byte, 1);  // full: it is readable already
+}
+
+std::optional<int> signal_queue::take() const noexcept
+{
+    unsigned char byte = 0;
+    if (::read(pipe_[0], &byte, 1) != 1) return std::nullopt;
+    return byte;
+}
+
+signal_inbox::signal_inbox(const blocked_signals& blocked, bool hangup_ends)
+    : read_{blocked.read()}, hangup_ends_{hangup_ends}
+{
     ::sigaddset(&read_, wake_reader);
     reader_ = std::thread{[this] { read_signals(); }};
 }
@@ -48,7 +70,6 @@ signal_inbox::~signal_inbox()
     over_ = true;
     ::pthread_kill(reader_.native_handle(), wake_reader);
     reader_.join();
-    for (const int end : pipe_) ::close(end);
 }
 
 void signal_inbox::end(int signal)
@@ -56,19 +77,6 @@ void signal_inbox::end(int signal)
     int none = 0;
     ended_by_.compare_exchange_strong(none, signal);
     end_.request_stop();
-}
-
-void signal_inbox::put(int signal) const noexcept
-{
-    const auto byte = static_cast<unsigned char>(signal);
-    [[maybe_unused]] const auto written = ::write(pipe_[1], &byte, 1);  // full: it is readable already
-}
-
-std::optional<int> signal_inbox::take() const noexcept
-{
-    unsigned char byte = 0;
-    if (::read(pipe_[0], &byte, 1) != 1) return std::nullopt;
-    return byte;
 }
 
 void signal_inbox::read_signals()

@@ -26,13 +26,31 @@ private:
     sigset_t read_{};
 };
 
-/// Signals as something to wait for beside other descriptors.
-class signal_inbox {
+/// Numbers of signals as something to wait for beside other descriptors. Any thread may put them, and take them; neither waits.
+class signal_queue {
+public:
+    signal_queue();
+    signal_queue(const signal_queue&) = delete;
+    signal_queue& operator=(const signal_queue&) = delete;
+    ~signal_queue();
+
+    /// Readable when there is something to take().
+    [[nodiscard]] int descriptor() const noexcept { return pipe_[0]; }
+    /// The next signal, or 0 for a wake(); nothing where there is none.
+    [[nodiscard]] std::optional<int> take() const noexcept;
+    void put(int signal) const noexcept;
+    /// Makes the descriptor readable.
+    void wake() const noexcept { put(0); }
+
+private:
+    int pipe_[2] = {-1, -1};
+};
+
+/// The signals that this process gets.
+class signal_inbox : public signal_queue {
 public:
     /// `hangup_ends`: SIGHUP is the end of the terminal, not an order to read a configuration again.
     signal_inbox(const blocked_signals& blocked, bool hangup_ends);
-    signal_inbox(const signal_inbox&) = delete;
-    signal_inbox& operator=(const signal_inbox&) = delete;
     ~signal_inbox();
 
     /// Asked to stop by the first signal that is to end the tool.
@@ -42,23 +60,14 @@ public:
     /// As if that signal had come: a terminal sends Ctrl-C to the process group that has it, not to us.
     void end(int signal);
 
-    /// Readable when there is something to take().
-    [[nodiscard]] int descriptor() const noexcept { return pipe_[0]; }
-    /// The next signal, or 0 for a wake(); nothing where there is none.
-    [[nodiscard]] std::optional<int> take() const noexcept;
-    /// Makes the descriptor readable. From any thread, and never waits.
-    void wake() const noexcept { put(0); }
-
     /// Whether there is somebody to pass signals on to; else SIGTSTP stops the tool, as it would without us.
     void passing_on(bool value) noexcept { passing_on_ = value; }
 
 private:
-    void put(int signal) const noexcept;
     void read_signals();
 
     sigset_t read_;
     bool hangup_ends_;
-    int pipe_[2] = {-1, -1};
     std::stop_source end_;
     std::atomic<int> ended_by_ = 0;
     std::atomic<bool> passing_on_ = false;

@@ -28,14 +28,16 @@ using namespace std::chrono_literals;
 class supervisor {
 public:
     supervisor(const keeper& by, signal_inbox& signals, const running_term& term)
-        : keeper_{by}, signals_{signals}, term_{term}
+        : keeper_{by}, signals_{signals}, inbox_{&signals}, term_{term}
     {
+        terminal_.emplace();
     }
+    supervisor(const keeper& by, signal_queue& signals, const running_term& term) : keeper_{by}, signals_{signals}, term_{term} {}
 
     command_end run()
     {
         while (signals_.take()) {}  // of a time when there was no command
-        signals_.passing_on(true);
+        if (inbox_) inbox_->passing_on(true);
         const std::stop_callback wake_when_lost{term_.lost, [this]() noexcept { signals_.wake(); }};
         const std::stop_callback wake_when_asked{term_.asked, [this]() noexcept { signals_.wake(); }};
         tell_deadline();
@@ -44,16 +46,16 @@ public:
         for (const std::size_t each : term_.numbers) keeper_.tell({word::number, static_cast<std::int32_t>(each)});
         if (term_.fire) keeper_.tell({word::fire, 0, term_.fire->time_since_epoch().count()});
         if (term_.checkpoint) tell_checkpoint(*term_.checkpoint);
-        keeper_.tell({word::start, terminal_.give_at_start(), term_.token.value()});
-        if (signals_.ended_by() != 0) keeper_.tell({word::signal, signals_.ended_by()});
+        keeper_.tell({word::start, terminal_ && terminal_->give_at_start(), term_.token.value()});
+        if (inbox_ && inbox_->ended_by() != 0) keeper_.tell({word::signal, inbox_->ended_by()});
         while (!end_) {
             wait();
             tell_deadline();
             take_signals();
             pass_request_on();
         }
-        terminal_.take_back(group_);
-        signals_.passing_on(false);
+        if (terminal_) terminal_->take_back(group_);
+        if (inbox_) inbox_->passing_on(false);
         return *end_;
     }
 
@@ -109,7 +111,8 @@ private:
 
     void pass_request_on()
     {
-        if (group_ > 0 && term_.asked.stop_requested() && !std::exchange(asked_, true)) keeper_.tell({word::signal, term_.signal_if_asked});
+        if (group_ > 0 && !lost_ && term_.asked.stop_requested() && !std::exchange(asked_, true))
+            keeper_.tell({word::signal, term_.signal_if_asked});
     }
 
     void hear(const std::optional<wire_message>& message)
@@ -136,23 +139,24 @@ private:
         if (end_->lost()) lost();
         // Ctrl-C is sent to those who have the terminal; it is meant for both.
         const int signal = end_->signal();
-        if ((signal == SIGINT || signal == SIGQUIT) && terminal_.given_to(group_)) signals_.end(signal);
+        if ((signal == SIGINT || signal == SIGQUIT) && terminal_ && terminal_->given_to(group_)) inbox_->end(signal);
     }
 
     void command_stopped(int signal)
     {
-        switch (decide_on_stop(signal, terminal_.terminal_is_ours())) {
+        if (!terminal_) return;
+        switch (decide_on_stop(signal, terminal_->terminal_is_ours())) {
         case on_stop::nothing: return;
         case on_stop::give_terminal:
-            terminal_.give(group_);
+            terminal_->give(group_);
             keeper_.tell({word::signal, SIGCONT});
             return;
         case on_stop::stop_too: {
-            const bool had_terminal = terminal_.given_to(group_);
-            terminal_.take_back(group_);
+            const bool had_terminal = terminal_->given_to(group_);
+            terminal_->take_back(group_);
             // The lease isn't renewed meanwhile: if that takes too long, the keeper ends the command.
             ::raise(SIGSTOP);
-            if (terminal_.terminal_is_ours() && (had_terminal || signal != SIGTSTP)) terminal_.give(group_);
+            if (terminal_->terminal_is_ours() && (had_terminal || signal != SIGTSTP)) terminal_->give(group_);
             keeper_.tell({word::signal, SIGCONT});
             return;
         }
@@ -162,9 +166,10 @@ private:
     static constexpr duration longest_sleep = 500ms;
 
     const keeper& keeper_;
-    signal_inbox& signals_;
+    signal_queue& signals_;
+    signal_inbox* const inbox_ = nullptr;  // null: like the terminal, others' affair
     const running_term& term_;
-    const job_control terminal_;
+    std::optional<job_control> terminal_;
     pid_t group_ = 0;
     leasehold::time_point told_{};
     duration again_after_{};
@@ -190,6 +195,11 @@ int command_end::shell_status() const noexcept
 duration tell_again_after(duration remaining) noexcept { return std::clamp<duration>(remaining / 4, 5ms, 500ms); }
 
 command_end supervise(const keeper& by, signal_inbox& signals, const running_term& term)
+{
+    return supervisor{by, signals, term}.run();
+}
+
+command_end supervise(const keeper& by, signal_queue& signals, const running_term& term)
 {
     return supervisor{by, signals, term}.run();
 }

@@ -56,6 +56,8 @@ struct running_term {
 /// Starts the keeper's command and stays with it to its end: passes signals on, tells the keeper how long the lease lasts,
 /// and of its loss.
 [[nodiscard]] command_end supervise(const keeper& by, signal_inbox& signals, const running_term& term);
+/// The same for one of several commands, which has no terminal: somebody else puts the signals that are for it into the queue.
+[[nodiscard]] command_end supervise(const keeper& by, signal_queue& signals, const running_term& term);
 
 }  // namespace tool
 

@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "json.hpp"
+#include "live.hpp"
 #include "message.hpp"
 #include "opened_store.hpp"
 #include "output.hpp"
@@ -14,12 +15,9 @@
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/error.hpp>
 
-#include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <deque>
 #include <iostream>
 #include <optional>
@@ -27,7 +25,6 @@
 #include <system_error>
 #include <vector>
 
-#include <poll.h>
 #include <unistd.h>
 
 namespace tool {
@@ -35,30 +32,6 @@ namespace tool {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string time_of_day()
-{
-    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    std::tm local{};
-    ::localtime_r(&now, &local);
-    std::array<char, 16> text{};
-    std::strftime(text.data(), text.size(), "%H:%M:%S", &local);
-    return text.data();
-}
-
-/// As ISO 8601 has it, by this host's clock in UTC.
-std::string timestamp()
-{
-    const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-    std::tm utc{};
-    ::gmtime_r(&seconds, &utc);
-    std::array<char, 24> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-    std::array<char, 8> fraction{};
-    std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(now.time_since_epoch().count() % 1000));
-    return std::string{text.data()} + fraction.data();
-}
 
 /// Looks at the store from time to time. An outage is shown, and looked past.
 class watcher {
@@ -103,16 +76,6 @@ private:
     std::string trouble_;
     bool looked_ = false;
 };
-
-/// Waits until a signal came, the reader of the output has gone, a key if `keys`, or the time is over.
-void wait_for(signal_inbox& signals, bool keys, lh::duration time, bool& key)
-{
-    std::array<pollfd, 3> watched{
-        {{signals.descriptor(), POLLIN, 0}, {keys ? STDIN_FILENO : -1, POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
-    const int found =
-        ::poll(watched.data(), watched.size(), static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
-    key = found > 0 && watched[1].revents != 0;
-}
 
 int watch_as_lines(watcher& over, signal_inbox& signals, bool json)
 {

@@ -72,7 +72,7 @@ std::vector<member_record> list_members(Store& store, std::string_view group, st
     std::vector<member_record> members;
     const std::string prefix = group::members_of(group);
     for (lease_record& record : store.list(prefix, ec))
-        if (!record.owner.empty())
+        if (!record.owner.empty() && !record.is_hold())
             members.push_back({record.name.substr(prefix.size()), std::move(record.data), std::move(record.owner), record.token,
                                record.remaining});
     if (ec) members.clear();

@@ -313,7 +313,7 @@ private:
     void ask(const lease_record& holder)
     {
         if constexpr (hands_over) {
-            if (!asks(options_) || holder.owner == lease_.owner() || sightings_.spares(holder.token)) return;
+            if (!asks(options_) || holder.is_hold() || holder.owner == lease_.owner() || sightings_.spares(holder.token)) return;
             const auto& request = holder.handover_request;
             if (request && !detail::is_declined(*request, options_.priority - 1)) return;
             std::error_code unknown_for_now;

@@ -63,27 +63,16 @@ public:
     /// Counts the beginning or the end of a term; for hooked_store.
     void operator()(const lease_event& event) noexcept
     {
-        detail::name_series& of = names_.of(event.name);
-        switch (event.kind) {
-        case lease_event_kind::acquired:
-            // The term before is over, although its end may be told later: its holder may not know of it yet.
-            if (names_.is_of_others(of))
-                of.held.fetch_add(1, std::memory_order_relaxed);
-            else
-                of.held.store(event.token.value(), std::memory_order_relaxed);
-            of.token.store(event.token.value(), std::memory_order_relaxed);
-            of.wait_seconds.add(event.waited);
+        const std::int64_t token = event.token.value();
+        if (event.kind == lease_event_kind::acquired) {
+            names_.term_begins(event.name, token).wait_seconds.add(event.waited);
             return;
-        case lease_event_kind::lost:
+        }
+        detail::name_series& of = names_.term_ends(event.name, token);
+        if (event.kind == lease_event_kind::lost) {
             of.lost[event.error ? 1 : 0].fetch_add(1, std::memory_order_relaxed);
             loss_delay_seconds_.add(event.late);
-            break;
-        case lease_event_kind::released: break;
         }
-        if (std::int64_t ended = event.token.value(); !names_.is_of_others(of))
-            of.held.compare_exchange_strong(ended, 0, std::memory_order_relaxed);
-        else
-            of.held.fetch_sub(1, std::memory_order_relaxed);
         of.term_seconds.add(event.held);
     }
 
@@ -134,8 +123,7 @@ private:
     {
         to.begin("leasehold_held", "gauge", "Terms that this process holds now.");
         names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            const std::int64_t held = of.held.load(std::memory_order_relaxed);
-            to.sample("leasehold_held", {{"lease", name}}, names_.is_of_others(of) ? held : held != 0 ? 1 : 0);
+            to.sample("leasehold_held", {{"lease", name}}, names_.held(of));
         });
         to.begin("leasehold_fencing_token", "gauge", "The token of the last term of this process; 0 before the first.");
         names_.for_each([&](std::string_view name, const detail::name_series& of) {

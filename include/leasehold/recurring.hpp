@@ -47,6 +47,9 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
+struct async_recurring;  // of <leasehold/asio/run_recurring.hpp>
+struct start_try_begin;  // of <leasehold/asio/try_begin.hpp>
+
 template <class T>
 concept option_of_recurring = std::same_as<std::remove_cvref_t<T>, recurring_options> ||
                               (lease_option<T> && !durations_of_lease<std::remove_cvref_t<T>>);
@@ -248,6 +251,8 @@ public:
     run_type try_begin_for(Arguments&&...) && = delete;  ///< see try_begin() &&
 
 private:
+    friend struct detail::async_recurring;
+    friend struct detail::start_try_begin;
     using book_type = detail::fire_book_of<lease_type>;
     using guard_type = typename lease_type::guard_type;
 
@@ -262,6 +267,7 @@ private:
         std::function<guard_type(std::error_code&)> acquire;
         std::optional<fire_time> start{};
         std::optional<detail::fire_step>* rest = nullptr;
+        std::vector<std::function<void()>>* told_later = nullptr;  // where calls of hooks go, unless they are called at once
     };
 
     template <class... Options>
@@ -357,6 +363,11 @@ private:
         if (!is_due(how, why)) return {};
         guard_type guard = how.acquire(why.ec);
         if (why.ec || guard.empty()) return {};
+        return begin_with(std::move(guard), how, why);
+    }
+
+    run_type begin_with(guard_type guard, const manner& how, failure& why)
+    {
         std::optional<fire_record> record = book_->known_to(guard.token());
         if (!record) record = book_->read(why.ec);
         if (refused(record, why)) return {};
@@ -410,13 +421,13 @@ private:
                 if (how.rest) *how.rest = step;
                 return {};
             }
-            if (!noted(guard, record, step, why)) return {};
+            if (!noted(guard, record, step, how, why)) return {};
             if (step.action == detail::fire_action::begin) return run_type{book_, std::move(guard), std::move(record), step};
         }
     }
 
     // Notes in the record what has to be there before the work, and tells of fires that are not run.
-    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, failure& why)
+    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, const manner& how, failure& why)
     {
         const bool begins = step.action == detail::fire_action::begin;
         if (begins && !detail::notes_beginning(record, book_->rules(), step)) {
@@ -427,9 +438,16 @@ private:
         const auto missed = options.on_missed ? detail::missed_fires(record, when_, step) : std::vector<fire_time>{};
         record = begins ? detail::begun(std::move(record), step) : detail::passed_by(std::move(record), step);
         if (!book_->write(guard.token(), record, why.ec)) return false;
-        for (const fire_time each : missed) options.on_missed(each);
-        if (options.on_given_up && step.given_up) options.on_given_up(*step.given_up);
+        for (const fire_time each : missed) tell(how, options.on_missed, each);
+        if (step.given_up) tell(how, options.on_given_up, *step.given_up);
         return true;
+    }
+
+    static void tell(const manner& how, const std::function<void(fire_time)>& hook, fire_time fire)
+    {
+        if (!hook) return;
+        if (!how.told_later) return hook(fire);
+        how.told_later->push_back([&hook, fire] { hook(fire); });
     }
 
     [[nodiscard]] std::optional<fire_time> starts(failure& why)

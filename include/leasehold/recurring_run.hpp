@@ -33,6 +33,8 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
+struct async_recurring;  // of <leasehold/asio/run_recurring.hpp>
+
 template <class Lease>
 using fire_book_of = fire_book<typename Lease::store_type, typename Lease::clock_type>;
 
@@ -154,15 +156,8 @@ public:
     /// The same, reported in `ec`: does not throw.
     bool fail(std::error_code& ec) noexcept
     {
-        if (!may_write(ec) || state_ == state::completed) return false;
-        bool noted = false;
-        detail::catch_into(ec, [&] {
-            if (!is_open(ec)) return;
-            noted = write(detail::failed(record_, book_->rules(), step_, book_->now_at_hand()), ec);
-        });
-        const bool given_up = noted && !record_.open;
-        std::error_code ignored;
-        guard_.release(ignored);
+        bool given_up = false;
+        const bool noted = fail(given_up, ec);
         if (given_up && book_->options().on_given_up)
             detail::catch_into(ec, [this] { book_->options().on_given_up(step_.fire); });
         return noted;
@@ -225,6 +220,7 @@ public:
 private:
     template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
     friend class recurring;
+    friend struct detail::async_recurring;
     using book_type = detail::fire_book_of<Lease>;
 
     enum class state : std::uint8_t {
@@ -250,6 +246,21 @@ private:
     {
         ec = guard_.empty() ? make_error_code(errc::not_held) : std::error_code{};
         return guard_.held();
+    }
+
+    // See fail(ec), without the hook.
+    bool fail(bool& given_up, std::error_code& ec) noexcept
+    {
+        if (!may_write(ec) || state_ == state::completed) return false;
+        bool noted = false;
+        detail::catch_into(ec, [&] {
+            if (!is_open(ec)) return;
+            noted = write(detail::failed(record_, book_->rules(), step_, book_->now_at_hand()), ec);
+        });
+        given_up = noted && !record_.open;
+        std::error_code ignored;
+        guard_.release(ignored);
+        return noted;
     }
 
     // After complete(connection) only the store knows whether the transaction was committed.

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace leasehold::inline v0 {
@@ -23,6 +24,8 @@ inline constexpr std::size_t max_shards = 4096;
 struct shard_options {
     /// How long the group keeps a member, and its shards, if it no longer hears of it. All members look three times in that time.
     duration ttl = std::chrono::seconds{10};
+    /// How long before the end of the ttl a shard counts as lost; see lease_terms::safety_margin. Unset: a tenth of the ttl.
+    std::optional<duration> safety_margin{};
     /// After this time a shard that was to be given up, and is not, is reported. It stays where it is.
     duration drain_timeout = std::chrono::seconds{30};
     /// The member's weight: one of capacity 2 gets twice the shards of one of capacity 1. At least 1.

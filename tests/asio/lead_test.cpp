@@ -21,7 +21,8 @@ using term_type = lh::leader_term<memory_lease>;
 
 // A candidate whose loop runs on a context of its own.
 struct candidate {
-    explicit candidate(lh::memory_store& store, lh::leader_election_options options = {}) : lease{store, "a", lh::lease_terms{.ttl = 300ms}}
+    explicit candidate(lh::memory_store& store, lh::leader_election_options options = {})
+        : lease{store, "a", lh::lease_terms{.ttl = 1500ms}}
     {
         options.on_stepped_down = [this](lh::step_down_reason why) { last = why; };
         options.on_error = [this](std::error_code) { ++errors; };
@@ -153,7 +154,7 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_of_a_higher_priority_is_handed_the_leadershi
     BOOST_TEST(high.comes_to_lead());
     BOOST_TEST(eventually([&] { return low.last == lh::step_down_reason::asked; }));
     // The other asks for it every third of the ttl.
-    BOOST_TEST(throughout([&] { return high.election->is_leader(); }, 500ms));
+    BOOST_TEST(throughout([&] { return high.election->is_leader(); }, 800ms));
     BOOST_TEST(high.terms == 1);
     for (auto* each : {&low, &high}) {
         each->stop();
@@ -201,7 +202,7 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_that_looks_around_keeps_its_place_in_the_que
         got = guard.held();
     }};
     BOOST_REQUIRE(eventually([&] { return store.local_waiters().waiting() == 2; }));
-    std::this_thread::sleep_for(350ms);  // it looks every 100 ms
+    std::this_thread::sleep_for(1200ms);  // it looks every half a second
     BOOST_TEST(store.release("a", "somebody", held.token, 0s, ignored));
     BOOST_TEST(one.comes_to_lead());
     BOOST_TEST(!got);

@@ -104,6 +104,27 @@ BOOST_FIXTURE_TEST_CASE(attempts_get_permits_until_all_are_taken, fixture)
     BOOST_TEST(busy.result.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(several_permits_are_taken_all_or_none, fixture)
+{
+    using several = lh::permits_guard<permits>;
+    recorder<several> both, busy, waits, too_many, none;
+    recorder<permit> single;
+    lh::async_try_acquire(two, 2, both.on(io.context));
+    auto taken = both.get();
+    BOOST_TEST((!taken.ec && taken.result.held()));
+    BOOST_TEST(taken.result.size() == 2U);
+    lh::async_try_acquire(same, 2, busy.on(io.context));
+    const auto refused = busy.get();
+    BOOST_TEST((!refused.ec && refused.result.empty()));
+    lh::async_try_acquire_for(same, 10s, 2, waits.on(io.context));
+    taken.result.release();
+    BOOST_TEST(is_held(waits.get().result));
+    lh::async_acquire(same, 3, too_many.on(io.context));
+    BOOST_TEST(too_many.get().ec == lh::errc::invalid_terms);
+    lh::async_try_acquire_until(same, std::chrono::steady_clock::now() + 10s, 0, none.on(io.context));
+    BOOST_TEST(none.get().ec == lh::errc::invalid_terms);
+}
+
 BOOST_FIXTURE_TEST_CASE(those_behind_others_end_with_their_time_or_when_they_are_cancelled, fixture)
 {
     auto held = one.acquire();

@@ -30,7 +30,7 @@ struct fixture {
     }
 
     lh::memory_store store;
-    memory_lease lease{store, "a", lh::lease_terms{.ttl = 300ms}};
+    memory_lease lease{store, "a", lh::lease_terms{.ttl = 1500ms}};
     running_context io;
     std::promise<void> begun;
     bool ended = false;

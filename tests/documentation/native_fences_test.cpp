@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(compares_names_and_owners_byte_by_byte, Interface,
 BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_take_overs_out_until_the_transaction_ends, Interface, interfaces)
 {
     for (const bool committing : {true, false}) {
-        native_scene<Interface> s{committing ? "until commit" : "until rollback", 300ms};
+        native_scene<Interface> s{committing ? "until commit" : "until rollback", 1500ms};
         const auto guard = s.lease.try_acquire();
         s.app.begin();
         BOOST_TEST_REQUIRE(s.app.fence(guard));
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_take_overs_out_until_the_transaction_ends, I
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_several_waiters_out_and_lets_one_in_afterwards, Interface, interfaces)
 {
-    native_scene<Interface> s{"waiters", 300ms};
+    native_scene<Interface> s{"waiters", 1500ms};
     const auto guard = s.lease.try_acquire();
     s.app.begin();
     BOOST_TEST_REQUIRE(s.app.fence(guard));
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(makes_the_holders_renewals_wait_without_ending_the
 BOOST_AUTO_TEST_CASE_TEMPLATE(first_in_its_transaction_it_is_right_at_each_level, Interface, passable)
 {
     for (const std::string level : Interface::database_type::levels) BOOST_TEST_CONTEXT(level) {
-            native_scene<Interface> s{"level, " + level, 500ms};
+            native_scene<Interface> s{"level, " + level, 1500ms};
             s.app.execute(Interface::database_type::set_level(level));
             auto guard = s.lease.try_acquire();
             s.app.begin();
@@ -228,13 +228,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(first_in_its_transaction_it_is_right_at_each_level
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(anywhere_in_a_read_committed_transaction_it_judges_the_row_as_it_is, Interface, passable)
 {
-    native_scene<Interface> s{"read committed", 400ms};
+    native_scene<Interface> s{"read committed", 1500ms};
     s.app.execute(Interface::database_type::set_level("read committed"));
     auto guard = s.lease.try_acquire();
     s.app.begin();
     BOOST_TEST(s.app.execute("select token from written where name = '" + s.name + "'") == "0");
     BOOST_TEST(guard.renew(60s));
-    BOOST_TEST(throughout([&] { return s.others_store_says_held(); }, 500ms));
+    BOOST_TEST(throughout([&] { return s.others_store_says_held(); }, 1700ms));
     BOOST_TEST(s.app.fence(guard));
     s.app.roll_back();
     s.app.begin();
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(works_on_a_table_and_columns_of_other_names, Inter
     options.columns = {.name = "Key", .owner = "Holder", .token = "Number", .expires_at = "Until"};
     lh::odbc_store store{s.database.connection_string(), options};
     store.create_schema();
-    lh::basic_lease lease{store, s.name, lh::lease_terms{.ttl = 300ms}, lh::manual_clock{}, lh::no_renewal{}};
+    lh::basic_lease lease{store, s.name, lh::lease_terms{.ttl = 1500ms}, lh::manual_clock{}, lh::no_renewal{}};
     lh::basic_lease others{store, s.name, lh::lease_terms{.ttl = 60s}, lh::no_renewal{}};
     const auto guard = lease.try_acquire();
     BOOST_TEST(!s.passes(guard));
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(renewals_wait_for_a_fence_in_a_serializable_transaction_of_
 // Which `begin immediate` would have locked without it.
 BOOST_AUTO_TEST_CASE(first_in_a_plain_transaction_of_sqlite_it_locks_the_file)
 {
-    native_scene<over_sqlite> s{"plain begin", 300ms};
+    native_scene<over_sqlite> s{"plain begin", 1500ms};
     const auto guard = s.lease.try_acquire();
     s.app.execute("begin");
     BOOST_TEST_REQUIRE(s.app.fence(guard));

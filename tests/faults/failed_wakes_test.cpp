@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* connection_variable = "LEASEHOLD_TEST_FROZEN_WAITER_OF";
 // A look every 250 ms, and 20 ms that are left to the first in the queue; the rest is for a slow machine. Unmended it was 5 s.
-constexpr auto quick = 1s;
+constexpr auto quick = 2500ms;
 // Long enough that a waiter has looked at the row before it is released, and relies on being woken.
 constexpr auto one_hold = 600ms;
 constexpr int turns = 8;
@@ -161,20 +161,26 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_was_cut_off_leaves_the_queue_in_some
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_first_waiter_comes_25_ms_after_the_end_of_a_term_that_ran_out, Server, servers)
 {
     waiting_scene<Server> s;
-    std::vector<std::chrono::steady_clock::duration> late;
+    std::vector<std::chrono::steady_clock::duration> late, statement;
     for (int i = 0; i < 7; ++i) {
         std::error_code ec;
         BOOST_REQUIRE(s.stores[0].try_acquire("n", "lives on", 700ms, ec).granted());
         BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
         lh::basic_lease waiter{s.stores[1], "n", terms};
+        const auto asked = now();
+        static_cast<void>(s.stores[1].inspect("n", ec));
+        statement.push_back(now() - asked);
         const auto expiry = s.expiry_of("n");
         auto guard = waiter.acquire();
         late.push_back(now() - expiry.latest);
         guard.release();
     }
     std::ranges::sort(late);
-    BOOST_TEST_MESSAGE("median: " << std::chrono::duration_cast<std::chrono::microseconds>(late[3]).count() << " us");
-    BOOST_TEST((late[3] < 40ms));  // 53 ms when it was left two delays
+    std::ranges::sort(statement);
+    const auto us = [](auto time) { return std::chrono::duration_cast<std::chrono::microseconds>(time).count(); };
+    BOOST_TEST_MESSAGE("median: " << us(late[3]) << " us; a statement: " << us(statement[3]) << " us");
+    // 53 ms when it was left two delays. On a slow machine the statements that it takes count.
+    BOOST_TEST((late[3] < 40ms + 10 * statement[3]));
 }
 
 BOOST_AUTO_TEST_CASE(an_index_can_be_made_concurrently_while_somebody_waits)

@@ -54,7 +54,7 @@ struct fenced_cluster_scene {
     lh::basic_lease<lh::odbc_store> others{others_store, name, lh::lease_terms{.ttl = 60s}};
 
     explicit fenced_cluster_scene(std::string of)
-        : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 500ms}, lh::manual_clock{}}
+        : name{std::move(of)}, lease{store, name, lh::lease_terms{.ttl = 1500ms}, lh::manual_clock{}}
     {
         application::prepare(fenced_cluster().node(0).connection_string(), name);
     }

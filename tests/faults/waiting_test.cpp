@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waiters_get_their_turn_in_the_order_they_came, Ser
     const auto released = now();
     guard.release();
     waiting.clear();
-    BOOST_TEST((now() - released < 4 * at_once));
+    BOOST_TEST((now() - released < 2 * at_once));
     BOOST_REQUIRE(order.size() == waiters);
     BOOST_TEST(std::ranges::is_sorted(order));
     BOOST_TEST(s.nothing_is_left(0));
@@ -161,12 +161,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
     stop.request_stop();
     waiting.join();
     BOOST_TEST(!granted);
-    BOOST_TEST((ended - cancelled < 100ms));
+    BOOST_TEST((ended - cancelled < at_once));
     BOOST_TEST(s.nothing_is_left(1));
 
     const auto begun = now();
     BOOST_TEST(!is_held(waiter.try_acquire_for(300ms)));
-    BOOST_TEST((now() - begun < 400ms));
+    BOOST_TEST((now() - begun < 300ms + at_once));
     BOOST_TEST(s.nothing_is_left(1));
     BOOST_TEST(s.sessions() == sessions);  // the one that waited is kept for the next wait
     BOOST_TEST(s.row("n") == row);
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(as_a_child_that_holds)
     const char* connection_string = std::getenv(connection_variable);
     if (!connection_string) return;
     lh::odbc_store store{connection_string, lh::odbc_options{.session_locks = true}};
-    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 2s}};
+    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 3s}};
     const auto guard = lease.try_acquire();
     std::cout << (guard ? "holds" : "busy") << std::endl;
     for (;;) std::this_thread::sleep_for(1h);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_holder_that_was_killed_the_first_waiter_ho
     waiting.clear();
     BOOST_TEST(next == 0);
     BOOST_TEST((got >= expiry.earliest - 5ms));
-    BOOST_TEST((got - expiry.latest < 150ms));
+    BOOST_TEST((got - expiry.latest < at_once));
     BOOST_TEST(s.nothing_is_left(0));
 }
 
@@ -263,13 +263,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_that_hangs_with_the_lock_does_not_hold_fo
     auto guard = waiter.acquire();
     BOOST_TEST(guard.held());
     BOOST_TEST((now() >= expiry.earliest - 5ms));
-    BOOST_TEST((now() - expiry.latest < 150ms));
+    BOOST_TEST((now() - expiry.latest < at_once));
     BOOST_TEST(s.in_line() == 0);
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     // A process that comes now can't have the lock either, and does not wait for it for long.
     lh::basic_lease another{s.stores[1], "n", terms};
     BOOST_TEST(is_held(another.try_acquire()));
-    BOOST_TEST(is_held(another.try_acquire_for(2s)));
+    BOOST_TEST(is_held(another.try_acquire_for(3s)));
 }
 
 // There is room for one reader. The next is served before a writer that comes later, and both are woken.

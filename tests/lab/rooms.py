@@ -18,7 +18,8 @@ ROWS = (
     {"owner_id": "owner_id/", "renew_policy": "renew_policy/", "schedule": "schedule/"},
     {"store": "store/ waiting/local_queue.hpp waiting/waiter_list.hpp"
               " detail/hold_machine.hpp detail/hold_wait.hpp detail/store_failure.hpp"
-              " waiting/deadline.hpp waiting/queue_ticket.hpp waiting/ticket_limit.hpp waiting/wait_machine.hpp"},
+              " waiting/deadline.hpp waiting/queue_ticket.hpp waiting/ticket_limit.hpp waiting/wait_machine.hpp"
+              " waiting/wait_on_thread.hpp"},
     {"waiting": "waiting/", "dialect": "odbc/dialect/ odbc/expiry/"},
     {"renewal": "renewal/",
      "odbc protocol": "odbc/detail/ odbc/detail/flow/ odbc/odbc_options.hpp odbc/store_health.hpp"},
@@ -38,7 +39,7 @@ ROWS = (
     {"group": "group/ group_member.hpp group_observer.hpp shard_event.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
      "metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
      "odbc": "odbc/ odbc/detail/fence/ odbc/detail/store_operations.hpp"},
-    {"asio": "asio/"},
+    {"asio": "asio/", "opentelemetry": "opentelemetry.hpp"},
     {"all": "leasehold.hpp odbc.hpp asio.hpp embedded.hpp leasehold.cppm odbc/odbc.cppm"},
 )
 

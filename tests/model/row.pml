@@ -236,7 +236,8 @@ end:
                 :: else
                 fi;
                 sent[c] = nothing; sent_token[c] = NONE; call_over() }
-    :: c == 1 -> break /* it dies */
+    /* It dies. What it has sent may still be carried out. */
+    :: atomic { c == 1 -> trust[c] = 0; held_token[c] = NONE; slip[c] = 0; called[c] = nothing; age[c] = 0; call_slip[c] = 0; break }
     od
 }
 

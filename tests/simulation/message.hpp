@@ -31,9 +31,9 @@ enum class ask : std::uint8_t {
 
 inline constexpr int nobody = -1;
 
-// The first two are leases; the others are what permits and a shared lease are made of. The last has no row: a writer queues for it.
-inline constexpr std::array<std::string_view, 11> lease_names{"job", "shard",      "pool",   "pool/0", "pool/1", "pool/2",
-                                                              "doc", "doc/writer", "doc/r0", "doc/r1", "doc/r"};
+// The first two are leases; the others are what permits and a shared lease are made of. "doc/r" has no row: a writer queues for it.
+inline constexpr std::array<std::string_view, 12> lease_names{"job", "shard",      "pool",   "pool/0", "pool/1", "pool/2",
+                                                              "doc", "doc/writer", "doc/r0", "doc/r1", "doc/r", "pool/3"};
 
 inline int number_of_name(std::string_view name)
 {

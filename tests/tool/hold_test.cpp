@@ -34,6 +34,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_gets_a_name_that_is_held_closed, tool_fixture)
     BOOST_TEST(run_words("run report --nowait -- true").status.code == 75);
     BOOST_TEST(has(run_words("show report").out, "(held closed: new tables)"));
     BOOST_TEST(has(run_words("list --json").out, "\"name\": \"report\", \"owner\": null, \"hold\": \"new tables\", \"token\": 1"));
+    BOOST_TEST(run_words("ask report").status.code == 1);
     const auto again = run_words("hold report --for 1h");
     BOOST_TEST(again.status.code == 75);
     BOOST_TEST(has(again.err, "for the reason 'new tables'"), again.err);

@@ -400,7 +400,8 @@ BOOST_FIXTURE_TEST_CASE(every_subcommand_has_help_and_examples, tool_fixture)
 {
     BOOST_TEST(run_words("--version").out.starts_with("leasehold "));
     BOOST_TEST(run_words("--help").out.find("crontab") != std::string::npos);
-    for (const char* each : {"run", "elect", "show", "list", "ps", "watch", "release", "ask", "checkpoint", "init", "wait", "purge"}) {
+    for (const char* each : {"run", "elect", "shard", "show", "list", "ps", "watch", "release", "ask", "checkpoint", "init", "wait",
+                             "purge"}) {
         const auto help = run({each, "--help"});
         BOOST_TEST(help.status.success());
         BOOST_TEST(help.out.find("\n  leasehold " + std::string{each}) != std::string::npos, each);

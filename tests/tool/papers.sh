@@ -24,7 +24,7 @@ done
 options_in() { grep -oE -- '(^|[^[:alnum:]-])--[a-z][a-z-]+' "$1" | grep -oE -- '--[a-z-]+' | sort -u; }
 {
     "$tool" --help
-    for subcommand in run every elect show last list ps watch wait release ask hold unhold drain checkpoint resize init purge doctor; do "$tool" $subcommand --help | grep -v '^  leasehold'; done
+    for subcommand in run every elect shard show last list ps watch wait release ask hold unhold drain checkpoint resize init purge doctor; do "$tool" $subcommand --help | grep -v '^  leasehold'; done
 } >"$scratch/help"
 options_in "$scratch/help" | grep -vxE -- '--(version|foreground|full)' >"$scratch/options"
 sed 's/Fl Fl \([a-z-]*\)/--\1/g' "$parts/leasehold.1" >"$scratch/manual"

@@ -49,6 +49,31 @@ BOOST_FIXTURE_TEST_CASE(another_number_of_permits_is_an_error_with_both, tool_fi
     BOOST_TEST(!std::filesystem::exists(path("ran")));
 }
 
+BOOST_FIXTURE_TEST_CASE(number_of_permits_changes_while_they_are_held, tool_fixture)
+{
+    auto first = start(run_with({"--permits", "1", "job"}, worker));
+    BOOST_REQUIRE(first.read_line());
+    BOOST_TEST(run_words("resize job 3").status.success());
+    BOOST_TEST(run_words("list").out.find("(count: 3 permits") != std::string::npos);
+    BOOST_TEST(!run({"run", "--permits", "1", "-n", "job", "--", "true"}).status.success());
+    const auto both = run({"run", "--permits", "1", "--follow", "--take", "2", "-n", "job", "--", "sh", "-c",
+                           "echo $LEASEHOLD_NAME $LEASEHOLD_PERMIT $LEASEHOLD_TOKEN"});
+    BOOST_TEST(both.status.success(), both.err);
+    BOOST_TEST((both.out.starts_with("job/1,job/2 1,2 ")), both.out);
+    const auto busy = run({"run", "--permits", "3", "--take", "3", "-n", "-v", "job", "--", "true"});
+    BOOST_TEST(busy.status.code == 75);
+    BOOST_TEST(busy.err.find("fewer than 3 of the 3 permits of 'job' are free") != std::string::npos, busy.err);
+    BOOST_TEST(run_words("resize job 0").err.find("N must be a number from 1 to 1024, not '0'") != std::string::npos);
+    first.signal(SIGTERM);
+    first.wait();
+    auto holder = start(run_with({"lease"}, worker));
+    BOOST_REQUIRE(holder.read_line());
+    BOOST_TEST(!run_words("resize lease 2").status.success());
+    BOOST_TEST(held("lease"));
+    holder.signal(SIGTERM);
+    holder.wait();
+}
+
 BOOST_FIXTURE_TEST_CASE(many_share_a_name_or_one_has_it_alone, tool_fixture)
 {
     auto reader = start(run_with({"--shared", "catalog"}, worker));
@@ -122,6 +147,9 @@ BOOST_FIXTURE_TEST_CASE(rights_that_can_t_be_say_what_can, tool_fixture)
         {{"--permits", "1025", "job"}, "from 1 to 1024, not '1025'"},
         {{"--permits", "five", "job"}, "not 'five'"},
         {{"--permits", "5"}, "NAME is required"},
+        {{"--permits", "5", "--take", "6", "job"}, "--take must be a number from 1 to the 5 of --permits, not '6'"},
+        {{"--permits", "5", "--take", "0", "job"}, "--take must be a number from 1 to 1024, not '0'"},
+        {{"--take", "2", "job"}, "requires --permits"},
         {{"--permits", "5", "--shared", "job"}, "excludes"},
         {{"--all", "a,,b"}, "one comma between them"},
         {{"--all", ""}, "one comma between them"},

@@ -28,7 +28,7 @@ using lease_type = lh::basic_lease<lh::memory_store, lh::steady_clock, lh::fixed
 
 struct candidate {
     candidate(lh::memory_store& store, const std::string& owner, lh::leader_election_options options)
-        : lease{store, "leader", lh::lease_terms{.ttl = 900ms}, {}, lh::fixed_owner_id{owner}}
+        : lease{store, "leader", lh::lease_terms{.ttl = 3s}, {}, lh::fixed_owner_id{owner}}
     {
         options.on_stepped_down = [this](lh::step_down_reason why) { last = why; };
         options.cooldown = 400ms;
@@ -124,9 +124,9 @@ BOOST_AUTO_TEST_CASE(request_of_a_lower_priority_does_not_take_the_place_of_a_hi
     candidate high{store, "high", {.priority = 9}};
     BOOST_TEST(eventually([&] { return operators.inspect()->handover_request == "priority 9"; }));
     candidate low{store, "low", {.priority = 2}};
-    BOOST_TEST(throughout([&] { return operators.inspect()->handover_request == "priority 9"; }, 800ms));
+    BOOST_TEST(throughout([&] { return operators.inspect()->handover_request == "priority 9"; }, 1200ms));
     BOOST_TEST(operators.request_handover("a person's"));
-    BOOST_TEST(throughout([&] { return operators.inspect()->handover_request == "a person's"; }, 800ms));
+    BOOST_TEST(throughout([&] { return operators.inspect()->handover_request == "a person's"; }, 1200ms));
 }
 
 BOOST_AUTO_TEST_CASE(priority_is_read_only_from_a_reason_that_is_nothing_else)

@@ -182,7 +182,8 @@ BOOST_FIXTURE_TEST_CASE(fire_costs_two_beyond_grant_and_release_of_a_new_process
     const counter count;
     lh::hooked_store counted{store, count};
     const auto job_of = [&](std::string_view owner) {
-        return lh::recurring{counted, "report", nightly, lh::recurring_options{}, clock, lh::fixed_owner_id{std::string{owner}}, lh::no_renewal{}};
+        return lh::recurring{counted, "report",         nightly, lh::recurring_options{},
+                             clock,   lh::fixed_owner_id{std::string{owner}}, lh::no_renewal{}};
     };
     for (int night = 1; night <= 3; ++night) {
         clock.advance(24h);
@@ -241,7 +242,8 @@ BOOST_FIXTURE_TEST_CASE(record_that_can_not_be_read_is_refused_by_who_looks_at_i
     BOOST_TEST(store.release("report", "later version", granted.token, {}, ec));
     auto a = host("a");
     BOOST_CHECK_EXCEPTION(static_cast<void>(a.try_begin()), std::system_error, [](const auto& e) {
-        return e.code() == lh::errc::invalid_terms && std::string_view{e.what()}.find("a later version of leasehold") != std::string_view::npos;
+        const bool says_why = std::string_view{e.what()}.find("a later version of leasehold") != std::string_view::npos;
+        return e.code() == lh::errc::invalid_terms && says_why;
     });
     BOOST_CHECK_THROW(static_cast<void>(a.next()), std::system_error);
 }

@@ -27,6 +27,7 @@ _leasehold()
             return
             ;;
         --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --for | --busy-status | -E | \
+            --of | --capacity | --max-shards | --data | --drain-timeout | \
             --restart | --pause | --interval | --timeout | --unused-for | --permits | --take | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
@@ -59,7 +60,7 @@ _leasehold()
         COMPREPLY=($(compgen -W "$(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')" -- "$cur"))
         return
         ;;
-    --ttl | --margin | --kill-after | --min-hold | --wait | -w | --for | --pause | --interval | --timeout)
+    --ttl | --margin | --kill-after | --min-hold | --wait | -w | --for | --pause | --interval | --timeout | --drain-timeout)
         COMPREPLY=($(compgen -W "500ms 1s 5s 10s 30s 1m 5m 1h" -- "$cur"))
         return
         ;;
@@ -77,23 +78,29 @@ _leasehold()
         COMPREPLY=($(compgen -W "TERM INT HUP QUIT USR1 USR2 WINCH" -- "$cur"))
         return
         ;;
+    --of)
+        COMPREPLY=($(compgen -W "16 64 256" -- "$cur"))
+        return
+        ;;
+    --capacity | --max-shards | --data) return ;;
     --owner | --reason | --save | --busy-status | -E | --table | --permits | --take | --cron | --retry) return ;;
     esac
 
     local common="--store --store-file --local --table --no-session-locks --quiet --verbose --help"
-    local command="--ttl --margin --kill-after --handover-signal --metrics-file --owner"
+    local command="--ttl --margin --kill-after --metrics-file --owner"
     local schedule="--once-per --at --cron --retry --catch-up --reschedule"
     local options
     case $subcommand in
     "") options="--help --version" ;;
-    run) options="--permits --take --follow --shared --exclusive --all --wait --nowait --min-hold --busy-status $schedule $command $common" ;;
-    every) options="$schedule $command $common" ;;
-    elect) options="--restart --pause $command $common" ;;
+    run) options="--permits --take --follow --shared --exclusive --all --wait --nowait --min-hold --busy-status --handover-signal $schedule $command $common" ;;
+    every) options="--handover-signal $schedule $command $common" ;;
+    elect) options="--restart --pause --handover-signal $command $common" ;;
+    shard) options="--of --capacity --max-shards --data --drain-timeout --pause $command $common" ;;
     show | last | list | doctor) options="--json $common" ;;
     watch) options="--json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
-    ps) options="--json $common" ;;
+    ps) options="--json --watch --interval $common" ;;
     ask) options="--reason $common" ;;
     hold) options="--for --reason --wait $common" ;;
     unhold) options="$common" ;;
@@ -109,11 +116,11 @@ _leasehold()
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
-        COMPREPLY=($(compgen -W "run every elect show last list ps watch wait release ask hold unhold drain checkpoint resize init purge doctor help version" -- "$cur"))
-    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|show|last|list|ps|watch|wait|release|ask|hold|unhold|checkpoint|resize)$ ]]; then
+        COMPREPLY=($(compgen -W "run every elect shard show last list ps watch wait release ask hold unhold drain checkpoint resize init purge doctor help version" -- "$cur"))
+    elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|shard|show|last|list|ps|watch|wait|release|ask|hold|unhold|checkpoint|resize)$ ]]; then
         local IFS=$'\n'
         COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
-    elif [[ $subcommand =~ ^(run|every|elect)$ ]]; then
+    elif [[ $subcommand =~ ^(run|every|elect|shard)$ ]]; then
         COMPREPLY=(--)
     fi
 } &&

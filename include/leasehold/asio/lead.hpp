@@ -112,6 +112,11 @@ template <class Executor>
 class end_of_wait {
 public:
     explicit end_of_wait(const election_stop<Executor>& end) : on_end_{end.token(), emission{end.work(), signal_}} {}
+    // Or when that stop is requested.
+    end_of_wait(const election_stop<Executor>& end, const std::stop_token& other) : end_of_wait{end}
+    {
+        on_other_.emplace(other, emission{end.work(), signal_});
+    }
 
     [[nodiscard]] auto slot() const noexcept { return signal_->slot(); }
     [[nodiscard]] const auto& signal() const noexcept { return signal_; }
@@ -131,6 +136,7 @@ private:
 
     const std::shared_ptr<net::cancellation_signal> signal_ = std::make_shared<net::cancellation_signal>();
     const std::stop_callback<emission> on_end_;
+    std::optional<std::stop_callback<emission>> on_other_;
 };
 
 /// The user's coroutine on the strand, which is cancelled when the term is to end. An exception because of that is none.
@@ -317,11 +323,13 @@ void start_until_stopped(Handler&& handler, Begin begin)
     net::co_spawn(strand, begin(end), net::bind_executor(strand, std::move(ended)));
 }
 
-struct start_lead {
-    template <class Handler, class Lease, class Work>
-    void operator()(Handler&& handler, leader_election<Lease>* election, Work work) const
+// Starts Loop::run(), a coroutine that the handler's slot cancels.
+template <class Loop>
+struct start_loop {
+    template <class Handler, class Subject, class Work>
+    void operator()(Handler&& handler, Subject* of, Work work) const
     {
-        start_until_stopped(std::forward<Handler>(handler), [&](auto end) { return async_election::run(*election, end, std::move(work)); });
+        start_until_stopped(std::forward<Handler>(handler), [&](auto end) { return Loop::run(*of, end, std::move(work)); });
     }
 };
 
@@ -343,8 +351,8 @@ auto async_lead(leader_election<Lease>& election, Work work, Token&& token)
 {
     static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
                   "async_lead needs a function of a leader_term& that returns an awaitable<void>");
-    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_lead{}, token, std::addressof(election),
-                                                                        std::move(work));
+    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_election>{}, token,
+                                                                        std::addressof(election), std::move(work));
 }
 
 }  // namespace leasehold::inline v0

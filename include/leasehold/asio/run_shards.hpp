@@ -195,9 +195,9 @@ struct start_run_shards {
 /// for run(). A coroutine that has more to do than that before its shard is given up resets its cancellation state
 /// (net::this_coro::reset_cancellation_state(net::disable_cancellation())), and asks draining().
 ///
-/// Completes with void(std::exception_ptr): none after a cancellation, which is a stop: all coroutines have ended then, all shards are given
-/// back, and the member has left. Otherwise what run() throws. on_event is called on a thread of the library. Pauses between looks follow
-/// Asio's steady clock, not the group's. Lifetime: the group must outlive the operation. While it runs, nobody may call run().
+/// Completes with void(std::exception_ptr): none after a cancellation, which is a stop: all coroutines have ended then, all shards are
+/// released, and the member has left. Otherwise what run() throws. on_event is called on a thread of the library. Pauses between looks
+/// follow Asio's steady clock, not the group's. Lifetime: the group must outlive the operation. While it runs, nobody may call run().
 template <lease_store Store, lease_clock Clock, class Work, class Token>
     requires std::invocable<Work&, typename shard_group<Store, Clock>::shard_type&>
 auto async_run_shards(shard_group<Store, Clock>& group, Work work, Token&& token)

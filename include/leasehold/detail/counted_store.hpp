@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <iterator>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -299,14 +300,14 @@ private:
             return 0;
     }
 
-    // Attempts of one owner at the permits from `first` to before `end`, until one is busy, unless `whole`. Returns the tokens of those
-    // that were granted; 0 for the others.
-    std::vector<fencing_token> try_closing(std::size_t first, std::size_t end, duration ttl, bool whole, std::error_code& ec)
+    // Closes these permits, until one is busy, unless `whole`. Returns the tokens of those that it closed; 0 for the others.
+    std::vector<fencing_token> try_closing(const std::vector<std::size_t>& numbers, duration ttl, bool whole, std::error_code& ec)
     {
         std::vector<std::string> names;
-        names.reserve(end - first);
-        for (std::size_t i = first; i < end; ++i) names.push_back(names_.of_permit(i));
+        names.reserve(numbers.size());
+        for (const std::size_t each : numbers) names.push_back(names_.of_permit(each));
         std::vector<fencing_token> tokens(names.size());
+        if (names.empty()) return tokens;
         if constexpr (batch_acquiring_store<Store>) {
             std::vector<term_request> requests;
             for (const std::string& each : names) requests.push_back({each, closed, ttl, wakes_nobody});
@@ -324,13 +325,43 @@ private:
         return tokens;
     }
 
+    static std::vector<std::size_t> numbers_from(std::size_t first, std::size_t end)
+    {
+        std::vector<std::size_t> numbers(end - first);
+        std::iota(numbers.begin(), numbers.end(), first);
+        return numbers;
+    }
+
     // Permits that were closed are open again.
     void reopen(std::size_t first, std::size_t end, duration ttl, std::error_code& ec)
     {
-        const std::vector<fencing_token> tokens = try_closing(first, end, ttl, true, ec);
+        const std::vector<fencing_token> tokens = try_closing(numbers_from(first, end), ttl, true, ec);
         for (std::size_t i = 0; i < tokens.size() && !ec; ++i)
             if (tokens[i] != fencing_token{})
                 this->underlying().release(names_.of_permit(first + i), closed, tokens[i], duration::zero(), ec);
+    }
+
+    // Those of the permits that are to be no more which this process has not closed.
+    std::vector<std::size_t> not_closed(const agreed_count& now)
+    {
+        std::vector<std::size_t> numbers;
+        const std::lock_guard lock{mutex_};
+        const time_point at = clock_.now();
+        for (std::size_t i = now.count; i < now.was; ++i)
+            if (!(own_ == now) || i >= closed_until_.size() || closed_until_[i] <= at) numbers.push_back(i);
+        return numbers;
+    }
+
+    // False: one of them is held still, or there is an error.
+    bool close(const agreed_count& now, const std::vector<std::size_t>& numbers, duration ttl, bool whole, std::error_code& ec)
+    {
+        const time_point sent = clock_.now();
+        const std::vector<fencing_token> tokens = try_closing(numbers, ttl, whole, ec);
+        const std::lock_guard lock{mutex_};
+        if (own_ == now) closed_until_.resize(now.was, time_point::min());
+        for (std::size_t i = 0; i < numbers.size() && own_ == now; ++i)
+            if (tokens[i] != fencing_token{}) closed_until_[numbers[i]] = sent + ttl / 2;
+        return !ec && std::ranges::none_of(tokens, [](const auto& each) { return each == fencing_token{}; });
     }
 
     void settle(duration ttl, bool whole, std::error_code& ec)
@@ -340,9 +371,10 @@ private:
         if (ec) return;
         if (!record || record->owner != now.text(names_.unit)) return static_cast<void>(write_record(ttl, ec));
         // Whoever has agreed on an older count has written a record that ends no later than this one does, and grants nothing after that.
-        const std::vector<fencing_token> tokens = try_closing(now.count, now.was, record->remaining, whole, ec);
-        const bool all_closed = !ec && std::ranges::none_of(tokens, [](const auto& each) { return each == fencing_token{}; });
-        if (!all_closed) return;
+        const std::vector<std::size_t> open = not_closed(now);
+        if (!close(now, open, record->remaining, whole, ec)) return;
+        // All of them again, so that they stay closed beyond the change of the record.
+        if (open.size() < now.was - now.count && !close(now, numbers_from(now.count, now.was), record->remaining, whole, ec)) return;
         if (replace(now, now.settled(), ttl, ec)) return follow(now.settled(), clock_.now(), ttl);
         // Somebody else has made the change final, or another change: then some of them may be permits again.
         if (!ec && write_record(ttl, ec) && count() > now.count) reopen(now.count, std::min(count(), now.was), ttl, ec);
@@ -397,7 +429,10 @@ private:
     void follow(const agreed_count& count, time_point sent, duration ttl)
     {
         const std::lock_guard lock{mutex_};
-        if (!(own_ == count)) machine_ = {};
+        if (!(own_ == count)) {
+            machine_ = {};
+            closed_until_.clear();
+        }
         own_ = count;
         count_.store(count.count);
         agreed_ = true;
@@ -506,6 +541,7 @@ private:
     count_machine machine_;
     agreed_count own_;
     bool agreed_ = false;
+    std::vector<time_point> closed_until_;     // by number: until when this process need not close a permit again
     time_point looks_at_ = time_point::min();  // when to look whether the count has grown
     std::string disagreement_;
     std::atomic<std::size_t> count_;  // own_.count, for a look without the mutex

@@ -153,8 +153,8 @@ public:
     {
         if (holder.token <= last_) return false;
         last_ = holder.token;
-        // A name that is kept closed has no owner.
-        return !holder.owner.empty() && holder.owner != self;
+        // A name that is kept closed has no owner, and one that is held closed has no leader.
+        return !holder.owner.empty() && !holder.is_hold() && holder.owner != self;
     }
 
     void elected(fencing_token own) noexcept

@@ -64,8 +64,8 @@ public:
         return last ? told_by(*last) : read_clock(ec);
     }
 
-    // The same for a fire that is due by it: a reading that is old is made anew, since clocks drift, and a server's may be set. The record may
-    // be another one after that.
+    // The same for a fire that is due by it: a reading that is old is made again, since clocks drift, and a server's may be set. The record
+    // may be another one after that.
     fire_time now_to_begin(std::error_code& ec)
     {
         const std::optional<reading> last = last_reading();

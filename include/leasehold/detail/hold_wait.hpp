@@ -4,12 +4,14 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/hold_machine.hpp>
 #include <leasehold/detail/hold_text.hpp>
 #include <leasehold/detail/host.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
@@ -22,7 +24,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -30,47 +31,115 @@
 
 namespace leasehold::inline v0::detail {
 
-// How a name becomes held: as a lease is acquired, in line with all who wait for the name, but its holder is asked to hand over.
-// For one thread. Lifetime: the store and the texts must outlive it.
+// A hold that was granted. Unlike a guard's term, it stays when this is destroyed; it ends when something else takes its place here.
+template <lease_store Store>
+class hold_grant {
+public:
+    hold_grant() noexcept = default;
+    hold_grant(Store& store, std::string name, std::string owner, fencing_token token) noexcept
+        : store_{&store}, name_{std::move(name)}, owner_{std::move(owner)}, token_{token}
+    {
+    }
+
+    hold_grant(hold_grant&& other) noexcept
+        : store_{std::exchange(other.store_, nullptr)}, name_{std::move(other.name_)}, owner_{std::move(other.owner_)}, token_{other.token_}
+    {
+    }
+    // A failure to end a hold is not reported: then it runs out.
+    hold_grant& operator=(hold_grant&& other) noexcept
+    {
+        hold_grant taken{std::move(other)};
+        std::swap(store_, taken.store_);
+        name_.swap(taken.name_);
+        owner_.swap(taken.owner_);
+        std::swap(token_, taken.token_);
+        std::error_code ignored;
+        if (taken.store_)
+            catch_into(ignored, [&] {
+                static_cast<void>(taken.store_->release(taken.name_, taken.owner_, taken.token_, duration::zero(), ignored));
+            });
+        return *this;
+    }
+    ~hold_grant() = default;
+
+    [[nodiscard]] bool empty() const noexcept { return store_ == nullptr; }
+
+private:
+    Store* store_ = nullptr;
+    std::string name_, owner_;
+    fencing_token token_;
+};
+
+// How a name becomes held: as a lease is acquired, in line with all who wait for the name, but its holder is asked to hand over. In steps,
+// so that a waiter with a thread and one without take the same; see waiting::wait_on_thread and steppable_wait.
+//
+// Not thread-safe, but for what wakes. Lifetime: the store and the waker must outlive it.
 template <lease_store Store, waitable_clock Clock>
 class hold_wait {
 public:
-    hold_wait(Store& store, std::string_view name, duration ttl, std::string_view reason, Clock clock)
-        : store_{store}, name_{name}, ttl_{ttl}, reason_{reason}, owner_{owner_of_hold(random_hex(), reason)}, clock_{std::move(clock)}
+    struct attempt_result {
+        hold_grant<Store> guard{};
+    };
+
+    // `limit`: see waiting::limited_ticket.
+    hold_wait(Store& store, std::string_view name, duration ttl, std::string_view reason, Clock clock, duration at_most, waker& to_wake,
+              waiting::ticket_limit* limit = nullptr)
+        : store_{store}, name_{name}, ttl_{ttl}, reason_{reason}, owner_{owner_of_hold(random_hex(), reason)}, clock_{std::move(clock)},
+          deadline_{waiting::deadline_after(clock_, at_most)}, to_wake_{to_wake},
+          machine_{deadline_, waiting::pauses_of(store_), waiting::random_seed(owner_, clock_.now())}, ticket_{store_, to_wake_, limit}
     {
+        place_.emplace(waiting::queue_of(store_), waiting::key_of(store_, name_), to_wake_);
     }
     hold_wait(const hold_wait&) = delete;
     hold_wait& operator=(const hold_wait&) = delete;
 
-    // Whether the name is held now; if not, `ec` says why. May throw what the store throws, and std::bad_alloc.
-    bool wait(duration at_most, const std::stop_token& stop, std::error_code& ec)
+    // May throw what the store's enqueue() throws.
+    [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled)
     {
-        const time_point deadline = waiting::deadline_after(clock_, at_most);
-        const std::stop_callback wake_when_cancelled{stop, [this] { waker_.wake(); }};
-        waiting::wait_machine machine{deadline, waiting::pauses_of(store_), waiting::random_seed(owner_, clock_.now())};
-        const waiting::local_queue::place place{waiting::queue_of(store_), waiting::key_of(store_, name_), waker_};
-        waiting::limited_ticket<Store> ticket{store_, waker_, nullptr};
-        ec.clear();
-        while (!ec) {
-            const bool first = place.first();
-            if (first) ticket.take(name_);
-            const time_point now = clock_.now();
-            const bool cancelled = stop.stop_requested();
-            const waiting::wait_step step = first ? machine.next(now, cancelled) : in_line(now, deadline, cancelled);
-            if (is_attempt(step)) {
-                if (attempt(step.action, ticket, machine, ec)) return true;
-            } else if (!cancelled && now >= decisions_.look_at()) {
-                look(ec);
-            } else if (step.action == waiting::wait_action::give_up) {
-                ec = std::make_error_code(cancelled ? std::errc::operation_canceled : std::errc::timed_out);
-            } else if (clock_.wait_until(waker_, std::min(step.at, decisions_.look_at())) && first) {
-                machine.woken(clock_.now());
-            }
-        }
-        return false;
+        cancelled_ = cancelled;
+        first_ = first_ || place_->first();
+        if (first_ && !cancelled) ticket_.take(name_);
+        if (!first_) decisions_.in_line(now);
+        waiting::wait_step step = first_ ? machine_.next(now, cancelled) : in_line(now);
+        looks_ = !cancelled && !is_attempt(step) && now >= decisions_.look_at();
+        if (looks_) return {waiting::wait_action::attempt, now};
+        if (step.action == waiting::wait_action::sleep) step.at = std::min(step.at, decisions_.look_at());
+        return step;
     }
 
-    // What an error of wait() is about. Empty: it is the store's.
+    void woken(time_point now) noexcept
+    {
+        if (first_) machine_.woken(now);
+    }
+
+    // Does what next() has asked for: an attempt, or a look at who has the name. May throw what the store throws.
+    [[nodiscard]] attempt_result attempt(waiting::wait_action how, std::error_code& ec)
+    {
+        if (looks_) return look(ec), attempt_result{};
+        acquire_result said;
+        auto* const queued = how == waiting::wait_action::attempt ? ticket_.get() : nullptr;
+        if (queued)
+            said = waiting::try_acquire(store_, *queued, name_, owner_, ttl_, ec);
+        else
+            said = store_.try_acquire(name_, owner_, ttl_, ec);
+        if (ec) return {};
+        if (said.granted()) return {hold_grant<Store>{store_, name_, owner_, said.token}};
+        const time_point now = clock_.now();
+        machine_.busy(now, said);
+        decisions_.busy(said.token, now);
+        return {};
+    }
+
+    // When next() has given up.
+    [[nodiscard]] std::error_code error_of_end() const noexcept
+    {
+        return std::make_error_code(cancelled_ ? std::errc::operation_canceled : std::errc::timed_out);
+    }
+
+    [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time(); }
+    void leave_queues() noexcept { place_.reset(); }
+
+    // What an error of the wait is about. Empty: it is the store's.
     [[nodiscard]] std::string why(std::error_code ec) const
     {
         const std::string here = "hold '" + printable(name_) + "': ";
@@ -91,26 +160,10 @@ private:
     }
 
     // Others of this process came first.
-    waiting::wait_step in_line(time_point now, time_point deadline, bool cancelled) noexcept
+    [[nodiscard]] waiting::wait_step in_line(time_point now) const noexcept
     {
-        decisions_.in_line(now);
-        if (cancelled || now >= deadline) return {waiting::wait_action::give_up, now};
-        return {waiting::wait_action::sleep, deadline};
-    }
-
-    bool attempt(waiting::wait_action how, waiting::limited_ticket<Store>& ticket, waiting::wait_machine& machine, std::error_code& ec)
-    {
-        acquire_result said;
-        auto* const queued = how == waiting::wait_action::attempt ? ticket.get() : nullptr;
-        if (queued)
-            said = waiting::try_acquire(store_, *queued, name_, owner_, ttl_, ec);
-        else
-            said = store_.try_acquire(name_, owner_, ttl_, ec);
-        if (ec || said.granted()) return !ec;
-        const time_point now = clock_.now();
-        machine.busy(now, said);
-        decisions_.busy(said.token, now);
-        return false;
+        if (cancelled_ || now >= deadline_) return {waiting::wait_action::give_up, now};
+        return {waiting::wait_action::sleep, deadline_};
     }
 
     void look(std::error_code& ec)
@@ -134,14 +187,22 @@ private:
     }
 
     Store& store_;
-    const std::string_view name_;
+    const std::string name_;
     const duration ttl_;
-    const std::string_view reason_;
+    const std::string reason_;
     const std::string owner_;
     const Clock clock_;
-    waker waker_;
+    const time_point deadline_;
+    waker& to_wake_;
+    waiting::wait_machine machine_;
     hold_machine decisions_;
     std::optional<lease_record> in_the_way_;  // as the last look found it
+    bool first_ = false;
+    bool looks_ = false;  // next() has asked for a look
+    bool cancelled_ = false;
+    // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
+    std::optional<waiting::local_queue::place> place_;
+    waiting::limited_ticket<Store> ticket_;
 };
 
 }  // namespace leasehold::inline v0::detail

@@ -22,7 +22,7 @@ struct permit_names {
     std::string_view separator;  // between the name and the number of a permit
     std::string_view unit;       // "permits"
     std::size_t count = 0;       // as the process was told
-    std::string_view of_gate;  // after the name; empty: there is none
+    std::string_view of_gate;    // after the name; empty: there is none
 
     // Whose waiters the end of any of them wakes: those of the whole. Empty: each wakes its own.
     [[nodiscard]] std::string woken_together() const { return of_gate.empty() ? std::string{} : prefix(); }

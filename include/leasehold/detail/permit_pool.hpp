@@ -272,6 +272,9 @@ public:
         return busy_for;
     }
 
+    // Nothing is free: whether that is so because there are more than this process knew of. Asks the store now and then.
+    bool has_grown(std::error_code& ec) { return counted_->has_grown(terms_.ttl, ec); }
+
     // Those who wait through this object.
     [[nodiscard]] waiting::local_queue& waiters() noexcept { return waiters_; }
 

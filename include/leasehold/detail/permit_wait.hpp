@@ -45,9 +45,10 @@ public:
         kept_out_ = false;
         if constexpr (notifying_store<counted_type>) {
             const bool only_one = pool_.count() == 1;
+            if (ticket_ && permit_ >= pool_.count()) ticket_.give_up();
             if (ticket_ && (only_one || due_ <= pool_.clock().now())) {
                 auto tried = try_one(search, ec);
-                if (only_one || ec || !tried.guard.empty()) return tried;
+                if (ec || !tried.guard.empty() || (only_one && !pool_.has_grown(ec))) return tried;
             }
         }
         if (behind_ && !has_come) return typename Pool::attempt_result{};

@@ -129,6 +129,33 @@ public:
         }
     }
 
+    // A term of the name begins. The one before is over, although its end may be told later: its holder may not know of it yet.
+    name_series& term_begins(std::string_view name, std::int64_t token) noexcept
+    {
+        name_series& series = of(name);
+        if (is_of_others(series))
+            series.held.fetch_add(1, std::memory_order_relaxed);
+        else
+            series.held.store(token, std::memory_order_relaxed);
+        series.token.store(token, std::memory_order_relaxed);
+        return series;
+    }
+    name_series& term_ends(std::string_view name, std::int64_t token) noexcept
+    {
+        name_series& series = of(name);
+        if (std::int64_t ended = token; !is_of_others(series))
+            series.held.compare_exchange_strong(ended, 0, std::memory_order_relaxed);
+        else
+            series.held.fetch_sub(1, std::memory_order_relaxed);
+        return series;
+    }
+    // How many terms of these names are held.
+    [[nodiscard]] std::int64_t held(const name_series& series) const noexcept
+    {
+        const std::int64_t now = series.held.load(std::memory_order_relaxed);
+        return is_of_others(series) ? now : now != 0 ? 1 : 0;
+    }
+
     // Whether these are the numbers of many names.
     [[nodiscard]] bool is_of_others(const name_series& series) const noexcept { return &series == &others_; }
 

@@ -281,7 +281,7 @@ private:
     static shard_options checked(shard_options options, std::string_view name)
     {
         validate_name(name);
-        validate(lease_terms{.ttl = options.ttl});
+        validate(lease_terms{.ttl = options.ttl, .safety_margin = options.safety_margin});
         if (options.capacity == 0) detail::raise_invalid(errc::invalid_terms, no_capacity);
         if (options.drain_timeout < duration::zero()) detail::raise_invalid(errc::invalid_terms, "drain_timeout must not be negative");
         if (options.retry_min < std::chrono::milliseconds{1})
@@ -545,7 +545,8 @@ private:
         const auto found = s.leases.find(shard);
         if (found != s.leases.end()) return found->second;
         return s.leases
-            .emplace(shard, lease_type{store_, shard_name(name_, shard), lease_terms{.ttl = options_.ttl}, clock_,
+            .emplace(shard, lease_type{store_, shard_name(name_, shard),
+                                       lease_terms{.ttl = options_.ttl, .safety_margin = options_.safety_margin}, clock_,
                                        fixed_owner_id{s.member.owner()}})
             .first->second;
     }

@@ -7,9 +7,9 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/hold_wait.hpp>
-#include <leasehold/detail/printable.hpp>
 #include <leasehold/detail/store_failure.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
@@ -18,6 +18,7 @@
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/wait_on_thread.hpp>
 
 #include <chrono>
 #include <optional>
@@ -26,8 +27,40 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 namespace leasehold::inline v0 {
+
+namespace detail {
+
+constexpr const char* broken_hold_period_rule(duration period) noexcept
+{
+    if (period < min_ttl) return "a name is held closed for at least 1 ms";
+    return period > max_ttl ? "a name is held closed for at most 10 years (3650 days)" : nullptr;
+}
+
+// No error: a name can be held so.
+inline std::error_code refusal_of_hold(std::string_view name, duration period, std::string_view reason) noexcept
+{
+    if (const std::error_code refused = refusal_of(name)) return refused;
+    if (broken_hold_period_rule(period)) return errc::invalid_terms;
+    return broken_hold_reason_rule(reason) ? make_error_code(errc::invalid_data) : std::error_code{};
+}
+
+// What a hold waits by: the store's own clock, if it has one that can be waited on.
+template <class Store>
+auto hold_clock_of([[maybe_unused]] const Store& store)
+{
+    if constexpr (requires { requires waitable_clock<std::remove_cvref_t<decltype(store.clock())>>; })
+        return store.clock();
+    else
+        return steady_clock{};
+}
+
+template <class Store>
+using hold_clock = decltype(hold_clock_of(std::declval<const Store&>()));
+
+}  // namespace detail
 
 /// How hold() waits for a name that somebody has.
 struct hold_options {
@@ -60,25 +93,23 @@ public:
     /// that several hold; errc::invalid_name, errc::invalid_data. Throws store_error when the store fails: then there may be a hold.
     bool hold(std::string_view name, duration period, std::string_view reason = {}, const hold_options& options = {})
     {
-        if (const char* rule = broken_period_rule(period)) detail::raise_invalid(errc::invalid_terms, rule);
+        if (const char* rule = detail::broken_hold_period_rule(period)) detail::raise_invalid(errc::invalid_terms, rule);
         validate_name(name);
         if (const char* rule = detail::broken_hold_reason_rule(reason))
             detail::raise_invalid(errc::invalid_data, std::string{"the reason of a hold "} + rule);
-        auto waits = wait_for(name, period, reason);
         std::error_code ec;
-        if (waits.wait(options.wait_at_most, options.stop, ec)) return true;
-        if (const std::string why = waits.why(ec); !why.empty()) detail::throw_exception(std::system_error{ec, "leasehold: " + why});
+        std::string why;
+        if (wait_for(name, period, reason, options, ec, &why)) return true;
+        if (!why.empty()) detail::throw_exception(std::system_error{ec, "leasehold: " + why});
         detail::raise_store_failure(self(), ec, "hold", name);
     }
 
     /// The same, reported in `ec`: true if the name is held closed. Does not throw.
     bool hold(std::string_view name, duration period, std::string_view reason, const hold_options& options, std::error_code& ec) noexcept
     {
-        ec = detail::refusal_of(name);
-        if (!ec && broken_period_rule(period)) ec = errc::invalid_terms;
-        if (!ec && detail::broken_hold_reason_rule(reason)) ec = errc::invalid_data;
+        ec = detail::refusal_of_hold(name, period, reason);
         bool held = false;
-        if (!ec) detail::catch_into(ec, [&] { held = wait_for(name, period, reason).wait(options.wait_at_most, options.stop, ec); });
+        if (!ec) detail::catch_into(ec, [&] { held = wait_for(name, period, reason, options, ec, nullptr); });
         return held;
     }
 
@@ -113,27 +144,18 @@ protected:
     ~name_holding() = default;
 
 private:
-    static constexpr const char* broken_period_rule(duration period) noexcept
-    {
-        if (period < min_ttl) return "a name is held closed for at least 1 ms";
-        return period > max_ttl ? "a name is held closed for at most 10 years (3650 days)" : nullptr;
-    }
-
     [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
-    [[nodiscard]] auto waiting_clock()
-    {
-        if constexpr (requires(const Derived& store) { requires waitable_clock<std::remove_cvref_t<decltype(store.clock())>>; })
-            return self().clock();
-        else
-            return steady_clock{};
-    }
-
-    auto wait_for(std::string_view name, duration period, std::string_view reason)
+    bool wait_for(std::string_view name, duration period, std::string_view reason, const hold_options& options, std::error_code& ec,
+                  std::string* why)
     {
         static_assert(lease_store<Derived>, "a name is held closed in a store: name_holding is the base of a lease_store");
-        using clock_type = decltype(waiting_clock());
-        return detail::hold_wait<Derived, clock_type>{self(), name, period, reason, waiting_clock()};
+        const auto clock = detail::hold_clock_of(self());
+        waker to_wake;
+        detail::hold_wait<Derived, detail::hold_clock<Derived>> waits{self(), name, period, reason, clock, options.wait_at_most, to_wake};
+        const bool held = !waiting::wait_on_thread(waits, clock, to_wake, options.stop, ec).guard.empty();
+        if (ec && why) *why = waits.why(ec);
+        return held;
     }
 
     // Another hold, or a lease, that comes after the look has another token.

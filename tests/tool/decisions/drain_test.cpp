@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(hold_is_shown_as_one)
     BOOST_TEST(owner_or_what_else(hold, true) == "(held closed: new\\ntables)");
     BOOST_TEST(owner_or_what_else(held("a", "held closed 0123456789abcdef", 1), false) == "(held closed)");
     BOOST_TEST(to_json(hold) ==
-               "{\"name\": \"a\", \"owner\": null, \"hold\": \"new\\ntables\", \"token\": 1, \"remaining_ms\": 30000}");
+               "{\"name\": \"a\", \"owner\": null, \"hold\": \"new\\u000atables\", \"token\": 1, \"remaining_ms\": 30000}");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

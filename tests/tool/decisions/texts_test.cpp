@@ -165,6 +165,12 @@ BOOST_AUTO_TEST_CASE(slow_and_unsafe_settings_are_warned_of)
     galera.settings = {{"innodb_flush_log_at_trx_commit", "2"}, {"binlog_format", "STATEMENT"}, {"wsrep_on", "1"}};
     BOOST_TEST(std::ranges::count(judge(galera), finding::kind::warning, &finding::how) == 2);
     BOOST_TEST(all(judge(galera), finding::kind::note).find("Galera") != std::string::npos);
+    galera.settings = {{"wsrep_on", "1"},
+                       {"wsrep_provider_options", "pc.ignore_quorum = false; pc.ignore_sb = false; pc.linger = PT20S; "}};
+    BOOST_TEST(all(judge(galera), finding::kind::warning) == "");
+    galera.settings["wsrep_provider_options"] = "pc.ignore_quorum = true; pc.ignore_sb = true; pc.linger = PT20S; ";
+    BOOST_TEST(std::ranges::count(judge(galera), finding::kind::warning, &finding::how) == 2);
+    BOOST_TEST(all(judge(galera), finding::kind::warning).find("pc.ignore_quorum is true") != std::string::npos);
 
     checkup sqlite = of("SQLite");
     sqlite.settings = {{"journal_mode", "delete"}};

@@ -185,7 +185,8 @@ BOOST_AUTO_TEST_CASE(neither_oneself_nor_nobody_is_news)
     BOOST_TEST(!sightings.is_news(holder("me", 1), "me"));
     BOOST_TEST(!sightings.is_news(holder("me", 2), "me"));
     BOOST_TEST(!sightings.is_news(holder("", 3), "me"));
-    BOOST_TEST(sightings.is_news(holder("a", 4), "me"));
+    BOOST_TEST(!sightings.is_news(holder("held closed 0123456789abcdef: x", 4), "me"));
+    BOOST_TEST(sightings.is_news(holder("a", 5), "me"));
 }
 
 BOOST_AUTO_TEST_CASE(a_busy_answer_is_looked_into_unless_it_names_the_leader_seen_last)

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(each_passes_on_the_diagnostics_of_the_store_in_it)
     lh::hooked_store hooked{explains, ignore_all};
     lh::faulty_store faulty{explains, no_fault};
     lh::hooked_store hooked_faulty{faulty, ignore_all};
-    lh::detail::counted_store counted{explains, lh::steady_clock{}, "n", "5 permits"};
+    lh::detail::counted_store counted{explains, lh::steady_clock{}, lh::detail::permit_names{"n", "/", "permits", 5, {}}};
     const std::string all = "leasehold: try_acquire 'n': the store can't be reached: start the server "
                             "[SQLSTATE 08S01, native 7: connection refused]";
     BOOST_TEST(what_an_attempt_throws(explains) == all);

@@ -20,6 +20,7 @@
 #include <concepts>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -56,8 +57,9 @@ public:
     using guard_type = typename Lease::guard_type;
 
     // `why`: gets what a failed attempt of a campaign would have thrown.
-    explicit acquirable_lease(const Lease& of, std::shared_ptr<std::optional<store_error>> why = {})
-        : lease_{lease_access::share(of)}, why_{std::move(why)}
+    explicit acquirable_lease(const Lease& of, std::shared_ptr<std::optional<store_error>> why = {},
+                              std::string_view operation = "campaign")
+        : lease_{lease_access::share(of)}, why_{std::move(why)}, operation_{operation}
     {
     }
 
@@ -99,12 +101,13 @@ private:
     template <class Tried>
     Tried explained(Tried tried, std::error_code ec) const
     {
-        if (ec && why_) why_->emplace(lease_access::failure(*lease_, ec, "campaign", tried.too_late));
+        if (ec && why_) why_->emplace(lease_access::failure(*lease_, ec, operation_, tried.too_late));
         return tried;
     }
 
     std::shared_ptr<Lease> lease_;
     std::shared_ptr<std::optional<store_error>> why_;
+    std::string_view operation_;
 };
 
 /// Any of a pool of permits: a semaphore's, or a reader's share; or several of a semaphore's. `Attempt` is what permit_wait calls.

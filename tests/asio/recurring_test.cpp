@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <asio/support.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(asio_recurring_test)
+
+using namespace leasehold_test;
+
+namespace {
+
+constexpr lh::store_time noon = std::chrono::sys_days{std::chrono::year{2026} / 11 / 25} + 12h;
+constexpr lh::fire_time last_night = noon - 9h;
+constexpr lh::every nightly{.period = 24h, .at = 3h};
+
+using turned_store = lh::basic_memory_store<lh::manual_clock>;
+
+struct turned_scene {
+    lh::manual_clock clock;
+    turned_store store{clock, noon};
+
+    using job_type = lh::recurring<turned_store, lh::every, lh::manual_clock, lh::fixed_owner_id, lh::no_renewal>;
+    using run_type = job_type::run_type;
+
+    job_type job_of(const char* owner)
+    {
+        return job_type{store, "report", nightly, lh::recurring_options{}, clock, lh::fixed_owner_id{owner}, lh::no_renewal{}};
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(begins_a_fire_that_is_due, turned_scene)
+{
+    auto job = job_of("a");
+    running_context io;
+    recorder<run_type> first, second;
+    lh::async_try_begin(job, first.on(io.context));
+    {
+        auto [ec, run, on] = first.get();
+        BOOST_TEST(!ec);
+        BOOST_REQUIRE(run.held());
+        BOOST_TEST((run.fire() == last_night));
+        BOOST_TEST(run.complete());
+    }
+    lh::async_try_begin(job, second.on(io.context));
+    const auto none = second.get();
+    BOOST_TEST((!none.ec && none.result.empty()));
+}
+
+BOOST_FIXTURE_TEST_CASE(fire_that_another_host_is_at_is_not_begun, turned_scene)
+{
+    auto a = job_of("a");
+    auto b = job_of("b");
+    running_context io;
+    const auto at_it = a.try_begin();
+    recorder<run_type> other;
+    lh::async_try_begin(b, other.on(io.context));
+    const auto none = other.get();
+    BOOST_TEST((!none.ec && none.result.empty()));
+}
+
+BOOST_FIXTURE_TEST_CASE(record_of_another_schedule_is_an_error, turned_scene)
+{
+    lh::recurring hourly{store, "report", lh::every{.period = 1h}, lh::recurring_options{}, clock, lh::no_renewal{}};
+    {
+        auto run = hourly.try_begin();
+        BOOST_TEST(run.complete());
+    }
+    auto job = job_of("a");
+    running_context io;
+    recorder<run_type> refused;
+    lh::async_try_begin(job, refused.on(io.context));
+    BOOST_TEST((refused.get().ec == lh::errc::invalid_terms));
+}
+
+BOOST_FIXTURE_TEST_CASE(cancelled_attempt_leaves_the_fire_open, turned_scene)
+{
+    auto job = job_of("a");
+    running_context io;
+    cancellation slots;
+    recorder<run_type> cancelled, next;
+    std::promise<void> begun;
+    net::post(io.context, [&] {
+        lh::async_try_begin(job, slots.on(cancelled.on(io.context)));
+        slots.emit();
+        begun.set_value();
+    });
+    begun.get_future().get();
+    const auto none = cancelled.get();
+    BOOST_TEST((none.ec == aborted && none.result.empty()));
+    lh::async_try_begin(job, next.on(io.context));
+    const auto again = next.get();
+    BOOST_TEST(again.result.held());
+}
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+
+namespace {
+
+// A host whose loop runs on a context of its own.
+struct host {
+    using job_type = lh::recurring<lh::memory_store, lh::every>;
+    using run_type = job_type::run_type;
+
+    explicit host(lh::memory_store& store, lh::recurring_options options = {}, lh::every when = {.period = 1min})
+    {
+        options.ttl = 300ms;
+        options.retry_min = 1ms;
+        options.retry_max = 5ms;
+        options.catch_up = lh::catch_up::all;
+        options.on_failed = [this](lh::fire_time, std::exception_ptr) { ++failures; };
+        options.on_error = [this](std::error_code) { ++errors; };
+        job.emplace(store, "report", when, std::move(options));
+    }
+    host(const host&) = delete;
+    host& operator=(const host&) = delete;
+    ~host() { stop(); }
+
+    template <class Job>
+    void begin(Job works)
+    {
+        lh::async_run_recurring(*job, std::move(works),
+                                slots.on(net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); })));
+    }
+    void stop() { slots.cancel(io.context); }
+    [[nodiscard]] std::exception_ptr end()
+    {
+        stop();
+        return done.get_future().get();
+    }
+
+    std::atomic<int> failures = 0;
+    std::atomic<int> errors = 0;
+    std::optional<job_type> job;
+    cancellation slots;
+    std::promise<std::exception_ptr> done;
+    running_context io;  // the last: its end comes before that of what the coroutine refers to
+};
+
+constexpr lh::every often{.period = 20ms};
+
+net::awaitable<void> wait_for(lh::duration how_long)
+{
+    net::steady_timer pause{co_await net::this_coro::executor};
+    pause.expires_after(how_long);
+    co_await pause.async_wait(net::use_awaitable);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(runs_each_fire_once_and_in_order)
+{
+    lh::memory_store store;
+    host one{store, {}, often};
+    std::vector<lh::fire_time> fires;
+    std::atomic<int> count = 0;
+    one.begin([&](host::run_type& run) -> net::awaitable<void> {
+        fires.push_back(run.fire());
+        ++count;
+        co_return;
+    });
+    BOOST_TEST(eventually([&] { return count >= 5; }));
+    BOOST_TEST((one.end() == nullptr));
+    for (std::size_t i = 1; i < fires.size(); ++i) BOOST_TEST((fires[i] == fires[i - 1] + 20ms));
+    BOOST_TEST((one.job->last()->fire == fires.back()));
+    BOOST_TEST(one.failures == 0);
+    BOOST_TEST(one.errors == 0);
+}
+
+BOOST_AUTO_TEST_CASE(hosts_share_the_fires_and_run_none_twice)
+{
+    lh::memory_store store;
+    std::mutex mutex;
+    std::map<lh::fire_time, int> completed;
+    const auto works = [&](host::run_type& run) -> net::awaitable<void> {
+        co_await wait_for(2ms);
+        if (!run.complete()) co_return;
+        const std::lock_guard lock{mutex};
+        ++completed[run.fire()];
+    };
+    host one{store, {}, often}, other{store, {}, often};
+    one.begin(works);
+    other.begin(works);
+    BOOST_TEST(eventually([&] {
+        const std::lock_guard lock{mutex};
+        return completed.size() >= 8;
+    }));
+    BOOST_TEST((one.end() == nullptr));
+    BOOST_TEST((other.end() == nullptr));
+    for (const auto& [fire, times] : completed) BOOST_TEST(times == 1);
+}
+
+BOOST_AUTO_TEST_CASE(job_that_throws_is_tried_again)
+{
+    lh::memory_store store;
+    host one{store, {}, often};
+    std::atomic<int> begun = 0;
+    std::vector<lh::fire_time> fires;
+    one.begin([&](host::run_type& run) -> net::awaitable<void> {
+        fires.push_back(run.fire());
+        if (++begun <= 2) throw std::runtime_error{"fails"};
+        co_return;
+    });
+    BOOST_TEST(eventually([&] { return begun >= 3; }));
+    BOOST_TEST((one.end() == nullptr));
+    BOOST_TEST(one.failures == 2);
+    BOOST_TEST((fires[0] == fires[1] && fires[1] == fires[2]));
+}
+
+BOOST_AUTO_TEST_CASE(job_that_is_given_up_is_told_on_the_strand)
+{
+    lh::memory_store store;
+    std::atomic<int> given_up = 0;
+    std::thread::id works_on, told_on;
+    lh::recurring_options options{.max_attempts = 2};
+    options.on_given_up = [&](lh::fire_time) {
+        told_on = std::this_thread::get_id();
+        ++given_up;
+    };
+    host one{store, std::move(options), often};
+    one.begin([&](host::run_type&) -> net::awaitable<void> {
+        works_on = std::this_thread::get_id();
+        co_await wait_for(1us);
+        throw std::runtime_error{"fails"};
+    });
+    BOOST_TEST(eventually([&] { return given_up >= 1; }));
+    BOOST_TEST((one.end() == nullptr));
+    BOOST_TEST((works_on == told_on));
+}
+
+BOOST_AUTO_TEST_CASE(stop_cancels_the_job_and_leaves_its_fire_open)
+{
+    lh::memory_store store;
+    host one{store, {}, often};
+    std::promise<lh::fire_time> begun;
+    bool first = true;
+    one.begin([&](host::run_type& run) -> net::awaitable<void> {
+        if (std::exchange(first, false)) begun.set_value(run.fire());
+        co_await wait_for(1h);
+    });
+    const lh::fire_time fire = begun.get_future().get();
+    BOOST_TEST((one.end() == nullptr));
+    BOOST_TEST(one.failures == 0);
+    std::error_code ec;
+    BOOST_TEST(!store.inspect("report", ec));
+    lh::recurring next{store, "report", often, lh::recurring_options{.catch_up = lh::catch_up::all}};
+    const auto run = next.try_begin();
+    BOOST_TEST((run.fire() == fire));
+}
+
+BOOST_AUTO_TEST_CASE(loss_of_the_lease_cancels_the_job_which_is_begun_again)
+{
+    lh::memory_store store;
+    host one{store, {}, often};
+    std::atomic<int> begun = 0;
+    std::vector<lh::fire_time> fires;
+    one.begin([&](host::run_type& run) -> net::awaitable<void> {
+        fires.push_back(run.fire());
+        if (++begun == 1) co_await wait_for(1h);
+    });
+    BOOST_TEST(eventually([&] { return begun == 1; }));
+    store.force_release("report");
+    BOOST_TEST(eventually([&] { return begun >= 2; }));
+    BOOST_TEST((one.end() == nullptr));
+    BOOST_TEST((fires[0] == fires[1]));
+    BOOST_TEST(one.failures == 0);
+}
+
+BOOST_AUTO_TEST_CASE(another_schedule_ends_the_operation)
+{
+    lh::memory_store store;
+    lh::recurring hourly{store, "report", lh::every{.period = 1h}};
+    {
+        auto run = hourly.try_begin();
+        BOOST_TEST(run.complete());
+    }
+    host one{store, {}, often};
+    one.begin([](host::run_type&) -> net::awaitable<void> { co_return; });
+    const std::exception_ptr thrown = one.done.get_future().get();
+    BOOST_REQUIRE((thrown != nullptr));
+    BOOST_CHECK_THROW(std::rethrow_exception(thrown), std::system_error);
+}
+
+BOOST_AUTO_TEST_CASE(handler_is_never_called_within_the_initiating_function)
+{
+    lh::memory_store store;
+    lh::recurring job{store, "report", often};
+    cancellation slots;
+    net::io_context here;
+    bool initiating = false, called = false, called_within = false;
+    net::post(here, [&] {
+        initiating = true;
+        const auto note = [&](std::exception_ptr) { (initiating ? called_within : called) = true; };
+        lh::async_run_recurring(job, [](auto&) -> net::awaitable<void> { co_return; }, slots.on(net::bind_executor(here, note)));
+        slots.emit();
+        initiating = false;
+    });
+    here.run();
+    BOOST_TEST(!called_within);
+    BOOST_TEST(called);
+}
+
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()

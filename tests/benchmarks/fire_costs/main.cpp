@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSL-1.0
+// How many statements a fire costs beyond a grant and a release, counted at the database: with one host, with hosts that alternate, and
+// with a new process each time; and what looks cost while no fire is due. Ends with 1 if a goal is missed.
+#include <benchmarks/choice.hpp>
+#include <benchmarks/results.hpp>
+#include <benchmarks/usual_sizes.hpp>
+
+#include <support/environment.hpp>
+#include <support/mariadb_server.hpp>
+#include <support/postgresql_server.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/odbc_store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace lh = leasehold;
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+
+constexpr int fires = 8;
+constexpr lh::every often{.period = 400ms};
+constexpr double goal = 2;  // statements beyond a grant and a release
+constexpr double noise = 0.25;  // what a server does by itself meanwhile, a fire
+
+struct subject {
+    std::string label;
+    std::string connection_string;
+    std::function<std::int64_t()> statements;  ///< that the database has carried out so far, this question apart
+};
+
+// On a clock that is turned, so that no reading of the store's clock is young enough to be used again: fires are far apart as a rule.
+struct host {
+    host(lh::odbc_store& store, std::string_view owner, lh::every when = often)
+        : job{store, "report", when, lh::recurring_options{}, clock, lh::fixed_owner_id{std::string{owner}}, lh::no_renewal{}}
+    {
+    }
+
+    void complete_next()
+    {
+        clock.advance(2min);
+        const lh::fire_time next = often.next(std::chrono::time_point_cast<lh::duration>(std::chrono::system_clock::now()));
+        std::this_thread::sleep_until(next + 20ms);
+        auto run = job.try_begin();
+        if (!run || !run.complete()) throw std::runtime_error{"a fire was not completed"};
+    }
+
+    lh::manual_clock clock;
+    lh::recurring<lh::odbc_store, lh::every, lh::manual_clock, lh::fixed_owner_id, lh::no_renewal> job;
+};
+
+// A round, on average. What the first one costs more is taken off: fires are missed while nobody counts.
+template <class Round>
+double counted(const subject& s, Round round)
+{
+    const auto all = [&s, &round](int rounds) {
+        const std::int64_t before = s.statements();
+        for (int i = 0; i < rounds; ++i) round(i);
+        return static_cast<double>(s.statements() - before);
+    };
+    const double some = all(fires);
+    return (all(2 * fires) - some) / fires;
+}
+
+void grant_and_release(lh::odbc_store& store)
+{
+    lh::basic_lease lease{store, "bare", 60s, lh::no_renewal{}};
+    const auto guard = lease.try_acquire();
+    if (!guard) throw std::runtime_error{"no grant"};
+}
+
+class measuring {
+public:
+    measuring(const subject& of, results& raw) : s_{of}, raw_{raw} { store_.create_schema(); }
+
+    bool run()
+    {
+        grant_and_release(store_);
+        const double bare = counted(s_, [this](int) { grant_and_release(store_); });
+        host one{store_, "a"}, other{store_, "b"};
+        one.complete_next();  // the first fire of all
+        tell("one host", counted(s_, [&](int) { one.complete_next(); }) - bare, goal);
+        tell("hosts that alternate", counted(s_, [&](int i) { (i % 2 == 0 ? other : one).complete_next(); }) - bare, goal);
+        const double bare_process = counted(s_, [this](int) {
+            lh::odbc_store store{s_.connection_string};
+            grant_and_release(store);
+        });
+        const double process = counted(s_, [this](int) {
+            lh::odbc_store store{s_.connection_string};
+            host{store, "new"}.complete_next();
+        });
+        tell("a new process each time", process - bare_process, goal);
+        lh::recurring daily{store_, "daily", lh::every{.period = 24h}};
+        if (auto run = daily.try_begin()) run.complete();
+        const double looks = counted(s_, [&](int) { static_cast<void>(daily.try_begin()); });
+        tell("a look while no fire is due", looks, 0);
+        return met_;
+    }
+
+private:
+    void tell(std::string_view what, double statements, double at_most)
+    {
+        const bool met = statements <= at_most + noise;
+        std::printf("%-11s %-28s %5.2f, at most %.0f: %s\n", s_.label.c_str(), std::string{what}.c_str(), statements, at_most,
+                    met ? "met" : "missed");
+        std::fflush(stdout);
+        raw_.add(s_.label, what, statements);
+        met_ = met_ && met;
+    }
+
+    const subject& s_;
+    results& raw_;
+    lh::odbc_store store_{s_.connection_string};
+    bool met_ = true;
+};
+
+std::int64_t number_in(const std::string& text)
+{
+    const auto digits = text.find_first_of("0123456789");
+    return digits == text.npos ? 0 : std::stoll(text.substr(digits));
+}
+
+bool measure_postgresql(results& raw)
+{
+    postgresql_server server{postgresql_of_usual_size({"-c", "log_statement=all"})};
+    // Those about the table: not what the driver clears away by DEALLOCATE, nor the transactions of the server's own processes.
+    const auto statements = [&server] {
+        std::istringstream lines{server.log()};
+        std::int64_t carried_out = 0;
+        for (std::string line; std::getline(lines, line);)
+            carried_out += line.find("LOG:  execute") != line.npos && line.find("\"leasehold\"") != line.npos;
+        return carried_out;
+    };
+    const subject s{"PostgreSQL", server.connection_string(), statements};
+    return measuring{s, raw}.run();
+}
+
+bool measure_mariadb(results& raw)
+{
+    mariadb_server server{mariadb_of_usual_size()};
+    const auto statements = [&server] {
+        return number_in(
+            server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
+    };
+    const subject s{"MariaDB", server.connection_string(), statements};
+    return measuring{s, raw}.run();
+}
+
+// The driver writes each statement that SQLite carries out into a file.
+bool measure_sqlite(results& raw)
+{
+    const temporary_directory folder;
+    const std::string trace = (folder.path() / "trace").string();
+    const auto statements = [&trace] {
+        std::ifstream lines{trace};
+        std::int64_t about_leases = 0;
+        for (std::string line; std::getline(lines, line);) about_leases += !line.starts_with("--") && line.find("`leasehold`") != line.npos;
+        return about_leases;
+    };
+    const std::string where = sqlite_connection_string(folder.path() / "leases.db");
+    const subject s{"SQLite", where + ";TraceFile=" + trace, statements};
+    return measuring{s, raw}.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    const auto chosen = read_choice({argv + 1, argv + argc}, {"sqlite", "postgresql", "mariadb"});
+    if (!chosen) {
+        std::fputs("Usage: fire_costs [--results FILE] [sqlite | postgresql | mariadb]\n", stderr);
+        return 64;
+    }
+    try {
+        results raw{"fire_costs", chosen->results};
+        bool met = true;
+        if (chosen->wants("sqlite")) met = measure_sqlite(raw) && met;
+        if (chosen->wants("postgresql")) met = measure_postgresql(raw) && met;
+        if (chosen->wants("mariadb")) met = measure_mariadb(raw) && met;
+        return met ? 0 : 1;
+    }
+    catch (const std::exception& e) {
+        std::fprintf(stderr, "fire_costs: %s\n", e.what());
+        return 70;
+    }
+}

@@ -78,14 +78,15 @@ function referenceMenu() {
   }
   const depth = (folder) => folder.split('/').length
   return [...folders].sort(([a], [b]) => depth(a) - depth(b) || a.localeCompare(b))
-    .map(([text, items]) => ({ text, items, collapsed: text !== 'leasehold' }))
+    .map(([text, items]) => ({ text, items }))  // none collapses: VitePress nests one button in another there
 }
 
 /// The menus, by the beginnings of the addresses that have them. The first that fits counts.
 export function menus() {
   const ofMaintainers = groups().filter(isForMaintainers)
   const guides = groups().filter((group) => !isForMaintainers(group))
-  const menus = { '/reference/': [{ text: 'Reference', items: [{ text: 'All names', link: '/reference/index.html' }] }, ...referenceMenu()] }
+  const allNames = { text: 'Reference', items: [{ text: 'All names', link: '/reference/index.html' }] }
+  const menus = { '/reference/': [allNames, ...referenceMenu()] }
   for (const { link } of maintainersPages()) menus[link.replace(/\.html$/, '.md')] = ofMaintainers
   return { ...menus, '/': guides }
 }

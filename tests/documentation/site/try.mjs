@@ -27,6 +27,7 @@ const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] }
 /// A page of the browser that counts what must not happen.
 async function view(width, colorScheme) {
   const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, permissions: ['clipboard-read', 'clipboard-write'] })
+  context.setDefaultTimeout(120000)  // for busy machines
   const page = await context.newPage()
   const where = () => `${new URL(page.url()).pathname} at ${width} px, ${colorScheme}`
   // Without network, VitePress still tries to fetch the pages behind the links that come into view.

@@ -13,9 +13,11 @@
 
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/lease_change.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/recurring_options.hpp>
 #include <leasehold/release_outcome.hpp>
+#include <leasehold/semaphore_options.hpp>
 #include <leasehold/step_down_reason.hpp>
 #include <leasehold/store/concept.hpp>
 
@@ -53,6 +55,10 @@ template <>
 struct std::formatter<leasehold::errc> : leasehold::detail::formatter_of_names<leasehold::errc> {};
 template <>
 struct std::formatter<leasehold::lease_event_kind> : leasehold::detail::formatter_of_names<leasehold::lease_event_kind> {};
+template <>
+struct std::formatter<leasehold::lease_change_kind> : leasehold::detail::formatter_of_names<leasehold::lease_change_kind> {};
+template <>
+struct std::formatter<leasehold::on_other_count> : leasehold::detail::formatter_of_names<leasehold::on_other_count> {};
 template <>
 struct std::formatter<leasehold::release_outcome> : leasehold::detail::formatter_of_names<leasehold::release_outcome> {};
 template <>

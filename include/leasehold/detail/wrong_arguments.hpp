@@ -28,7 +28,8 @@ concept store_with_a_name = std::is_lvalue_reference_v<T> && lease_store<std::re
 template <class Store, class Name>
 concept store_and_name = store_with_a_name<Store> && std::convertible_to<Name, std::string_view>;
 
-// The store of a right that can't be made. It has the operations, optional ones too, so that the right is a type whose members can be named.
+// The store of a right that can't be made. It has the operations, optional ones too, so that the right is a type whose members can be
+// named.
 struct no_store {
     acquire_result try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec);
     bool renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec);

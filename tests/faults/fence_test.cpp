@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(names_what_is_wrong_with_the_connection, Database,
 BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_take_over_out_until_the_transaction_ends, Database, databases)
 {
     for (const bool committing : {true, false}) {
-        scene<Database> s{committing ? "kept out until commit" : "kept out until rollback", 1500ms};
+        scene<Database> s{committing ? "kept out until commit" : "kept out until rollback", 300ms};
         const auto guard = s.lease.try_acquire();
         BOOST_TEST_REQUIRE(lh::odbc::fence(s.mine.handle(), guard));
         BOOST_TEST(s.has_run_out());
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_take_over_out_after_a_release_too, Databas
 BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_waiter_out_with_and_without_session_locks, Database, networked)
 {
     for (const bool session_locks : {true, false}) {
-        scene<Database> s{session_locks ? "session locks" : "no session locks", 1500ms};
+        scene<Database> s{session_locks ? "session locks" : "no session locks", 300ms};
         lh::odbc_options options = s.database.options();
         options.session_locks = session_locks;
         lh::odbc_store waiters{s.database.connection_string(), options};
@@ -189,23 +189,20 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_waiter_out_with_and_without_session_locks,
 BOOST_AUTO_TEST_CASE_TEMPLATE(lets_the_holders_renewals_through, Database, networked)
 {
     scene<Database> s{"renewed"};
-    lh::basic_lease lease{s.store, s.name, lh::lease_terms{.ttl = 3s}};
+    lh::basic_lease lease{s.store, s.name, lh::lease_terms{.ttl = 1s}};
     auto guard = lease.try_acquire();
     BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
     s.mine.write(guard.token());
-    int waited = 0;  // as long as for a lock; a slow machine may do so to one or the other
     lh::duration longest{};
     for (int i = 0; i < 20; ++i) {
         const lh::time_point begun = now();
         BOOST_TEST(guard.renew());
-        const lh::duration took = now() - begun;
-        longest = std::max(longest, took);
-        if (took >= lock_timeout) ++waited;
+        longest = std::max(longest, now() - begun);
     }
-    BOOST_TEST(waited < 10);
+    BOOST_TEST(longest < lock_timeout);
     std::cout << "renewal under a fence, the longest of 20: "
               << std::chrono::duration<double, std::milli>{longest}.count() << " ms\n";
-    BOOST_TEST(throughout([&] { return guard.held(); }, 4s));  // longer than a ttl: the engine's come through as well
+    BOOST_TEST(throughout([&] { return guard.held(); }, 3s));  // longer than a ttl: the engine's come through as well
     BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
     s.mine.commit();
 }

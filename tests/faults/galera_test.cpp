@@ -33,7 +33,7 @@ namespace {
 
 constexpr auto call_timeout = 2s;
 // Beyond the tenth of a second that is promised, for the scheduling of a machine that runs three servers.
-constexpr auto slack = 2s;
+constexpr auto slack = 500ms;
 constexpr lh::lease_terms terms{.ttl = 3s};
 
 lh::time_point now() { return lh::steady_clock{}.now(); }

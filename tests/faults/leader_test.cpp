@@ -76,15 +76,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_outage_of_the_server_shorter_than_the_ttl_costs
     BOOST_REQUIRE(eventually([&] { return follower.observed == leader.token; }));
     server.stop();
     // A renewal comes at a third of the ttl.
-    BOOST_REQUIRE(eventually([&] { return leader.renewal_fails.load(); }, 60s));
+    BOOST_REQUIRE(eventually([&] { return leader.renewal_fails.load(); }, 15s));
     server.start();
-    BOOST_REQUIRE(eventually([&] { return !leader.renewal_fails; }, 60s));
+    BOOST_REQUIRE(eventually([&] { return !leader.renewal_fails; }, 15s));
     BOOST_TEST(leader.election.is_leader());
     BOOST_TEST(!follower.election.is_leader());
     BOOST_TEST(leader.stepped_down == 0);
 
     leader.runs.request_stop();
-    BOOST_TEST(eventually([&] { return follower.election.is_leader(); }, 60s));
+    BOOST_TEST(eventually([&] { return follower.election.is_leader(); }, 15s));
     BOOST_TEST(follower.token > leader.token);
 }
 

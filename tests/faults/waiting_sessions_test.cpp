@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_session_is_ended_goes_on_waiting, S
     const auto released = now();
     guard.release();
     waiting.join();
-    BOOST_TEST((got - released < 4s));
+    BOOST_TEST((got - released < 2s));
     BOOST_TEST(s.nothing_is_left(0));
 }
 
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_whose_session_is_ended_still_releases, Se
     const auto released = now();
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     waiting.join();
-    BOOST_TEST((got - released < 4s));
+    BOOST_TEST((got - released < 2s));
     BOOST_TEST(s.nothing_is_left(0));
 }
 

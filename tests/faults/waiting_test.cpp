@@ -97,35 +97,26 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waiters_get_their_turn_in_the_order_they_came, Ser
     constexpr std::size_t waiters = 8;
     waiting_scene<Server> s{waiters + 1};
     lh::basic_lease holder{s.stores[waiters], "n", terms};
-    // The others leave the name to the first for some milliseconds, which a machine that is busy enough may take from it: once in the best
-    // of four rounds. Of the orders in which chance would serve eight, one in 160 has a single place where a later one comes first.
-    bool in_order = false, in_time = false;
-    for (int round = 0; round < 4 && !(in_order && in_time); ++round) {
-        auto guard = holder.acquire();
-        std::vector<std::size_t> order;
-        std::mutex order_mutex;
-        std::vector<std::jthread> waiting;
-        for (std::size_t i = 0; i < waiters; ++i) {
-            waiting.emplace_back([&, i] {
-                lh::basic_lease lease{s.stores[i], "n", terms};
-                const auto turn = lease.acquire();
-                const std::lock_guard lock{order_mutex};
-                order.push_back(i);
-            });
-            BOOST_REQUIRE(s.are_in_line(static_cast<int>(i) + 1));
-        }
-        const auto released = now();
-        guard.release();
-        waiting.clear();
-        in_time = now() - released < at_once;
-        BOOST_REQUIRE(order.size() == waiters);
-        int passed = 0;
-        for (std::size_t i = 1; i < waiters; ++i) passed += order[i - 1] > order[i] ? 1 : 0;
-        in_order = passed <= 1;
-        BOOST_TEST(s.nothing_is_left(0));
+    auto guard = holder.try_acquire();
+    std::vector<std::size_t> order;
+    std::mutex order_mutex;
+    std::vector<std::jthread> waiting;
+    for (std::size_t i = 0; i < waiters; ++i) {
+        waiting.emplace_back([&, i] {
+            lh::basic_lease lease{s.stores[i], "n", terms};
+            const auto turn = lease.acquire();
+            const std::lock_guard lock{order_mutex};
+            order.push_back(i);
+        });
+        BOOST_REQUIRE(s.are_in_line(static_cast<int>(i) + 1));
     }
-    BOOST_TEST(in_order);
-    BOOST_TEST(in_time);
+    const auto released = now();
+    guard.release();
+    waiting.clear();
+    BOOST_TEST((now() - released < 4 * at_once));
+    BOOST_REQUIRE(order.size() == waiters);
+    BOOST_TEST(std::ranges::is_sorted(order));
+    BOOST_TEST(s.nothing_is_left(0));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(releaser_that_comes_back_at_once_passes_nobody, Server, servers)
@@ -133,7 +124,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(releaser_that_comes_back_at_once_passes_nobody, Se
     waiting_scene<Server> s;
     lh::basic_lease first{s.stores[0], "n", terms};
     lh::basic_lease second{s.stores[1], "n", terms};
-    int passed = 0;
     for (int i = 0; i < 10; ++i) {
         { const auto alone = first.acquire(); }
         auto guard = first.acquire();
@@ -144,10 +134,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(releaser_that_comes_back_at_once_passes_nobody, Se
         guard.release();
         const auto again = token_of(first.acquire());
         waits.join();
-        if (next > again) ++passed;
-        BOOST_TEST(std::max(next, again).value() == token.value() + 2);
+        BOOST_TEST(next.value() == token.value() + 1);
+        BOOST_TEST(again.value() == token.value() + 2);
     }
-    BOOST_TEST(passed <= 2);  // where the machine keeps the waiter for longer than others leave it the name
     BOOST_TEST(s.nothing_is_left(0));
 }
 
@@ -172,12 +161,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
     stop.request_stop();
     waiting.join();
     BOOST_TEST(!granted);
-    BOOST_TEST((ended - cancelled < at_once));
+    BOOST_TEST((ended - cancelled < 100ms));
     BOOST_TEST(s.nothing_is_left(1));
 
     const auto begun = now();
     BOOST_TEST(!is_held(waiter.try_acquire_for(300ms)));
-    BOOST_TEST((now() - begun < 300ms + at_once));
+    BOOST_TEST((now() - begun < 400ms));
     BOOST_TEST(s.nothing_is_left(1));
     BOOST_TEST(s.sessions() == sessions);  // the one that waited is kept for the next wait
     BOOST_TEST(s.row("n") == row);
@@ -216,7 +205,7 @@ BOOST_AUTO_TEST_CASE(as_a_child_that_holds)
     const char* connection_string = std::getenv(connection_variable);
     if (!connection_string) return;
     lh::odbc_store store{connection_string, lh::odbc_options{.session_locks = true}};
-    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 3s}};
+    lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 2s}};
     const auto guard = lease.try_acquire();
     std::cout << (guard ? "holds" : "busy") << std::endl;
     for (;;) std::this_thread::sleep_for(1h);
@@ -226,41 +215,36 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_holder_that_was_killed_the_first_waiter_ho
 {
     constexpr std::size_t waiters = 4;
     waiting_scene<Server> s{waiters};
-    // See waiters_get_their_turn_in_the_order_they_came.
-    bool was_first = false;
-    for (int round = 0; round < 4 && !was_first; ++round) {
-        child_process child{{"/proc/self/exe", "--run_test=waiting/as_a_child_that_holds"},
-                            {.environment = {{connection_variable, s.server.connection_string()}}, .capture = true}};
-        std::optional<std::string> line;
-        do line = child.read_line();
-        while (line && *line != "holds" && *line != "busy");
-        BOOST_REQUIRE((line && *line == "holds"));
-        std::atomic<int> attempts = 0, next = -1;
-        std::chrono::steady_clock::time_point got;
-        std::vector<std::jthread> waiting;
-        for (std::size_t i = 0; i < waiters; ++i) {
-            waiting.emplace_back([&, i] {
-                std::atomic<int> others = 0;
-                lh::hooked_store counting{s.stores[i], counted{i == 0 ? attempts : others}};
-                lh::basic_lease lease{counting, "n", terms};
-                const auto turn = lease.acquire();
-                int nobody = -1;
-                if (next.compare_exchange_strong(nobody, static_cast<int>(i))) got = now();
-            });
-            BOOST_REQUIRE(s.are_in_line(static_cast<int>(i) + 1));
-        }
-        // The first has known the term for so long that its holder can't be about to take the lock.
-        BOOST_REQUIRE(eventually([&] { return attempts >= 2; }));
-        BOOST_REQUIRE(throughout([&] { return s.in_line() == static_cast<int>(waiters); }, lh::odbc::detail::lock_taken_within, 50ms));
-        child.kill();
-        const auto expiry = s.expiry_of("n");
-        waiting.clear();
-        was_first = next == 0;
-        BOOST_TEST((got >= expiry.earliest - 5ms));
-        BOOST_TEST((got - expiry.latest < at_once));
-        BOOST_TEST(s.nothing_is_left(0));
+    child_process child{{"/proc/self/exe", "--run_test=waiting/as_a_child_that_holds"},
+                        {.environment = {{connection_variable, s.server.connection_string()}}, .capture = true}};
+    std::optional<std::string> line;
+    do line = child.read_line();
+    while (line && *line != "holds" && *line != "busy");
+    BOOST_REQUIRE((line && *line == "holds"));
+    std::atomic<int> attempts = 0, next = -1;
+    std::chrono::steady_clock::time_point got;
+    std::vector<std::jthread> waiting;
+    for (std::size_t i = 0; i < waiters; ++i) {
+        waiting.emplace_back([&, i] {
+            std::atomic<int> others = 0;
+            lh::hooked_store counting{s.stores[i], counted{i == 0 ? attempts : others}};
+            lh::basic_lease lease{counting, "n", terms};
+            const auto turn = lease.acquire();
+            int nobody = -1;
+            if (next.compare_exchange_strong(nobody, static_cast<int>(i))) got = now();
+        });
+        BOOST_REQUIRE(s.are_in_line(static_cast<int>(i) + 1));
     }
-    BOOST_TEST(was_first);
+    // The first has known the term for so long that its holder can't be about to take the lock.
+    BOOST_REQUIRE(eventually([&] { return attempts >= 2; }));
+    BOOST_REQUIRE(throughout([&] { return s.in_line() == static_cast<int>(waiters); }, lh::odbc::detail::lock_taken_within, 50ms));
+    child.kill();
+    const auto expiry = s.expiry_of("n");
+    waiting.clear();
+    BOOST_TEST(next == 0);
+    BOOST_TEST((got >= expiry.earliest - 5ms));
+    BOOST_TEST((got - expiry.latest < 150ms));
+    BOOST_TEST(s.nothing_is_left(0));
 }
 
 // Its connection, and so its lock, stays: as of a host that lost its power.
@@ -279,13 +263,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_that_hangs_with_the_lock_does_not_hold_fo
     auto guard = waiter.acquire();
     BOOST_TEST(guard.held());
     BOOST_TEST((now() >= expiry.earliest - 5ms));
-    BOOST_TEST((now() - expiry.latest < at_once));
+    BOOST_TEST((now() - expiry.latest < 150ms));
     BOOST_TEST(s.in_line() == 0);
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     // A process that comes now can't have the lock either, and does not wait for it for long.
     lh::basic_lease another{s.stores[1], "n", terms};
     BOOST_TEST(is_held(another.try_acquire()));
-    BOOST_TEST(is_held(another.try_acquire_for(3s)));
+    BOOST_TEST(is_held(another.try_acquire_for(2s)));
 }
 
 // There is room for one reader. The next is served before a writer that comes later, and both are woken.
@@ -347,7 +331,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(processes_take_turns_at_permits, Server, servers)
     }
     const auto [least, most] = std::ranges::minmax(grants);
     BOOST_TEST_MESSAGE("grants " << grants[0] << ", " << grants[1] << ", " << grants[2] << ", " << grants[3]);
-    BOOST_TEST(least >= 5);  // on whatever machine; it is their ratio that tells
+    BOOST_TEST(least > 20);
     BOOST_TEST(most <= 2 * least);
 }
 

@@ -105,7 +105,8 @@ inline count_verdict judge(const count_stance& here, const agreed_count& found) 
     assert(!(here.own == found));
     if (here.agreed) {
         if (found.change > here.own.change) return count_verdict::follow;
-        if (found.change == here.own.change && found.change > 0) return count_verdict::follow;
+        const bool conflict = found.count != here.own.count && here.lasts;  // two changes got one number: one of them knew too little
+        if (found.change == here.own.change && found.change > 0) return conflict ? count_verdict::restore : count_verdict::follow;
         if (here.lasts && here.own.change > found.change) return count_verdict::restore;
     }
     const bool same = found.count == here.own.count;

@@ -73,6 +73,8 @@ BOOST_AUTO_TEST_CASE(process_that_has_agreed_follows_a_later_change_and_nothing_
     BOOST_TEST((judge(agreed, {8, 0, 2}) == count_verdict::follow));
     BOOST_TEST((judge(agreed, {2, 4, 2}) == count_verdict::follow));
     BOOST_TEST((judge(agreed, {4, 8, 1}) == count_verdict::follow), "the same change at another stage");
+    BOOST_TEST((judge(agreed, {2, 0, 1}) == count_verdict::restore), "two changes of one number");
+    BOOST_TEST((lh::detail::judge({.own = {4, 0, 1}, .agreed = true}, {2, 0, 1}) == count_verdict::follow));
     const count_stance first{.own = {5, 0, 0}, .agreed = true, .lasts = true};
     BOOST_TEST((judge(first, {6, 0, 0}) == count_verdict::refuse), "somebody has removed the record");
     BOOST_TEST((judge(first, {6, 0, 1}) == count_verdict::follow));

@@ -110,7 +110,16 @@ int show(const std::string&, bool, const asked_store&) { return performed; }
 int list(const list_options&, const asked_store&) { return performed; }
 int release(const std::string&, bool, const asked_store&) { return performed; }
 int ask(const std::string&, const std::string&, const asked_store&) { return performed; }
-int ps(const std::string&, bool, const asked_store&) { return performed; }
+int ps(const ps_options&, const asked_store&) { return performed; }
+int shard(const shard_command_options& options, const asked_store&)
+{
+    is_right(options);
+    fuzz::require(options.of >= 1 && options.of <= lh::max_shards, "shards are 1 to 4096");
+    return performed;
+}
+int hold(const hold_request&, const asked_store&) { return performed; }
+int unhold(const std::string&, const asked_store&) { return performed; }
+int drain(const drain_options&, const asked_store&) { return performed; }
 int init(bool, const asked_store&) { return performed; }
 int wait(const wait_options&, const asked_store&) { return performed; }
 int watch(const watch_options&, const asked_store&) { return performed; }

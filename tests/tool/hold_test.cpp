@@ -11,9 +11,7 @@
 
 using namespace leasehold_test;
 
-BOOST_AUTO_TEST_SUITE(tool_holds)
-
-namespace {
+namespace holds_scene {
 
 struct held_fixture : tool_fixture {
     child_process holder = start({"run", "job/1", "--owner", "web-1", "--ttl", "3s", "--handover-signal", "TERM", "--", "sh", "-c",
@@ -22,9 +20,13 @@ struct held_fixture : tool_fixture {
     held_fixture() { BOOST_REQUIRE(holder.read_line().value_or("") == "on"); }
 };
 
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+inline bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-}  // namespace
+}  // namespace holds_scene
+
+using namespace holds_scene;
+
+BOOST_AUTO_TEST_SUITE(tool_holds)
 
 BOOST_FIXTURE_TEST_CASE(nobody_gets_a_name_that_is_held_closed, tool_fixture)
 {

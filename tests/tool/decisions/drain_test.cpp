@@ -15,7 +15,7 @@ using leasehold::lease_record;
 
 namespace {
 
-lease_record held(const std::string& name, const std::string& owner, std::int64_t token)
+lease_record held_by(const std::string& name, const std::string& owner, std::int64_t token)
 {
     return {name, owner, leasehold::fencing_token{token}, 30s};
 }
@@ -28,22 +28,22 @@ BOOST_AUTO_TEST_SUITE(tool_drain)
 
 BOOST_AUTO_TEST_CASE(host_has_what_owners_hold_that_begin_with_its_name)
 {
-    for (const char* owner : {"web-1", "web-1/8f0c", "web-1:4711:3/8f0c"}) BOOST_TEST(is_of_host(held("a", owner, 1), "web-1"), owner);
+    for (const char* owner : {"web-1", "web-1/8f0c", "web-1:4711:3/8f0c"}) BOOST_TEST(is_of_host(held_by("a", owner, 1), "web-1"), owner);
     for (const char* owner : {"", "web", "web-10/8f0c", "web-1.example/8f0c", "my-web-1/8f0c"})
-        BOOST_TEST(!is_of_host(held("a", owner, 1), "web-1"), owner);
-    BOOST_TEST(!is_of_host(held("a", "5 permits", 1), "5 permits"));
-    BOOST_TEST(!is_of_host(held("a", "held closed 0123456789abcdef: x", 1), "held closed 0123456789abcdef"));
+        BOOST_TEST(!is_of_host(held_by("a", owner, 1), "web-1"), owner);
+    BOOST_TEST(!is_of_host(held_by("a", "5 permits", 1), "5 permits"));
+    BOOST_TEST(!is_of_host(held_by("a", "held closed 0123456789abcdef: x", 1), "held closed 0123456789abcdef"));
 }
 
 BOOST_AUTO_TEST_CASE(each_term_is_asked_once)
 {
     drain_model host{"web-1"};
-    host.look({held("a", "web-1/1", 1), held("b", "web-2/1", 2), held("c", "web-1/1", 3)});
+    host.look({held_by("a", "web-1/1", 1), held_by("b", "web-2/1", 2), held_by("c", "web-1/1", 3)});
     BOOST_TEST((host.to_ask() == texts{"a", "c"}));
-    host.look({held("a", "web-1/1", 1), held("c", "web-1/2", 4)});
+    host.look({held_by("a", "web-1/1", 1), held_by("c", "web-1/2", 4)});
     BOOST_TEST((host.to_ask() == texts{"c"}));
     BOOST_TEST(host.left().size() == 2U);
-    host.look({held("a", "web-2/1", 5)});
+    host.look({held_by("a", "web-2/1", 5)});
     BOOST_TEST(host.to_ask().empty());
     BOOST_TEST(host.left().empty());
     BOOST_TEST(host.asked() == 2U);
@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_CASE(each_term_is_asked_once)
 
 BOOST_AUTO_TEST_CASE(hold_is_shown_as_one)
 {
-    const lease_record hold = held("a", "held closed 0123456789abcdef: new\ntables", 1);
+    const lease_record hold = held_by("a", "held closed 0123456789abcdef: new\ntables", 1);
     BOOST_TEST(owner_or_what_else(hold, true) == "(held closed: new\\ntables)");
-    BOOST_TEST(owner_or_what_else(held("a", "held closed 0123456789abcdef", 1), false) == "(held closed)");
+    BOOST_TEST(owner_or_what_else(held_by("a", "held closed 0123456789abcdef", 1), false) == "(held closed)");
     BOOST_TEST(to_json(hold) ==
                "{\"name\": \"a\", \"owner\": null, \"hold\": \"new\\u000atables\", \"token\": 1, \"remaining_ms\": 30000}");
 }

@@ -10,6 +10,7 @@
 
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
+#include <leasehold/shard_options.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -20,7 +20,7 @@ struct held_fixture : tool_fixture {
     held_fixture() { BOOST_REQUIRE(holder.read_line().value_or("") == "on"); }
 };
 
-inline bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+inline bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 }  // namespace holds_scene
 
@@ -34,12 +34,12 @@ BOOST_FIXTURE_TEST_CASE(nobody_gets_a_name_that_is_held_closed, tool_fixture)
     BOOST_TEST(done.status.success());
     BOOST_TEST(done.out == "report is held closed for 2h: new tables\n");
     BOOST_TEST(run_words("run report --nowait -- true").status.code == 75);
-    BOOST_TEST(has(run_words("show report").out, "(held closed: new tables)"));
-    BOOST_TEST(has(run_words("list --json").out, "\"name\": \"report\", \"owner\": null, \"hold\": \"new tables\", \"token\": 1"));
+    BOOST_TEST(says(run_words("show report").out, "(held closed: new tables)"));
+    BOOST_TEST(says(run_words("list --json").out, "\"name\": \"report\", \"owner\": null, \"hold\": \"new tables\", \"token\": 1"));
     BOOST_TEST(run_words("ask report").status.code == 1);
     const auto again = run_words("hold report --for 1h");
     BOOST_TEST(again.status.code == 75);
-    BOOST_TEST(has(again.err, "for the reason 'new tables'"), again.err);
+    BOOST_TEST(says(again.err, "for the reason 'new tables'"), again.err);
     const auto opened = run_words("unhold report");
     BOOST_TEST(opened.status.success());
     BOOST_TEST(opened.out == "report is open again\n");
@@ -51,7 +51,7 @@ BOOST_FIXTURE_TEST_CASE(hold_asks_the_holder_first, held_fixture)
 {
     BOOST_TEST(run_words("hold job/1 --for 1h --wait 30s").status.success());
     holder.wait(10s);
-    BOOST_TEST(has(run_words("show job/1").out, "(held closed)"));
+    BOOST_TEST(says(run_words("show job/1").out, "(held closed)"));
 }
 
 BOOST_FIXTURE_TEST_CASE(holder_that_does_not_answer_keeps_its_lease, tool_fixture)
@@ -60,9 +60,9 @@ BOOST_FIXTURE_TEST_CASE(holder_that_does_not_answer_keeps_its_lease, tool_fixtur
     BOOST_REQUIRE(holder.read_line().value_or("") == "on");
     const auto failed = run_words("hold job --for 1h --wait 0s");
     BOOST_TEST(failed.status.code == 75);
-    BOOST_TEST(has(failed.err, "'web-1/"), failed.err);
+    BOOST_TEST(says(failed.err, "'web-1/"), failed.err);
     BOOST_TEST(run_words("unhold job").status.code == 1);
-    BOOST_TEST(has(run_words("show job").out, "web-1/"));
+    BOOST_TEST(says(run_words("show job").out, "web-1/"));
 }
 
 BOOST_FIXTURE_TEST_CASE(drain_asks_for_all_that_a_host_has_and_tells_what_is_left, held_fixture)
@@ -73,11 +73,11 @@ BOOST_FIXTURE_TEST_CASE(drain_asks_for_all_that_a_host_has_and_tells_what_is_lef
     BOOST_REQUIRE(another.read_line().value_or("") == "on");
     const auto some = run_words("drain web-1 --timeout 5s");
     BOOST_TEST(some.status.code == 75);
-    BOOST_TEST(has(some.out, "job/2"), some.out);
-    BOOST_TEST(!has(some.out, "job/1"), some.out);
-    BOOST_TEST(!has(some.out, "job/3"), some.out);
-    BOOST_TEST(has(run_words("show job/2").out, "drain"));
-    BOOST_TEST(!has(run_words("show job/3").out, "drain"));
+    BOOST_TEST(says(some.out, "job/2"), some.out);
+    BOOST_TEST(!says(some.out, "job/1"), some.out);
+    BOOST_TEST(!says(some.out, "job/3"), some.out);
+    BOOST_TEST(says(run_words("show job/2").out, "drain"));
+    BOOST_TEST(!says(run_words("show job/3").out, "drain"));
     stays.signal(SIGTERM);
     const auto none = run_words("drain web-1 --timeout 20s --json");
     BOOST_TEST(none.status.success());

@@ -14,7 +14,11 @@ inline constexpr std::string_view hold_prefix = "held closed ";
 inline constexpr std::string_view before_hold_reason = ": ";
 inline constexpr std::size_t hold_digits = 16;
 
-constexpr bool is_hold(std::string_view owner) noexcept { return owner.starts_with(hold_prefix); }
+// Without a function that may throw: a microcontroller has none.
+constexpr bool is_hold(std::string_view owner) noexcept
+{
+    return owner.size() >= hold_prefix.size() && std::string_view{owner.data(), hold_prefix.size()} == hold_prefix;
+}
 
 // Empty, too, for an owner that is no hold.
 constexpr std::string_view hold_reason(std::string_view owner) noexcept

@@ -39,11 +39,15 @@ public:
     candidate(lh::odbc_store& process, const std::string& name, net::io_context& io, int priority)
         : io_{io}, lease_{process, name, quick_terms}
     {
-        election_.emplace(lease_, lh::leader_election_options{.on_stepped_down = [this](lh::step_down_reason why) { last_ = why; },
+        election_.emplace(lease_, lh::leader_election_options{.on_stepped_down =
+                                                                  [this](lh::step_down_reason why) {
+                                                                      last_ = why;
+                                                                      ++ended_;
+                                                                  },
                                                               .priority = priority});
         const auto work = [this](term_type& term) {
-            ++terms_;
             token_ = term.token().value();
+            ++terms_;
             return wait_for_end(term.stop_token());
         };
         lh::async_lead(*election_, work, slots_.on(net::bind_executor(io, [this](std::exception_ptr e) { done_.set_value(e); })));
@@ -54,7 +58,7 @@ public:
     [[nodiscard]] bool leads() const { return election_->is_leader(); }
     [[nodiscard]] bool comes_to_lead() const
     {
-        return eventually([this] { return leads(); }, 20s);
+        return eventually([this] { return leads() && terms_ > ended_; }, 20s);  // its work has begun, too
     }
     [[nodiscard]] bool ends()
     {
@@ -69,7 +73,7 @@ private:
     net::io_context& io_;
     lease_type lease_;
     cancellation slots_;
-    std::atomic<int> terms_ = 0;
+    std::atomic<int> terms_ = 0, ended_ = 0;
     std::atomic<std::int64_t> token_ = 0;
     std::atomic<lh::step_down_reason> last_ = lh::step_down_reason::returned;
     std::promise<std::exception_ptr> done_;

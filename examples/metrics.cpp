@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <stop_token>
 #include <system_error>
 
 namespace lh = leasehold;
@@ -41,6 +42,13 @@ int main()
     // A job with a schedule, whose fires are counted too.
     lh::recurring report{observed, "report", lh::every{.period = 24h}, metrics.counting_fires("report")};
     if (auto run = report.try_begin()) run.complete();
+
+    // A member of a group, whose shards are counted too. It leaves as soon as it has one.
+    std::stop_source leave;
+    lh::shard_options options{.ttl = 1s};
+    options.on_event = [&metrics](const lh::shard_event& event) { metrics(event); };
+    lh::shard_group orders{store, "orders", 4, options};
+    orders.run(leave.get_token(), [&leave](auto&) { leave.request_stop(); });
 
     metrics.write_prometheus(std::cout);
 }

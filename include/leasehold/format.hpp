@@ -5,12 +5,6 @@
 #pragma GCC system_header
 #endif
 
-#include <version>
-
-// std::formatter for every type that has <<, where the standard library has <format>: std::format("{:>6}", guard.token()). A token takes
-// the format specifications of an integer, and the others, which are written by their names, those of a text.
-#if defined(__cpp_lib_format)
-
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_change.hpp>
@@ -20,6 +14,12 @@
 #include <leasehold/semaphore_options.hpp>
 #include <leasehold/step_down_reason.hpp>
 #include <leasehold/store/concept.hpp>
+
+#include <version>
+
+// std::formatter for every type that has <<, where the standard library has <format>: std::format("{:>6}", guard.token()). A token takes
+// the format specifications of an integer, and the others, which are written by their names, those of a text.
+#if defined(__cpp_lib_format)
 
 #include <cstdint>
 #include <format>

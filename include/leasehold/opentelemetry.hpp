@@ -52,7 +52,9 @@ namespace leasehold::inline v0 {
 /// their leases. Terms that have not ended when it is destroyed end their spans then.
 class opentelemetry_hook {
 public:
+    /// What makes spans.
     using tracer_pointer = ::opentelemetry::nostd::shared_ptr<::opentelemetry::trace::Tracer>;
+    /// What makes instruments.
     using meter_pointer = ::opentelemetry::nostd::shared_ptr<::opentelemetry::metrics::Meter>;
 
     /// Uses the global providers as they are now: set them before. May throw std::bad_alloc.

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_SUITE(tool_page)
 BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line_of_the_page_runs, reader)
 {
     const auto shell = blocks_of("sh");
-    BOOST_REQUIRE(shell.size() == 7U);
+    BOOST_REQUIRE(shell.size() == 8U);
     const std::string set_up = here(shell[0]);
     BOOST_TEST(type("set -e; " + set_up).status.success());
     BOOST_TEST((std::filesystem::status(path("store")).permissions() ==
@@ -118,7 +118,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
 
     BOOST_TEST(type(shell[3]).out == "importing from 0\n100\n");
     BOOST_TEST(type(shell[3]).out == "importing from 100\n200\n");
-    BOOST_TEST(type(shell[4]).out == "at most five at a time\nbeside other readers\nnobody reads now\nboth, or neither\n");
+    BOOST_TEST(type(shell[4]).out == "at most five at a time\ntwo of them at once\nbeside other readers\nnobody reads now\nboth, or neither\n");
     BOOST_TEST(type(shell[5]).out == "I lead\n");
     // Something to look at, for which the page's reader would have to wait.
     BOOST_TEST(type("leasehold run nightly-report --min-hold 1m -- true").status.success());
@@ -129,6 +129,9 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
     for (const char* words :
          {"nightly-report  (kept closed)", "\"name\": \"nightly-report\"", "nobody schedules", "after the others"})
         BOOST_TEST(looked.out.find(words) != std::string::npos, looked.out);
+    const auto held = type("set -e\n" + shell[7]);
+    BOOST_TEST(held.status.success(), held.out);
+    BOOST_TEST(held.out.find("(held closed: migration)") != std::string::npos, held.out);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_unit_of_the_page_starts_a_leader_and_ends_it, reader)

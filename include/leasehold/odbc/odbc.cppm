@@ -49,6 +49,7 @@ using leasehold::dialect::observing;
 using leasehold::dialect::odbc_dialect;
 using leasehold::dialect::plain_checkpoint;
 using leasehold::dialect::plain_handover;
+using leasehold::dialect::plain_look_at_checkpoint;
 using leasehold::dialect::postgresql;
 using leasehold::dialect::purge_sql;
 using leasehold::dialect::purge_with;

@@ -217,6 +217,7 @@ protected:
 
     /// See basic_odbc_store::now().
     [[nodiscard]] LEASEHOLD_DECL store_time ask_clock(std::error_code& ec);
+    /// The same; throws store_error.
     [[nodiscard]] store_time ask_clock()
     {
         return or_throw("now", [&](std::error_code& ec) { return ask_clock(ec); });

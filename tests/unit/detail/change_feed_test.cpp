@@ -19,7 +19,7 @@ using leasehold_test::eventually;
 
 namespace {
 
-struct taking : feed_type::taker {
+struct taking final : feed_type::taker {
     void taken(int change) noexcept override { got = change; }
     void ended() noexcept override { has_ended = true; }
     std::optional<int> got;

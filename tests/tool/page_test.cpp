@@ -118,7 +118,8 @@ BOOST_FIXTURE_TEST_CASE(a_reader_gets_a_cron_job_onto_three_hosts_and_every_line
 
     BOOST_TEST(type(shell[3]).out == "importing from 0\n100\n");
     BOOST_TEST(type(shell[3]).out == "importing from 100\n200\n");
-    BOOST_TEST(type(shell[4]).out == "at most five at a time\ntwo of them at once\nbeside other readers\nnobody reads now\nboth, or neither\n");
+    BOOST_TEST(type(shell[4]).out ==
+               "at most five at a time\ntwo of them at once\nbeside other readers\nnobody reads now\nboth, or neither\n");
     BOOST_TEST(type(shell[5]).out == "I lead\n");
     // Something to look at, for which the page's reader would have to wait.
     BOOST_TEST(type("leasehold run nightly-report --min-hold 1m -- true").status.success());

@@ -138,10 +138,9 @@ public:
     ///
     /// Fewer permits: none is taken away. As long as more than the new count are held, whoever knows of the change is granted none. While
     /// the count changes, no more than the larger of the two counts are held; once the record has the new count alone, as in
-    /// "4 permits, change 1", no more than that. resize() does not wait for it: the next attempts of any process see to it.
-    /// It replaces a record of permits, and nothing else that has the bare name. Of two calls at once, one comes last.
-    /// Not promised while processes start with another count, or have missed an earlier change: between two statements of a change such a
-    /// process may write its own count, and more permits than the record says may be held until the others correct that.
+    /// "4 permits, change 2", no more than that. resize() does not wait for it: the next attempts of any process see to it.
+    /// It replaces a record of permits, and nothing else that has the bare name. Of two calls at once, one comes last. If this process
+    /// ends in the middle of it, others carry out the change, or nothing has changed. A lease of the name "licences/+" notes it meanwhile.
     ///
     /// Throws std::system_error with errc::invalid_terms for a count of 0 or more than max_permits (1,024), or if the bare name belongs to
     /// something else, and errc::invalid_name for a name that leaves no room for the permits' numbers. Throws store_error when the store

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -32,12 +33,14 @@ enum class ask : std::uint8_t {
 inline constexpr int nobody = -1;
 
 // The first two are leases; the others are what permits and a shared lease are made of. "doc/r" has no row: a writer queues for it.
-inline constexpr std::array<std::string_view, 12> lease_names{"job", "shard",      "pool",   "pool/0", "pool/1", "pool/2",
-                                                              "doc", "doc/writer", "doc/r0", "doc/r1", "doc/r", "pool/3"};
+inline constexpr std::array<std::string_view, 13> lease_names{"job", "shard",      "pool",   "pool/0", "pool/1", "pool/2", "doc",
+                                                              "doc/writer", "doc/r0", "doc/r1", "doc/r", "pool/3", "pool/+"};
 
 inline int number_of_name(std::string_view name)
 {
-    return static_cast<int>(std::ranges::find(lease_names, name) - lease_names.begin());
+    const auto found = std::ranges::find(lease_names, name);
+    assert(found != lease_names.end());
+    return static_cast<int>(found - lease_names.begin());
 }
 
 struct request {

@@ -94,7 +94,7 @@ private:
         p.min_hold = 0;
         p.slow_polls = false;
         p.fault_end = p.ttl * 12;
-        if (calm) p.lost_request = p.lost_reply = p.duplicate = p.slow = p.broken_connection = p.refused = 0;
+        if (calm) p.lost_request = p.lost_reply = p.duplicate = p.slow = p.broken_connection = p.refused = 0, p.quick_delay = p.ttl / 100;
         return p;
     }
 

@@ -33,11 +33,12 @@ inline bool take_text(std::string_view& text, std::string_view expected) noexcep
     return true;
 }
 
-// What all processes agree on: how many permits there are, and while that becomes fewer, how many there were. Each resize() is a change
-// with a number, so that a process that has agreed on the count before tells a later change from a record that somebody else has written.
+// What all processes agree on: how many permits there are, and while that becomes fewer, how many there were. Each text that follows on
+// another has a number more, so that a process that has agreed on the count before tells a later change from a record that somebody else
+// has written.
 //
 // As text it is the owner of the record: "5 permits"; "4 permits, was 8, change 1" while permits above the new count are held; then
-// "4 permits, change 1".
+// "4 permits, change 2".
 struct agreed_count {
     std::size_t count = 0;
     std::size_t was = 0;     // more than `count` while permits may be held that are no more; otherwise 0
@@ -48,7 +49,7 @@ struct agreed_count {
     // No permit from this number on is held.
     [[nodiscard]] std::size_t limit() const noexcept { return std::max(count, was); }
     // Once all permits from `count` on are closed.
-    [[nodiscard]] agreed_count settled() const noexcept { return {count, 0, change}; }
+    [[nodiscard]] agreed_count settled() const noexcept { return {count, 0, change + 1}; }
 
     // The change of this into another count, as the change of this number.
     [[nodiscard]] agreed_count resized(std::size_t to, std::size_t number) const noexcept

@@ -28,9 +28,12 @@ public:
     // The record was written, by a statement sent at `sent`.
     void written(time_point sent, duration ttl) noexcept
     {
-        lasts_until_ = std::max(lasts_until_, sent + record_ttl(ttl));
+        lasts_for(sent, record_ttl(ttl));
         assert(!due(sent, ttl));
     }
+
+    // An answer to what was sent at `sent` says that the record lasts for so long.
+    void lasts_for(time_point sent, duration remaining) noexcept { lasts_until_ = std::max(lasts_until_, sent + remaining); }
 
 private:
     time_point lasts_until_ = time_point::min();  // at least, by this process's clock

@@ -40,6 +40,11 @@ namespace leasehold::inline v0::detail {
 // is granted that lease too, at once, because the owner is the same; another count is another owner, and busy. So all processes
 // agree, and no permit outlives the record of the count that it was granted under. See agreed_count for a count that changes.
 //
+// No statement gives a record another owner. So a change releases the record and writes it anew, and between the two anybody may write
+// the count that it knows. Before that, the change is noted in a lease of the name "licences/+", whose owner is the new count, and which
+// outlives whatever has been agreed on before. Whoever has written the record looks at the note: if that has a later change, it counts, and
+// whoever sees it makes the record say so. So it doesn't matter who writes in between, nor whether the process that began the change lives.
+//
 // While the count becomes smaller, the permits that are to be no more are closed as they come free: each is a lease of "0 permits", which
 // lasts until all processes know of the change. So those that don't know of it yet find them busy, and once all are closed, nobody can
 // hold more than the new count. Until then a grant stands only if no more than the new count are held after it.
@@ -52,7 +57,8 @@ public:
     // `follows`: it takes the count that it finds.
     counted_store(Store& store, Clock clock, permit_names names, bool follows = false)
         : forwarding{store}, clock_{std::move(clock)}, names_{std::move(names)}, prefix_{names_.prefix()},
-          woken_together_{names_.woken_together()}, follows_{follows}, own_{names_.count, 0, 0}, count_{names_.count}
+          note_name_{names_.of_gate.empty() ? prefix_ + "+" : std::string{}}, woken_together_{names_.woken_together()}, follows_{follows},
+          own_{names_.count, 0, 0}, count_{names_.count}
     {
     }
     counted_store(const counted_store&) = delete;
@@ -69,7 +75,7 @@ public:
     auto around(const store_call& call, std::error_code& ec, Make make) -> decltype(make())
     {
         if (call.operation == store_operation::renew) {
-            if (!agree(call.time, ec)) return {};
+            if (!outlasts_renewal(call.time, ec)) return {};
             if (is_beyond(call.name, agreed().limit())) return {};
         }
         auto answer = make();
@@ -123,7 +129,7 @@ public:
         requires batching_store<Store>
     {
         const time_point begun = clock_.now();
-        if (!agree(longest(renewals), ec)) {
+        if (!outlasts_renewal(longest(renewals), ec)) {
             if (!ec) std::ranges::fill(answers, batch_answer::no);
             return;
         }
@@ -164,12 +170,8 @@ public:
     // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error, or the name is held closed.
     bool agree(duration ttl, std::error_code& ec)
     {
-        {
-            const std::lock_guard lock{mutex_};
-            ec.clear();
-            if (!machine_.due(clock_.now(), ttl)) return true;
-        }
-        return write_record(ttl, ec);
+        ec.clear();
+        return !due(ttl) || write_record(ttl, ec);
     }
 
     // Before attempts: while the count becomes smaller, closes what has come free. False: there is an error.
@@ -183,7 +185,7 @@ public:
     // Nothing is free: whether that is so because more are free than this process knows of. Asks the store now and then.
     bool has_grown(duration ttl, std::error_code& ec)
     {
-        if (!names_.of_gate.empty()) return false;
+        if (note_name_.empty()) return false;
         const std::size_t before = count();
         std::string known;
         {
@@ -213,7 +215,7 @@ public:
     {
         ec.clear();
         seen_counts seen;
-        for (int attempt = 0; attempt < 4 * most_attempts; ++attempt) {
+        for (int attempt = 0; attempt < 3 * most_attempts; ++attempt) {
             if (try_resize(to, ttl, seen, ec) || ec) {
                 if (!ec && agreed().changing()) settle(ttl, true, ec);
                 waiting::released(this->underlying(), names_.name);
@@ -371,15 +373,16 @@ private:
     void settle(duration ttl, bool whole, std::error_code& ec)
     {
         const agreed_count now = agreed();
-        const std::optional<lease_record> record = this->underlying().inspect(names_.name, ec);
+        const found_counts found = look(ec);
         if (ec) return;
-        if (!record || record->owner != now.text(names_.unit)) return static_cast<void>(write_record(ttl, ec));
+        if (!found.of_record || !(*found.of_record == now) || found.note_ahead()) return static_cast<void>(write_record(ttl, ec));
         // Whoever has agreed on an older count has written a record that ends no later than this one does, and grants nothing after that.
+        const duration known = found.record->remaining;
         const std::vector<std::size_t> open = not_closed(now);
-        if (!close(now, open, record->remaining, whole, ec)) return;
+        if (!close(now, open, known, whole, ec)) return;
         // All of them again, so that they stay closed beyond the change of the record.
-        if (open.size() < now.was - now.count && !close(now, numbers_from(now.count, now.was), record->remaining, whole, ec)) return;
-        if (replace(now, now.settled(), ttl, ec)) return follow(now.settled(), clock_.now(), ttl);
+        if (open.size() < now.was - now.count && !close(now, numbers_from(now.count, now.was), known, whole, ec)) return;
+        if (change_record(found, now.settled(), ttl, ec)) return follow(now, now.settled());
         // Somebody else has made the change final, or another change: then some of them may be permits again.
         if (!ec && write_record(ttl, ec) && count() > now.count) reopen(now.count, std::min(count(), now.was), ttl, ec);
     }
@@ -388,49 +391,108 @@ private:
     struct seen_counts {
         std::size_t limit = 0;
         std::size_t change = 0;
-        int absent = 0;  // so often in a row there was no record
+        int ahead = 0;  // so often a change had been begun
     };
 
     // One attempt to make the record say another count. False: it has changed meanwhile, or there is an error.
     bool try_resize(std::size_t to, duration ttl, seen_counts& seen, std::error_code& ec)
     {
         const agreed_count own = agreed();
-        const time_point sent = clock_.now();
-        const std::optional<lease_record> record = this->underlying().inspect(names_.name, ec);
+        const found_counts found = look(ec);
         if (ec) return false;
-        const std::optional<agreed_count> found = record ? agreed_count::of(record->owner, names_.unit) : std::nullopt;
-        if (record && !found) {
-            refuse(disagreement_with(*record), ec);
+        if (found.note && !found.of_note) {
+            refuse("'" + printable(note_name_) + "' notes a change of the count, but a lease of that name is held by '" +
+                       printable(found.note->owner) + "'. Give one of the two another name", ec);
             return false;
         }
-        seen.absent = record ? 0 : seen.absent + 1;
-        if (!record && seen.absent < most_attempts) return false;  // another change may be between its two steps
-        const agreed_count from = found.value_or(own);
-        seen.limit = std::max({seen.limit, own.limit(), from.limit(), found ? 0 : end_of_held(ec)});
+        if (found.note_ahead()) {
+            if (++seen.ahead > patience) carry_out(found, ttl, ec);
+            return false;
+        }
+        const agreed_count from = found.of_record.value_or(own);
+        seen.limit = std::max({seen.limit, own.limit(), from.limit(), found.record ? 0 : end_of_held(ec)});
         seen.change = std::max({seen.change, own.change, from.change});
         if (ec) return false;
-        if (found && found->count == to && found->change == seen.change) {
-            follow(*found, sent, duration::zero());
+        if (found.record && from.count == to && from.change == seen.change) {
+            follow(own, from);
             return true;
         }
         const agreed_count wanted = agreed_count{from.count, seen.limit, seen.change}.resized(to, seen.change + 1);
-        const bool written = found ? replace(from, wanted, ttl, ec) : write(wanted, count_machine::record_ttl(ttl), ec).granted();
-        if (!written || ec) return false;
-        follow(wanted, sent, ttl);
+        if (!change_record(found, wanted, ttl, ec)) return false;
+        follow(own, wanted);
         if (from.change > 0 && to > from.count) reopen(from.count, to, ttl, ec);
         return true;
     }
 
-    // The record says `to` from now on, and lasts at least as long as it would have. False: it says something else than `from`, or
-    // there is an error. Between the two somebody may find no record, and write `from` again.
-    bool replace(const agreed_count& from, const agreed_count& to, duration ttl, std::error_code& ec)
+    // What the store says of the count.
+    struct found_counts {
+        std::optional<lease_record> record, note;
+        std::optional<agreed_count> of_record, of_note;
+
+        // Somebody has begun a change that the record doesn't have.
+        [[nodiscard]] bool note_ahead() const noexcept
+        {
+            return of_note && (!of_record || of_record->change < of_note->change);
+        }
+    };
+
+    found_counts look(std::error_code& ec)
     {
-        const acquire_result ours = write(from, ttl, ec);
+        found_counts found;
+        found.record = this->underlying().inspect(names_.name, ec);
+        if (!ec) look_at_counts(found, ec);
+        return found;
+    }
+
+    // What the record says, and then the note. False: there is an error.
+    bool look_at_counts(found_counts& found, std::error_code& ec)
+    {
+        if (found.record) found.of_record = agreed_count::of(found.record->owner, names_.unit);
+        if (found.record && !found.of_record) refuse(disagreement_with(*found.record), ec);
+        if (!ec && !note_name_.empty()) found.note = this->underlying().inspect(note_name_, ec);
+        if (found.note) found.of_note = agreed_count::of(found.note->owner, names_.unit);
+        return !ec;
+    }
+
+    // The change that somebody has noted. If the record allows more than that change knows of, somebody who missed an earlier one has
+    // written it, and may hold what it allows.
+    void carry_out(const found_counts& found, duration ttl, std::error_code& ec)
+    {
+        const agreed_count& noted = *found.of_note;
+        const bool knew_too_little = found.of_record && found.of_record->count > noted.limit();
+        static_cast<void>(change_record(found, knew_too_little ? restored(noted, *found.of_record) : noted, ttl, ec));
+    }
+
+    // The record says `to` from now on, and lasts at least as long as it would have. False: somebody else has changed something, or there
+    // is an error.
+    bool change_record(const found_counts& found, const agreed_count& to, duration ttl, std::error_code& ec)
+    {
+        const duration lasts = std::max(count_machine::record_ttl(ttl), found.record ? found.record->remaining : duration{});
+        const time_point noted = clock_.now();
+        if (!write_note(found, to, lasts + ttl, ec)) return false;
+        if (!found.record) return write(to, lasts, ec).granted() && !ec;
+        // By another token: from here on nobody makes it last longer who has not seen the note.
+        const std::string& owner = found.record->owner;
+        const acquire_result ours = try_one({names_.name, owner, ttl, wakes_nobody}, ec);
         if (ec || !ours.granted()) return false;
         const std::optional<lease_record> record = this->underlying().inspect(names_.name, ec);
         if (ec || !record || record->token != ours.token) return false;
-        if (!this->underlying().release(names_.name, from.text(names_.unit), ours.token, duration::zero(), ec) || ec) return false;
-        return write(to, std::max(count_machine::record_ttl(ttl), record->remaining), ec).granted() && !ec;
+        if (record->remaining + (clock_.now() - noted) > lasts + ttl) return false;  // it was made to last longer meanwhile
+        if (!this->underlying().release(names_.name, owner, ours.token, duration::zero(), ec) || ec) return false;
+        return write(to, std::max(lasts, record->remaining), ec).granted() && !ec;
+    }
+
+    // In place of the note that was found, which the record has caught up with, or which is part of the new one.
+    bool write_note(const found_counts& found, const agreed_count& to, duration ttl, std::error_code& ec)
+    {
+        if (found.of_note && !(*found.of_note == to)) {
+            const std::string before = found.of_note->text(names_.unit);
+            const acquire_result ours = try_one({note_name_, before, ttl, wakes_nobody}, ec);
+            if (ec || !ours.granted()) return false;
+            if (!this->underlying().release(note_name_, before, ours.token, duration::zero(), ec) || ec) return false;
+        }
+        const std::string owner = to.text(names_.unit);
+        return try_one({note_name_, owner, ttl, wakes_nobody}, ec).granted() && !ec;
     }
 
     acquire_result write(const agreed_count& count, duration ttl, std::error_code& ec)
@@ -439,18 +501,19 @@ private:
         return try_one({names_.name, owner, ttl, wakes_nobody}, ec);
     }
 
-    // This process agrees on that count now. `ttl`: 0 if the record was not written.
-    void follow(const agreed_count& count, time_point sent, duration ttl)
+    // This process agrees on that count now, unless another thread has followed a change meanwhile. It grants nothing before it knows how
+    // long the record lasts.
+    void follow(const agreed_count& own, const agreed_count& count)
     {
         const std::lock_guard lock{mutex_};
-        if (!(own_ == count)) {
-            machine_ = {};
-            closed_until_.clear();
-        }
+        if (!(own_ == own)) return;
+        agreed_ = true;
+        if (own_ == count) return;
         own_ = count;
         count_.store(count.count);
-        agreed_ = true;
-        if (ttl > duration::zero()) machine_.written(sent, ttl);
+        token_ = {};
+        machine_ = {};
+        closed_until_.clear();
     }
 
     // What says whom the term wakes is a call for many.
@@ -492,69 +555,150 @@ private:
                std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
     }
 
+    // Like agree(), for a renewal, which has no time to lose: while the record lasts long enough, it takes two statements at most, and
+    // leaves it to others to carry out a change that has been begun.
+    bool outlasts_renewal(duration ttl, std::error_code& ec)
+    {
+        const agreed_count own = agreed();
+        if (!due(ttl)) return true;
+        if (known_token(own) != fencing_token{}) {
+            if (extend(own, ttl, ec)) return true;
+            if (ec) return false;
+            if (lasts(ttl)) return true;
+        }
+        const time_point sent = clock_.now();
+        const found_counts found = look(ec);
+        if (ec) return false;
+        if (found.of_record && !found.note_ahead() && !agree_on(own, found, sent, ttl, ec)) return false;
+        return (found.of_record && sent + found.record->remaining >= clock_.now() + ttl) || agree(ttl, ec);
+    }
+
+    [[nodiscard]] bool due(duration ttl) const
+    {
+        const std::lock_guard lock{mutex_};
+        return machine_.due(clock_.now(), ttl);
+    }
+
+    // What ends by `ttl` from now ends before the record does.
+    [[nodiscard]] bool lasts(duration ttl) const
+    {
+        const std::lock_guard lock{mutex_};
+        return machine_.lasts(clock_.now() + ttl);
+    }
+
     // False: there is an error, or the name is held closed, so that everything is busy.
     bool write_record(duration ttl, std::error_code& ec)
     {
         ec.clear();
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
             const agreed_count own = agreed();
-            const time_point sent = clock_.now();
-            const acquire_result said = write(own, count_machine::record_ttl(ttl), ec);
-            if (ec) {
-                const std::lock_guard lock{mutex_};
-                if (ec == errc::invalid_terms) disagreement_.clear();
-                return false;
-            }
-            if (said.granted()) {
-                const std::lock_guard lock{mutex_};
-                if (!(own_ == own)) continue;  // another thread has followed a change meanwhile
-                agreed_ = true;
-                machine_.written(sent, ttl);
-                return true;
-            }
-            const std::optional<lease_record> other = this->underlying().inspect(names_.name, ec);
-            if (ec || (other && other->is_hold())) return false;
-            if (other && other->owner != own.text(names_.unit) && !goes_with(own, *other, ttl, ec)) return false;
-            // Somebody with the same count has locked or written the record just now, that of another count has just run out, or this
-            // process has another count now.
+            if (extend(own, ttl, ec)) return true;
+            if (ec || !catch_up(own, ttl, attempt >= patience, ec)) return false;
+            if (!due(ttl)) return true;
         }
         ec = errc::store_conflict;
         return false;
     }
 
-    // The record says something else. False: there is an error.
-    bool goes_with(const agreed_count& own, const lease_record& other, duration ttl, std::error_code& ec)
+    // The record still is what this process has seen last, and lasts longer now: one statement, by which nobody else's look at it gets old.
+    bool extend(const agreed_count& own, duration ttl, std::error_code& ec)
     {
-        const std::optional<agreed_count> found = agreed_count::of(other.owner, names_.unit);
-        count_verdict verdict = count_verdict::refuse;
-        const time_point now = clock_.now();
-        {
-            const std::lock_guard lock{mutex_};
-            if (!(own_ == own)) return true;
-            if (found) verdict = judge({own, agreed_, machine_.lasts(now), follows_}, *found);
-        }
-        if (verdict == count_verdict::follow) {
-            follow(*found, now, duration::zero());
-        } else if (verdict == count_verdict::restore) {
-            const agreed_count wanted = restored(own, *found);
-            if (replace(*found, wanted, ttl, ec)) follow(wanted, now, ttl);
-        } else {
-            refuse(disagreement_with(other), ec);
+        const fencing_token token = known_token(own);
+        if (token == fencing_token{}) return false;
+        const time_point sent = clock_.now();
+        const duration lasts = count_machine::record_ttl(ttl);
+        const bool extended = this->underlying().renew(names_.name, own.text(names_.unit), token, lasts, ec);
+        if (!ec) know(own, extended ? token : fencing_token{}, sent, lasts);
+        return extended && !ec;
+    }
+
+    // Looks at the record, or writes it if there is none; and then at the note. False: there is an error, or the name is held closed.
+    bool catch_up(const agreed_count& own, duration ttl, bool carries_out, std::error_code& ec)
+    {
+        const time_point sent = clock_.now();
+        found_counts found;
+        found.record = this->underlying().inspect(names_.name, ec);
+        if (ec || (found.record && found.record->is_hold())) return false;
+        const bool first = !found.record;
+        if (first && !write_first(own, ttl, found.record, ec)) return !ec;
+        if (!look_at_counts(found, ec)) return false;
+        if (!found.note_ahead()) return agree_on(own, found, sent, ttl, ec);
+        if (verdict_on(own, *found.of_note, sent) == count_verdict::refuse) {
+            // The change is none of its business, but for what it has just written.
+            if (first) this->underlying().release(names_.name, found.record->owner, found.record->token, duration::zero(), ec);
+            if (!ec) refuse(disagreement_with(*found.note), ec);
+        } else if (carries_out) {
+            carry_out(found, ttl, ec);
         }
         return !ec;
     }
 
-    static constexpr int most_attempts = 3;
+    [[nodiscard]] count_verdict verdict_on(const agreed_count& own, const agreed_count& found, time_point now) const
+    {
+        const std::lock_guard lock{mutex_};
+        // If another thread has followed a change meanwhile, this one looks again.
+        return own_ == own && !(own == found) ? judge({own, agreed_, machine_.lasts(now), follows_}, found) : count_verdict::follow;
+    }
+
+    // False: somebody else has written it meanwhile, or there is an error.
+    bool write_first(const agreed_count& own, duration ttl, std::optional<lease_record>& record, std::error_code& ec)
+    {
+        const duration lasts = count_machine::record_ttl(ttl);
+        const acquire_result said = write(own, lasts, ec);
+        if (ec == errc::invalid_terms) {
+            const std::lock_guard lock{mutex_};
+            disagreement_.clear();
+        }
+        if (said.granted() && !ec)
+            record = lease_record{.name = names_.name, .owner = own.text(names_.unit), .token = said.token, .remaining = lasts};
+        return record.has_value();
+    }
+
+    // False: there is an error.
+    bool agree_on(const agreed_count& own, const found_counts& found, time_point sent, duration ttl, std::error_code& ec)
+    {
+        const count_verdict verdict = verdict_on(own, *found.of_record, sent);
+        if (verdict == count_verdict::follow) {
+            follow(own, *found.of_record);
+            know(*found.of_record, found.record->token, sent, found.record->remaining);
+        } else if (verdict == count_verdict::refuse) {
+            refuse(disagreement_with(*found.record), ec);
+        } else if (const agreed_count again = restored(own, *found.of_record); change_record(found, again, ttl, ec)) {
+            follow(own, again);
+        }
+        return !ec;
+    }
+
+    // 0: the record has to be looked at first.
+    [[nodiscard]] fencing_token known_token(const agreed_count& own) const
+    {
+        const std::lock_guard lock{mutex_};
+        return own_ == own ? token_ : fencing_token{};
+    }
+
+    // What an answer to what was sent at `sent` says of the record of that count.
+    void know(const agreed_count& count, fencing_token token, time_point sent, duration lasts)
+    {
+        const std::lock_guard lock{mutex_};
+        if (!(own_ == count)) return;  // another thread has followed a change meanwhile
+        token_ = token;
+        if (token != fencing_token{}) machine_.lasts_for(sent, lasts);
+    }
+
+    static constexpr int most_attempts = 6;
+    static constexpr int patience = 2;  // so often it leaves a change to whoever has begun it
 
     const Clock clock_;
     const permit_names names_;
     const std::string prefix_;
+    const std::string note_name_;  // of the note of a change; empty: the count never changes
     const std::string woken_together_;
     const bool follows_;
     mutable std::mutex mutex_;  // guards what follows; never held across I/O
     count_machine machine_;
     agreed_count own_;
     bool agreed_ = false;
+    fencing_token token_;                      // of the record, when it was looked at
     std::vector<time_point> closed_until_;     // by number: until when this process need not close a permit again
     time_point looks_at_ = time_point::min();  // when to look whether the count has grown
     std::string disagreement_;

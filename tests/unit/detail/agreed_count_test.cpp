@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(fewer_permits_are_a_change_that_takes_time_and_more_are_not
     BOOST_TEST((eight.resized(4, 1) == agreed_count{4, 8, 1}));
     BOOST_TEST(eight.resized(4, 1).changing());
     BOOST_TEST(eight.resized(4, 1).limit() == 8U);
-    BOOST_TEST((eight.resized(4, 1).settled() == agreed_count{4, 0, 1}));
+    BOOST_TEST((eight.resized(4, 1).settled() == agreed_count{4, 0, 2}));
     BOOST_TEST((eight.resized(16, 3) == agreed_count{16, 0, 3}));
     BOOST_TEST(!eight.resized(16, 3).changing());
     const agreed_count half_way{4, 8, 1};

@@ -27,7 +27,9 @@ enum class ask : std::uint8_t {
     sql,           // one statement of the ODBC flows
     write,         // to the resource that checks tokens
     watch,         // tell me when it is released
-    force_release  // by a person
+    force_release,  // by a person
+    save_checkpoint,
+    look_at_checkpoint
 };
 
 inline constexpr int nobody = -1;
@@ -49,7 +51,8 @@ struct request {
     int name = 0;
     int owner = nobody;
     std::int64_t token = 0;
-    std::int64_t time = 0;  // ttl or min_hold_left, ns
+    std::int64_t time = 0;  // ttl or min_hold_left, ns; of a checkpoint: when its operation began
+    int text = nobody;      // of a checkpoint: a number of world::owner()
 };
 
 struct reply {
@@ -59,6 +62,9 @@ struct reply {
     bool found = false;
     std::int64_t rows = 0;
     int owner = nobody;
+    int text = nobody;        // of the checkpoint that was saved last
+    std::int64_t latest = 0;  // the token of the name's latest term
+    std::int64_t at = 0;      // ns, by the server's clock
     std::array<std::int64_t, 13> numbers{};
 
     [[nodiscard]] std::int64_t& number(column which) { return numbers[static_cast<std::size_t>(which)]; }

@@ -67,7 +67,8 @@ public:
 
     [[nodiscard]] static std::string describe(const request& asked)
     {
-        static constexpr const char* asks[] = {"try_acquire", "renew", "release", "inspect", "sql", "write", "watch", "force_release"};
+        static constexpr const char* asks[] = {"try_acquire", "renew", "release", "inspect", "sql", "write", "watch", "force_release",
+                                                "save_checkpoint", "look_at_checkpoint"};
         std::string text = asked.what == ask::sql ? name_of(asked.which) : asks[static_cast<std::size_t>(asked.what)];
         text += " '" + std::string{lease_names[static_cast<std::size_t>(asked.name)]} + "'";
         if (asked.token != 0) text += " token " + std::to_string(asked.token);

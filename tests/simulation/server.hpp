@@ -46,6 +46,9 @@ public:
         return {true, owner_number(record->owner), record->token.value(), now() + record->remaining.count()};
     }
 
+    // The text that was saved last: a number of world::owner().
+    [[nodiscard]] int checkpoint_of(int name) const { return saved_[static_cast<std::size_t>(name)].text; }
+
     reply execute(const request& asked)
     {
         if (asked.what == ask::write) {
@@ -53,10 +56,17 @@ public:
             take_note(asked, said, said.yes);
             return said;
         }
+        if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint) {
+            const reply said = checkpoint(asked);
+            take_note(asked, said, said.yes);
+            return said;
+        }
         const row_view before = look(asked.name);
         checker_.seen(asked.name, before, scheduler_.now());
         const reply said = asked.what == ask::sql ? run(asked) : operate(asked);
         const row_view after = look(asked.name);
+        std::int64_t& latest = latest_[static_cast<std::size_t>(asked.name)];
+        latest = std::max(latest, after.token);
         checker_.executed(asked, before, after, scheduler_.now());
         checker_.seen(asked.name, after, scheduler_.now());
         judge_answer(asked, said, before, after);
@@ -147,6 +157,27 @@ private:
             checker_.fail("store: released means over", "a live term was not released");
     }
 
+    // Saves under a term that is not over, or tells what was saved, and under which term; `yes`: another may be saved under the latest.
+    reply checkpoint(const request& asked)
+    {
+        saved& s = saved_[static_cast<std::size_t>(asked.name)];
+        const row_view row = look(asked.name);
+        reply said;
+        if (asked.what == ask::save_checkpoint) {
+            said.yes = row.live && row.owner == asked.owner && row.token == asked.token;
+            // docs/recurring.md says that it relies on this: of the saves of one term none is carried out after one that was sent later.
+            if (said.yes && (asked.token > s.token || asked.time >= s.sent)) s = {asked.token, asked.time, asked.text};
+            return said;
+        }
+        said.found = s.text != nobody;
+        said.text = s.text;
+        said.number(column::token) = s.token;
+        said.latest = latest_[static_cast<std::size_t>(asked.name)];
+        said.yes = row.live;
+        said.at = now();
+        return said;
+    }
+
     // The resource: `where last_token <= ?`.
     reply write(const request& asked)
     {
@@ -175,6 +206,11 @@ private:
         std::int64_t token = 0;
         int owner = nobody;
     };
+    struct saved {
+        std::int64_t token = 0;
+        std::int64_t sent = 0;
+        int text = nobody;
+    };
 
     const plan& plan_;
     scheduler& scheduler_;
@@ -183,6 +219,8 @@ private:
     leasehold::basic_memory_store<server_clock> memory_;
     sql_table table_;
     std::array<written, lease_names.size()> written_{};
+    std::array<saved, lease_names.size()> saved_{};
+    std::array<std::int64_t, lease_names.size()> latest_{};
     std::array<std::uint64_t, lease_names.size()> histories_{};
 };
 

@@ -155,6 +155,51 @@ public:
                                        std::chrono::microseconds{said.number(column::remaining)}};
     }
 
+    // checkpoint_looking_store
+    bool save_checkpoint(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view text,
+                         std::error_code& ec)
+    {
+        const operation call = begin(name, owner);
+        const int number = world_.owner(std::string{text});
+        const request asked{ask::save_checkpoint, {}, call.name, call.owner, token.value(), world_.time.now(), number};
+        reply said;
+        report(try_until_deadline(call,
+                         [&](bool) {
+                             said = net_.call(of_, asked, call.until);
+                             return said.failed;
+                         }),
+               ec);
+        return said.yes && !ec;
+    }
+
+    std::optional<leasehold::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+    {
+        return look_at_checkpoint(name, ec).saved;
+    }
+
+    leasehold::checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+    {
+        const operation call = begin(name, {});
+        reply said;
+        report(try_until_deadline(call,
+                         [&](bool) {
+                             said = net_.call(of_, {ask::look_at_checkpoint, {}, call.name, nobody, 0, 0}, call.until);
+                             return said.failed;
+                         }),
+               ec);
+        leasehold::checkpoint_look look;
+        if (ec) return look;
+        const leasehold::fencing_token token{said.number(column::token)};
+        if (said.found) look.saved = leasehold::checkpoint_record{world_.owners[static_cast<std::size_t>(said.text)], token};
+        look.latest = leasehold::fencing_token{said.latest};
+        look.open = said.yes;
+        look.now = leasehold::store_time{std::chrono::floor<leasehold::store_time::duration>(leasehold::duration{said.at})};
+        return look;
+    }
+
+    // timed_store
+    leasehold::store_time now(std::error_code& ec) { return look_at_checkpoint(lease_names[0], ec).now; }
+
     [[nodiscard]] leasehold::poll_pauses pauses() const noexcept
     {
         const plan& p = world_.planned;

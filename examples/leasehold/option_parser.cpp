@@ -106,6 +106,12 @@ void add_handover_signal(CLI::App& to, settings& into)
         ->type_name("SIGNAL");
 }
 
+void add_max_hold(CLI::App& to, settings& into)
+{
+    add_duration(to, "--max-hold", into.run.max_hold,
+                 "End the command when it has run for this long: SIGTERM, and SIGKILL after --kill-after [no limit]");
+}
+
 void add_schedule_options(CLI::App& to, settings& into)
 {
     CLI::Option* once_per = add_duration(to, "--once-per", into.run.schedule.once_per, help::once_per);
@@ -141,8 +147,7 @@ void add_run(CLI::App& app, settings& into)
     to.add_flag("-n,--nowait", into.nowait, "Try only once")->excludes(wait);
     add_duration(to, "--min-hold", into.command.terms.min_hold,
                  "Keep the lease closed for this long after the grant, even if the command ends sooner [0]");
-    add_duration(to, "--max-hold", into.run.max_hold,
-                 "End the command when it has run for this long: SIGTERM, and SIGKILL after --kill-after [no limit]");
+    add_max_hold(to, into);
     to.add_option("-E,--busy-status", into.run.busy_status, "Exit status if somebody else holds the lease [75]")
         ->type_name("N")
         ->check(CLI::Range(0, 255));
@@ -155,6 +160,7 @@ void add_every(CLI::App& app, settings& into)
         add_subcommand(app, into, "every", "Run a command once per time of a schedule, on one of the hosts, without end", help::every);
     add_command_options(to, into);
     add_handover_signal(to, into);
+    add_max_hold(to, into);
     add_schedule_options(to, into);
 }
 

@@ -175,4 +175,18 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
 }
 
+BOOST_FIXTURE_TEST_CASE(command_that_runs_for_too_long_is_ended_and_its_run_has_failed, scene)
+{
+    const auto once_only = run(once({"--max-hold", "300ms"}, "sleep 600"));
+    BOOST_TEST(once_only.status.code == 124);
+    BOOST_TEST(has(once_only.err, "--max-hold"), once_only.err);
+    BOOST_TEST(run_words("last report").status.code == 1, "no run was completed");
+
+    child_process host = start({"every", "job", "--once-per", "1s", "--max-hold", "300ms", "--", "sh", "-c", note("begun") + "sleep 600"});
+    BOOST_TEST(eventually([this] { return std::ranges::count(file("notes"), '\n') >= 2; }, 60s), "every goes on");
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait().success());
+    BOOST_TEST(run_words("last job").status.code == 1, "no run was completed");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

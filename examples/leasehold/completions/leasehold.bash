@@ -93,7 +93,7 @@ _leasehold()
     case $subcommand in
     "") options="--help --version" ;;
     run) options="--permits --take --follow --shared --exclusive --all --wait --nowait --min-hold --max-hold --busy-status --handover-signal $schedule $command $common" ;;
-    every) options="--handover-signal $schedule $command $common" ;;
+    every) options="--max-hold --handover-signal $schedule $command $common" ;;
     elect) options="--restart --pause --handover-signal $command $common" ;;
     shard) options="--of --capacity --max-shards --data --drain-timeout --pause $command $common" ;;
     show | last | list | doctor) options="--json $common" ;;

@@ -202,7 +202,7 @@ void add_several_rights(case_list<Fixture> cases)
         const auto last = theirs.try_acquire();
         BOOST_TEST(last.held());
         BOOST_TEST(is_empty(theirs.try_acquire()));
-        BOOST_TEST(inspect(s.store(), s.name())->owner == "2 permits, change 1");
+        BOOST_TEST(inspect(s.store(), s.name())->owner == "2 permits, change 2");
         BOOST_TEST(is_empty(ours.try_acquire()), "which may not know of it, and finds the others closed");
         std::error_code ec;
         theirs.resize(0, ec);

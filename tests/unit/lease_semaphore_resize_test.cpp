@@ -404,4 +404,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(resize_names_the_lease_that_has_the_name_of_its_no
     BOOST_TEST(is_held(semaphore.try_acquire()));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(note_of_a_change_outlives_a_record_that_is_extended_meanwhile, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(4);
+    const auto permit = semaphore.try_acquire();
+    bool extended = false;
+    s.store.after(s.writes_record, [&](std::string_view) {
+        std::error_code ignored;
+        if (extended || !s.store.leases.inspect("licences/+", ignored)) return;
+        extended = true;
+        s.store.leases.try_acquire("licences", "4 permits", 900s, ignored);  // by a process whose permits have a longer ttl
+    });
+    semaphore.resize(8);
+    std::error_code ec;
+    BOOST_TEST(extended);
+    BOOST_TEST(record_of(s) == "8 permits, change 1");
+    BOOST_TEST((s.store.leases.inspect("licences/+", ec)->remaining >= 900s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -40,10 +40,10 @@ namespace leasehold::inline v0::detail {
 // is granted that lease too, at once, because the owner is the same; another count is another owner, and busy. So all processes
 // agree, and no permit outlives the record of the count that it was granted under. See agreed_count for a count that changes.
 //
-// No statement gives a record another owner. So a change releases the record and writes it anew, and between the two anybody may write
-// the count that it knows. Before that, the change is noted in a lease of the name "licences/+", whose owner is the new count, and which
-// outlives whatever has been agreed on before. Whoever has written the record looks at the note: if that has a later change, it counts, and
-// whoever sees it makes the record say so. So it doesn't matter who writes in between, nor whether the process that began the change lives.
+// No statement gives a record another owner. So a change releases the record and writes the new one, and between the two any process may
+// write the count that it knows. Before that, the change is noted in a lease of the name "licences/+". Its owner is the new count, and it
+// outlives every earlier agreement. A process that has written the record looks at the note. If the note has a later change, that change
+// counts, and each process that agrees to it carries it out. So the change survives the process that began it, and writes in between.
 //
 // While the count becomes smaller, the permits that are to be no more are closed as they come free: each is a lease of "0 permits", which
 // lasts until all processes know of the change. So those that don't know of it yet find them busy, and once all are closed, nobody can
@@ -477,7 +477,8 @@ private:
         if (ec || !ours.granted()) return false;
         const std::optional<lease_record> record = this->underlying().inspect(names_.name, ec);
         if (ec || !record || record->token != ours.token) return false;
-        if (record->remaining + (clock_.now() - noted) > lasts + ttl) return false;  // it was made to last longer meanwhile
+        // It was made to last longer meanwhile. Half a ttl is for clocks that differ.
+        if (record->remaining + (clock_.now() - noted) > lasts + ttl / 2) return false;
         if (!this->underlying().release(names_.name, owner, ours.token, duration::zero(), ec) || ec) return false;
         return write(to, std::max(lasts, record->remaining), ec).granted() && !ec;
     }
@@ -686,7 +687,7 @@ private:
     }
 
     static constexpr int most_attempts = 6;
-    static constexpr int patience = 2;  // so often it leaves a change to whoever has begun it
+    static constexpr int patience = 2;  // so often it leaves a change to the process that has begun it
 
     const Clock clock_;
     const permit_names names_;

@@ -2,10 +2,8 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_FIRES_HPP
 #define LEASEHOLD_TESTS_SIMULATION_FIRES_HPP
 
-#include "network.hpp"
 #include "policy.hpp"
-#include "store.hpp"
-#include "world.hpp"
+#include "stopped_hosts.hpp"
 
 #include <leasehold/fire_record.hpp>
 #include <leasehold/owner_id/fixed_owner_id.hpp>
@@ -14,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,7 +32,7 @@ struct fires_result {
     int lost = 0;  // runs whose lease was lost, or whose completion was not known
 };
 
-class fires {
+class fires : stopped_hosts<player> {
     struct grid {
         leasehold::duration period;
         [[nodiscard]] leasehold::fire_time next(leasehold::fire_time after) const noexcept
@@ -47,85 +44,21 @@ class fires {
     static constexpr int name = 0;  // of lease_names
 
 public:
-    fires(std::uint64_t seed, bool calm) : random_{seed}, choose_{random_, seed}, world_{rules(random_, calm), choose_, false}
+    fires(std::uint64_t seed, bool calm) : stopped_hosts{seed, calm, 2, 1}
     {
         catch_up_ = random_.chance(500) ? leasehold::catch_up::all : leasehold::catch_up::last;
         when_ = {leasehold::duration{ttl() * random_.between(1, 4)}};
-        for (int host = 0; host < world_.planned.hosts; ++host) {
-            auto p = std::make_unique<process>();
-            p->index = p->host = host;
-            p->label = "n" + std::to_string(host + 1);
-            p->clock = {random_.between(1, 1'000'000) * ms, random_.between(-world_.planned.drift_ppm, world_.planned.drift_ppm)};
-            world_.processes.push_back(std::move(p));
-            players_.push_back(std::make_unique<player>(world_, net_, *world_.processes.back()));
-        }
-        for (auto& each : players_) world_.time.start(each->self, [this, &of = *each] { play(of); });
-        if (!calm) world_.time.at(world_.planned.ttl, &strike, this, 0);
+        start("fires", [this](player& of) { play(of); });
     }
 
     fires_result run()
     {
-        while (!world_.judge.broken() && result_.what.empty() && !all_ended() && world_.time.now() < ends_at() * 20 && world_.time.step())
-            check();
-        if (world_.judge.broken()) result_.what = world_.judge.rule();
-        if (result_.what.empty() && !all_ended()) result_.what = "all hosts come to their end";
+        run_until_broken(result_.what, [this] { check(); });
         world_.time.drain();
         return std::move(result_);
     }
 
 private:
-    struct player {
-        player(world& w, network& net, process& of) : self{of}, owner{of.label + "/fires"}, to{w, net, of}, time{of, w.planned.at_clock}
-        {
-            static_cast<void>(w.owner(owner));
-        }
-        process& self;
-        const std::string owner;
-        store to;
-        clock time;
-        bool ended = false;
-    };
-
-    static plan rules(random_source& random, bool calm)
-    {
-        plan p{random};
-        p.hosts = static_cast<int>(random.between(2, 4));
-        p.names = 1;
-        p.calm = calm;
-        p.in_step = true;
-        p.at_clock.of_1024 = 0;
-        p.jump = 0;
-        p.trust_is_promised = true;
-        p.min_hold = 0;
-        p.slow_polls = false;
-        p.fault_end = p.ttl * 12;
-        if (calm) {
-            p.lost_request = p.lost_reply = p.duplicate = p.slow = p.broken_connection = p.refused = 0;
-            p.quick_delay = p.ttl / 100;
-        }
-        return p;
-    }
-
-    [[nodiscard]] std::int64_t ttl() const { return world_.planned.ttl; }
-    [[nodiscard]] std::int64_t ends_at() const { return world_.planned.fault_end; }
-    [[nodiscard]] bool all_ended() const
-    {
-        return std::ranges::all_of(players_, [](const auto& each) { return each->ended; });
-    }
-    void sleep(player& of, std::int64_t how_long)
-    {
-        world_.time.sleep_until(of.self.clock.when(of.self.clock.at(world_.time.now()) + how_long));
-    }
-
-    static void strike(void* self, std::uint64_t) { static_cast<fires*>(self)->strike(); }
-    void strike()
-    {
-        if (world_.time.now() >= ends_at()) return;
-        if (random_.chance(500)) world_.time.freeze(players_[index()]->self, random_.below(ttl() * 3));
-        world_.time.at(world_.time.now() + random_.between(ttl() / 2, ttl() * 2), &strike, this, 0);
-    }
-    [[nodiscard]] std::size_t index() { return static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(players_.size()))); }
-
     void play(player& of)
     {
         while (!world_.time.draining() && world_.time.now() < ends_at()) live(of, ends_at());
@@ -229,11 +162,6 @@ private:
         record_ = next;
     }
 
-    random_source random_;
-    random_chooser choose_;
-    world world_;
-    network net_{world_};
-    std::vector<std::unique_ptr<player>> players_;
     leasehold::catch_up catch_up_{};
     grid when_{};
     fires_result result_;

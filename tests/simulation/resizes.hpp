@@ -2,10 +2,8 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_RESIZES_HPP
 #define LEASEHOLD_TESTS_SIMULATION_RESIZES_HPP
 
-#include "network.hpp"
 #include "policy.hpp"
-#include "store.hpp"
-#include "world.hpp"
+#include "stopped_hosts.hpp"
 
 #include <leasehold/detail/agreed_count.hpp>
 #include <leasehold/lease_semaphore.hpp>
@@ -16,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -37,87 +34,33 @@ struct resizes_result {
     bool settled = true;  // in the end the record has one count, and so many could be held at once
 };
 
-class resizes {
+// One that holds permits.
+struct permit_player : player {
+    using player::player;
+    std::function<std::size_t()> held = [] { return std::size_t{0}; };  // how many it believes that it holds
+};
+
+class resizes : stopped_hosts<permit_player> {
+    using player = permit_player;
     using semaphore = leasehold::lease_semaphore<store, clock, leasehold::fixed_owner_id, any_policy>;
     static constexpr std::size_t most = 4;
     static constexpr int pool = 2;  // of lease_names
 
 public:
-    resizes(std::uint64_t seed, bool calm) : random_{seed}, choose_{random_, seed}, world_{rules(random_, calm), choose_, false}
+    resizes(std::uint64_t seed, bool calm) : stopped_hosts{seed, calm, 3, 2}
     {
-        for (int host = 0; host < world_.planned.hosts; ++host) {
-            auto p = std::make_unique<process>();
-            p->index = p->host = host;
-            p->label = "n" + std::to_string(host + 1);
-            p->clock = {random_.between(1, 1'000'000) * ms, random_.between(-world_.planned.drift_ppm, world_.planned.drift_ppm)};
-            world_.processes.push_back(std::move(p));
-            players_.push_back(std::make_unique<player>(world_, net_, *world_.processes.back()));
-        }
-        for (auto& each : players_) world_.time.start(each->self, [this, &of = *each] { play(of); });
-        if (!calm) world_.time.at(world_.planned.ttl, &strike, this, 0);
+        start("resizes", [this](player& of) { play(of); });
     }
 
     resizes_result run()
     {
-        while (!world_.judge.broken() && result_.what.empty() && !all_ended() && world_.time.now() < ends_at() * 20 && world_.time.step())
-            check();
-        if (world_.judge.broken()) result_.what = world_.judge.rule();
+        run_until_broken(result_.what, [this] { check(); });
         result_.broken_rule = result_.what.empty() ? nullptr : result_.what.c_str();
         world_.time.drain();
         return std::move(result_);
     }
 
 private:
-    struct player {
-        player(world& w, network& net, process& of) : self{of}, owner{of.label + "/resizes"}, to{w, net, of}, time{of, w.planned.at_clock}
-        {
-            static_cast<void>(w.owner(owner));
-        }
-        process& self;
-        const std::string owner;
-        store to;
-        clock time;
-        std::function<std::size_t()> held = [] { return std::size_t{0}; };  // how many it believes that it holds
-        bool ended = false;
-    };
-
-    static plan rules(random_source& random, bool calm)
-    {
-        plan p{random};
-        p.hosts = static_cast<int>(random.between(3, 4));
-        p.names = 2;
-        p.calm = calm;
-        p.in_step = true;
-        p.at_clock.of_1024 = 0;
-        p.jump = 0;
-        p.trust_is_promised = true;
-        p.min_hold = 0;
-        p.slow_polls = false;
-        p.fault_end = p.ttl * 12;
-        if (calm) p.lost_request = p.lost_reply = p.duplicate = p.slow = p.broken_connection = p.refused = 0, p.quick_delay = p.ttl / 100;
-        return p;
-    }
-
-    [[nodiscard]] std::int64_t ttl() const { return world_.planned.ttl; }
-    [[nodiscard]] std::int64_t ends_at() const { return world_.planned.fault_end; }
-    [[nodiscard]] bool all_ended() const
-    {
-        return std::ranges::all_of(players_, [](const auto& each) { return each->ended; });
-    }
-    void sleep(player& of, std::int64_t how_long)
-    {
-        world_.time.sleep_until(of.self.clock.when(of.self.clock.at(world_.time.now()) + how_long));
-    }
-
-    static void strike(void* self, std::uint64_t) { static_cast<resizes*>(self)->strike(); }
-    void strike()
-    {
-        if (world_.time.now() >= ends_at()) return;
-        if (random_.chance(500)) world_.time.freeze(players_[index()]->self, random_.below(ttl() * 3));
-        world_.time.at(world_.time.now() + random_.between(ttl() / 2, ttl() * 2), &strike, this, 0);
-    }
-    [[nodiscard]] std::size_t index() { return static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(players_.size()))); }
-
     // The processes have the counts that they agree on; one may have been made with another, and follows.
     void play(player& of)
     {
@@ -224,11 +167,6 @@ private:
             result_.what = std::to_string(held) + " permits are held, the record allows " + std::to_string(limit_);
     }
 
-    random_source random_;
-    random_chooser choose_;
-    world world_;
-    network net_{world_};
-    std::vector<std::unique_ptr<player>> players_;
     resizes_result result_;
     std::size_t limit_ = most;
     std::size_t change_ = 0;  // the latest that the record has had

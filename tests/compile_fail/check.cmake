@@ -11,7 +11,12 @@ if(NOT first_line MATCHES "^// (expect|error): (.+)$")
 endif()
 set(expects_one_error "${CMAKE_MATCH_1}")
 set(expected "${CMAKE_MATCH_2}")
-set(compile "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" -std=c++20 -fsyntax-only "-I${INCLUDE}" "${SOURCE}")
+set(compile "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" -std=c++20 -fsyntax-only "-I${INCLUDE}")
+file(STRINGS "${SOURCE}" includes REGEX "^#include ")
+if(includes MATCHES "<leasehold/leasehold.hpp>")
+    list(APPEND compile -include "${WHOLE_LIBRARY}")  # beside it is what the compiler made of it
+endif()
+list(APPEND compile "${SOURCE}")
 
 execute_process(COMMAND ${compile} -DLEASEHOLD_COMPILE_OK RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
 if(NOT status EQUAL 0)

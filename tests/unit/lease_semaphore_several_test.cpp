@@ -153,6 +153,41 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(wait_for_several_ends_as_soon_as_enough_are_free, 
     BOOST_TEST(got == 3U);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(waiter_is_not_woken_at_once_by_what_it_gives_back_itself, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(4), other = s.semaphore(4);
+    const auto two = other.try_acquire(2);
+    const int before = s.statements();
+    std::stop_source stop;
+    std::jthread waits{[&] { BOOST_TEST(is_empty(semaphore.acquire(3, stop.get_token()))); }};
+    BOOST_TEST(eventually([&] { return s.statements() > before; }));
+    BOOST_TEST(throughout([&] { return s.statements() < before + 20; }, 30ms));
+    stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(waiter_takes_nothing_in_vain_while_min_hold_keeps_permits_closed)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock};
+    lh::lease_semaphore semaphore{store, "licences", 4, {.ttl = 30s, .min_hold = 10s}, clock}, other{store, "licences", 4, 30s, clock};
+    static_cast<void>(semaphore.try_acquire(2));  // ends at once
+    const auto one = other.try_acquire();
+    std::atomic<bool> done = false;
+    lh::fencing_token least;
+    std::jthread waits{[&] {
+        const auto three = other.acquire(3);
+        least = three.token();
+        done = true;
+    }};
+    BOOST_TEST(eventually([&] {
+        if (!done) clock.advance(500ms);
+        return done.load();
+    }));
+    waits.join();
+    BOOST_TEST(least.value() == 1U, "the one that nobody had before was not granted before");
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(wait_for_several_can_be_cancelled_and_runs_out_of_time, Store, both_stores)
 {
     scene<Store> s;

@@ -204,6 +204,7 @@ public:
     // How many are held, by whatever process, and when the first of them is to end; for one that waits for several.
     struct held_permits {
         std::size_t count = 0;
+        std::size_t kept_closed = 0;  // released, but for min_hold nobody is granted them yet
         std::size_t end = 0;  // no permit from this number on is held
         duration first_ends = duration::max();
     };
@@ -281,7 +282,7 @@ private:
         held_permits all;
         const auto look_at = [&all](std::size_t number, const lease_record& each) {
             if (each.is_count()) return;
-            if (!each.owner.empty()) ++all.count;
+            ++(each.owner.empty() ? all.kept_closed : all.count);
             all.end = std::max(all.end, number + 1);
             all.first_ends = std::min(all.first_ends, each.remaining);
         };

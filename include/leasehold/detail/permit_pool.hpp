@@ -148,6 +148,7 @@ public:
         bool too_late = false;  // granted, but the term was over before the answer came
         duration busy_for{};    // busy: until there may be one, as far as is known; 0: unknown
         duration sleep{};       // busy: how long a waiter may sleep unless it is woken; 0: nobody wakes it
+        bool gave_back = false;   // busy: some were granted, and given back
         bool of_another = false;  // the error is that of another thread's attempt, for which this one has waited
     };
 
@@ -159,6 +160,7 @@ public:
         bool too_late = false;
         duration busy_for{};
         duration sleep{};
+        bool gave_back = false;
         bool of_another = false;
     };
 
@@ -237,7 +239,7 @@ public:
         }
         if (search.asked() && listing_store<Store>) {
             const auto held = counted_->held(ec);
-            if (ec || held.count + wanted > count())
+            if (ec || held.count + held.kept_closed + wanted > count())
                 return {.busy_for = held.first_ends == duration::max() ? duration::zero() : held.first_ends};
         }
         search.follow(count());
@@ -398,8 +400,9 @@ private:
         if (guards.size() == wanted) ec = make_error_code_if(std::ranges::any_of(guards, [](const auto& each) { return !each.held(); }));
         if (ec || guards.size() < wanted) {
             result.too_late = result.too_late || guards.size() == wanted;
+            const bool gave_back = !guards.empty();
             back_out(guards, order);
-            return {.too_late = result.too_late, .busy_for = search.remaining(clock_.now())};
+            return {.too_late = result.too_late, .busy_for = search.remaining(clock_.now()), .gave_back = gave_back};
         }
         std::stop_source lost = new_stop_source();
         for (const auto& each : guards) lease_access::share_stop(each, lost);

@@ -159,7 +159,7 @@ public:
         duration sleep = tried.sleep > duration::zero() || asking_.is_kept_out() ? tried.sleep : turn.retry_after;
         if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
         if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
-        line_.busy({.remaining = tried.busy_for, .retry_after = sleep});
+        line_.busy({.remaining = tried.busy_for, .retry_after = sleep}, tried.gave_back);
         return tried;
     }
 

@@ -70,11 +70,14 @@ public:
         return {};
     }
 
-    // Nothing was granted: when to ask again. See acquire_result.
-    void busy(const acquire_result& answer)
+    // Nothing was granted: when to ask again. See acquire_result. `gave_back`: a part was, and was given back.
+    void busy(const acquire_result& answer, bool gave_back = false)
     {
         assert(machine_ && "next() asks for an attempt only when it is this waiter's turn");
-        machine_->busy(pool_.clock().now(), answer);
+        if (gave_back)
+            machine_->gave_back(pool_.clock().now(), answer);
+        else
+            machine_->busy(pool_.clock().now(), answer);
     }
 
     // It was not its turn, and yet it was granted what it wanted.

@@ -59,6 +59,7 @@ public:
         // The answer to a last attempt counts, whatever it is: there is no other.
         looked_ = looked_ || answer.status != acquire_status::queued || (tried_ && now >= deadline_);
         tried_ = true;
+        not_before_ = time_point::min();
         if (answer.retry_after > duration::zero()) {
             attempt_at_ = after(now, answer.retry_after);
             return;
@@ -67,8 +68,16 @@ public:
         attempt_at_ = after(now, answer.remaining > duration::zero() ? std::min(answer.remaining, pause) : pause);
     }
 
+    /// Like busy(), of an attempt that was granted a part of what it wants, and gave that back. Its own releases wake waiters, among them
+    /// this one. So a wake counts only after a pause.
+    void gave_back(time_point now, const acquire_result& answer) noexcept
+    {
+        busy(now, answer);
+        not_before_ = std::min(attempt_at_, after(now, pauses_.next()));
+    }
+
     /// The lease may have become free. A wrong wake costs one attempt.
-    void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, now); }
+    void woken(time_point now) noexcept { attempt_at_ = std::min(attempt_at_, std::max(now, not_before_)); }
 
 private:
     static time_point after(time_point now, duration pause) noexcept
@@ -78,6 +87,7 @@ private:
 
     time_point deadline_;
     time_point attempt_at_ = time_point::max();
+    time_point not_before_ = time_point::min();  // see gave_back()
     detail::backoff pauses_;
     bool tried_ = false;
     bool looked_ = false;  // an answer was about the row, not only about the queue

@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(known_lines_agree_with_a_look_at_each_minute)
 BOOST_AUTO_TEST_CASE(random_lines_agree_with_a_look_at_each_minute)
 {
     std::mt19937 random{20261125};
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 30; ++i) {
         const std::string line = random_field(random, 0, 59) + " " + random_field(random, 0, 23) + " " + random_field(random, 1, 28) + " " +
                                  random_field(random, 1, 12) + " " + random_field(random, 0, 6);
         agrees_with_the_oracle(line, at(2028, 1, 1) + i * 24h, 70 * 24h);

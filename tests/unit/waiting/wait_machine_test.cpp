@@ -77,6 +77,22 @@ BOOST_AUTO_TEST_CASE(a_wake_brings_an_attempt_at_once_and_a_wrong_one_costs_only
     BOOST_TEST((m.next(start + 1s, not_cancelled).at == start + 3s));
 }
 
+BOOST_AUTO_TEST_CASE(a_wake_counts_after_a_pause_where_the_attempt_itself_gave_something_back)
+{
+    for (const auto& answer : {wakes(3s), polled(3s)}) {
+        auto m = machine(1h);
+        m.gave_back(start, answer);
+        m.woken(start);
+        const auto step = m.next(start, not_cancelled);
+        BOOST_TEST((step.action == wait_action::sleep));
+        BOOST_TEST((step.at >= start + pauses.shortest / 2 && step.at <= start + 2 * pauses.shortest));
+        BOOST_TEST((m.next(step.at, not_cancelled).action == wait_action::attempt));
+        m.busy(step.at, wakes(3s));
+        m.woken(step.at);
+        BOOST_TEST((m.next(step.at, not_cancelled).action == wait_action::attempt), "the next attempt gave nothing back");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_remaining_time_that_is_unknown_is_asked_for_again_soon)
 {
     auto m = machine(1h);

@@ -109,6 +109,11 @@ void metrics_file::count(const leasehold::lease_event& event) noexcept
     changed(true);
 }
 
+leasehold::recurring_options metrics_file::counting_fires(std::string_view name, leasehold::recurring_options with)
+{
+    return metrics_.counting_fires(name, std::move(with));
+}
+
 void metrics_file::count(const leasehold::shard_event& event) noexcept
 {
     metrics_(event);

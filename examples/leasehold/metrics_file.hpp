@@ -4,6 +4,7 @@
 
 #include <leasehold/lease_event.hpp>
 #include <leasehold/metrics.hpp>
+#include <leasehold/recurring_options.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/store_call.hpp>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace tool {
@@ -33,6 +35,8 @@ public:
     void count(const leasehold::store_call& call, const leasehold::store_call_report& report) noexcept;
     void count(const leasehold::lease_event& event) noexcept;
     void count(const leasehold::shard_event& event) noexcept;
+    /// The options with hooks that count fires. Must outlive the recurring.
+    leasehold::recurring_options counting_fires(std::string_view name, leasehold::recurring_options with);
 
 private:
     void changed(bool urgent) noexcept;

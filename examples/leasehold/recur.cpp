@@ -21,12 +21,15 @@
 
 #include <chrono>
 #include <csignal>
+#include <exception>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace tool {
 
@@ -51,10 +54,10 @@ void sleep_for(lh::duration time, const std::stop_token& stop)
 class fires {
 public:
     fires(const run_options& options, const std::string& owner, const chosen_terms& terms, const keeper& command, signal_inbox& signals,
-          opened_store& store, service_manager& manager)
+          opened_store& store, service_manager& manager, metrics_file* counts)
         : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager}, kill_after_{terms.kill_after},
           when_{choose_schedule(options.schedule)},
-          job_{*store, options.name, when_, recurring_options_of(terms), lh::fixed_owner_id{owner}}
+          job_{*store, options.name, when_, recurring_options_of(terms, counts), lh::fixed_owner_id{owner}}
     {
     }
 
@@ -89,16 +92,20 @@ public:
 private:
     [[nodiscard]] std::string name() const { return "'" + printable(options_.name) + "'"; }
 
-    lh::recurring_options recurring_options_of(const chosen_terms& terms)
+    lh::recurring_options recurring_options_of(const chosen_terms& terms, metrics_file* counts)
     {
-        return {.ttl = terms.lease.ttl,
-                .safety_margin = terms.lease.safety_margin,
-                .catch_up = options_.catch_up,
-                .max_attempts = options_.retry ? *options_.retry + 1 : 0,
-                .replace_schedule = options_.reschedule,
-                .on_missed = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " was missed"); },
-                .on_given_up = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " is given up"); },
-                .on_error = [this](const lh::store_error& why) { report_outage(why); }};
+        lh::recurring_options with{
+            .ttl = terms.lease.ttl,
+            .safety_margin = terms.lease.safety_margin,
+            .catch_up = options_.catch_up,
+            .max_attempts = options_.retry ? *options_.retry + 1 : 0,
+            .replace_schedule = options_.reschedule,
+            .on_missed = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " was missed"); },
+            .on_given_up = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " is given up"); },
+            .on_error = [this](const lh::store_error& why) { report_outage(why); }};
+        if (counts) with = counts->counting_fires(options_.name, std::move(with));
+        on_failed_ = with.on_failed;
+        return with;
     }
 
     [[nodiscard]] lh::fire_time now()
@@ -203,6 +210,7 @@ private:
         const std::string fire = to_text(run.fire());
         std::error_code ec;
         run.fail(ec);
+        if (on_failed_) on_failed_(run.fire(), nullptr);  // run() calls it for a job that throws; this one has ended with a status
         complain(name() + ": the command has ended with status " + std::to_string(status) + "; the run of " + fire + " is not completed");
         return status;
     }
@@ -226,6 +234,7 @@ private:
     const lh::duration kill_after_;
     const chosen_schedule when_;
     bool outage_told_ = false;
+    std::function<void(lh::fire_time, std::exception_ptr)> on_failed_;
     named_job job_;
 };
 
@@ -248,7 +257,7 @@ int with_fires(const run_options& options, const asked_store& asked, int (fires:
     std::optional<metrics_file> counts;
     if (options.metrics_file) counts.emplace(*options.metrics_file);
     opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};
-    fires of{options, owner, terms, command, signals, opened, manager};
+    fires of{options, owner, terms, command, signals, opened, manager, counts ? &*counts : nullptr};
     return (of.*runs)();
 }
 

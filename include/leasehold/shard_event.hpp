@@ -52,13 +52,13 @@ struct shard_event {
     fencing_token token{};      ///< the token of the shard's term, if it is this member's
     std::error_code error{};    ///< store_failed: what the store said
     std::string_view what{};    ///< failed: the exception's message; store_failed: what the member was doing
-    std::size_t owned = 0;      ///< how many shards the member owns now
+    std::size_t owned = 0;      ///< how many shards the member owns now; one whose term is lost counts until its work has returned
     std::size_t share = 0;      ///< how many it should own, by its last look
 };
 
 /// Numbers of one member of a shard_group, for a dashboard.
 struct shard_statistics {
-    std::size_t owned = 0;         ///< shards that it owns now
+    std::size_t owned = 0;         ///< shards that it owns now, as in shard_event
     std::size_t share = 0;         ///< shards that it should own, by its last look
     std::size_t members = 0;       ///< members that its last look has seen, itself included
     std::uint64_t taken = 0;       ///< shards that it has taken

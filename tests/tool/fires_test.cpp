@@ -62,6 +62,16 @@ BOOST_FIXTURE_TEST_CASE(failed_command_leaves_the_run_for_the_next_host, scene)
     BOOST_TEST(file("notes") == "failed\ndone\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(metrics_file_counts_runs_that_failed_and_were_given_up, scene)
+{
+    const auto failed = run(once({"--metrics-file", path("report.prom"), "--retry", "1"}, "exit 7"));
+    BOOST_TEST(failed.status.code == 7);
+    const std::string metrics = file("report.prom");
+    BOOST_TEST(has(metrics, "leasehold_fires_total{lease=\"report\",outcome=\"failed\",file=\"report.prom\"} 2"), metrics);
+    BOOST_TEST(has(metrics, "leasehold_fires_total{lease=\"report\",outcome=\"given_up\",file=\"report.prom\"} 1"), metrics);
+    BOOST_TEST(has(metrics, "leasehold_fires_total{lease=\"report\",outcome=\"missed\",file=\"report.prom\"} 0"), metrics);
+}
+
 BOOST_FIXTURE_TEST_CASE(host_stays_to_retry_and_gives_up, scene)
 {
     BOOST_TEST(run(once({"--retry", "2"}, note("tried") + "test $(wc -l < " + path("notes") + ") = 2")).status.success());

@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(record_of_the_count_lasts_as_long_as_any_permit, S
     scene<Store> s;
     auto semaphore = s.semaphore(5);
     auto permits = take(semaphore, 3);
-    int writes = 0;
+    std::atomic<int> writes = 0;  // by several workers
     s.store.before(operation::renew, [&](std::string_view name) { writes += name == "licences" ? 1 : 0; });
     for (int i = 0; i < 60; ++i) {
         s.clock.advance(5s);

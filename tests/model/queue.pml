@@ -74,7 +74,7 @@ inline leave(c)
 
 inline join(c) { line[length] = c + 1; length++; at[c] = waiting; since[c] = 0 }
 
-/* The row decides. Without faults nobody is overtaken by anybody twice. A wake-up that does not come makes one grant slow for each
+/* The row decides. Without faults at most two grants go to others while a process waits. A wake-up that does not come makes one grant slow for each
  * process, not all of them. */
 inline take(c)
 {

@@ -87,12 +87,29 @@ BOOST_FIXTURE_TEST_CASE(record_of_another_schedule_is_an_error, turned_scene)
     BOOST_TEST((refused.get().ec == lh::errc::invalid_terms));
 }
 
+namespace {
+
+// Answers nothing until it is opened.
+struct gated_store : lh::forwarding_store<turned_store, gated_store> {
+    using forwarding_store::forwarding_store;
+    template <class Make>
+    auto around(const lh::store_call&, std::error_code&, Make make) -> decltype(make())
+    {
+        open.wait(false);
+        return make();
+    }
+    std::atomic<bool> open = false;
+};
+
+}  // namespace
+
 BOOST_FIXTURE_TEST_CASE(cancelled_attempt_leaves_the_fire_open, turned_scene)
 {
-    auto job = job_of("a");
+    gated_store gated{store};
+    lh::recurring job{gated, "report", nightly, lh::recurring_options{}, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
     running_context io;
     cancellation slots;
-    recorder<run_type> cancelled, next;
+    recorder<decltype(job)::run_type> cancelled, next;
     std::promise<void> begun;
     net::post(io.context, [&] {
         lh::async_try_begin(job, slots.on(cancelled.on(io.context)));
@@ -100,8 +117,12 @@ BOOST_FIXTURE_TEST_CASE(cancelled_attempt_leaves_the_fire_open, turned_scene)
         begun.set_value();
     });
     begun.get_future().get();
-    const auto none = cancelled.get();
-    BOOST_TEST((none.ec == aborted && none.result.empty()));
+    gated.open = true;  // before that, no answer can come
+    gated.open.notify_all();
+    {
+        const auto none = cancelled.get();
+        BOOST_TEST((none.ec == aborted && none.result.empty()));
+    }
     lh::async_try_begin(job, next.on(io.context));
     const auto again = next.get();
     BOOST_TEST(again.result.held());

@@ -4,7 +4,7 @@
 # The file's first line is `// expect: <regex>` (CMake's regular expressions; must fit g++'s and clang++'s words). It must
 # not compile, with output that matches. `// error: <regex>` asks for more: a single error, whose own line matches. With
 # -DLEASEHOLD_COMPILE_OK it must compile, which proves that the misuse between #ifndef LEASEHOLD_COMPILE_OK and #endif is all that is
-# wrong with it.
+# wrong with it: here, or, for files that include the whole library, in the test compile_fail.without_misuse.
 file(STRINGS "${SOURCE}" first_line LIMIT_COUNT 1)
 if(NOT first_line MATCHES "^// (expect|error): (.+)$")
     message(FATAL_ERROR "${SOURCE}:1: the first line must be `// expect: <regex>` or `// error: <regex>`")
@@ -12,17 +12,17 @@ endif()
 set(expects_one_error "${CMAKE_MATCH_1}")
 set(expected "${CMAKE_MATCH_2}")
 set(compile "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" -std=c++20 -fsyntax-only "-I${INCLUDE}")
+
 file(STRINGS "${SOURCE}" includes REGEX "^#include ")
 if(includes MATCHES "<leasehold/leasehold.hpp>")
     list(APPEND compile -include "${WHOLE_LIBRARY}")  # beside it is what the compiler made of it
+else()
+    execute_process(COMMAND ${compile} "${SOURCE}" -DLEASEHOLD_COMPILE_OK RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "${SOURCE}: does not even compile without its misuse:\n${output}")
+    endif()
 endif()
-list(APPEND compile "${SOURCE}")
-
-execute_process(COMMAND ${compile} -DLEASEHOLD_COMPILE_OK RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
-if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${SOURCE}: does not even compile without its misuse:\n${output}")
-endif()
-execute_process(COMMAND ${compile} RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
+execute_process(COMMAND ${compile} "${SOURCE}" RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
 if(status EQUAL 0)
     message(FATAL_ERROR "${SOURCE}: compiles, and must not")
 endif()

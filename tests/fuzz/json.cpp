@@ -42,8 +42,12 @@ nlohmann::json parsed(std::string_view text)
 void is_the_same(const nlohmann::json& read, const lh::lease_record& written)
 {
     fuzz::require(read.at("name") == repaired(written.name), "the name is read back", written.name);
-    fuzz::require(written.owner.empty() ? read.at("owner").is_null() : read.at("owner") == repaired(written.owner),
+    const bool hold = written.is_hold(), count = written.is_count();
+    fuzz::require(written.owner.empty() || hold ? read.at("owner").is_null() : read.at("owner") == repaired(written.owner),
                   "the owner is read back", written.owner);
+    fuzz::require(hold ? read.at("hold") == repaired(written.hold_reason()) : !read.contains("hold"), "the reason of a hold is read back",
+                  written.owner);
+    fuzz::require(count ? read.at("is_count") == true : !read.contains("is_count"), "a count is told apart", written.owner);
     fuzz::require(read.at("token").get<std::int64_t>() == written.token.value(), "the token is read back", read.dump());
     fuzz::require(read.at("remaining_ms").get<std::int64_t>() ==
                       std::chrono::duration_cast<std::chrono::milliseconds>(written.remaining).count(),
@@ -53,7 +57,7 @@ void is_the_same(const nlohmann::json& read, const lh::lease_record& written)
     fuzz::require(written.handover_request ? read.at("asked") == repaired(*written.handover_request)
                                            : !read.contains("asked"),
                   "the request is read back", read.dump());
-    fuzz::require(read.size() == 4U + (written.data.empty() ? 0 : 1) + (written.handover_request ? 1 : 0),
+    fuzz::require(read.size() == 4U + (hold ? 1 : 0) + (count ? 1 : 0) + (written.data.empty() ? 0 : 1) + (written.handover_request ? 1 : 0),
                   "nothing else is there", read.dump());
 }
 

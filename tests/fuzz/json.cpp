@@ -57,8 +57,8 @@ void is_the_same(const nlohmann::json& read, const lh::lease_record& written)
     fuzz::require(written.handover_request ? read.at("asked") == repaired(*written.handover_request)
                                            : !read.contains("asked"),
                   "the request is read back", read.dump());
-    fuzz::require(read.size() == 4U + (hold ? 1 : 0) + (count ? 1 : 0) + (written.data.empty() ? 0 : 1) + (written.handover_request ? 1 : 0),
-                  "nothing else is there", read.dump());
+    const std::size_t more = (hold ? 1U : 0U) + (count ? 1U : 0U) + (written.data.empty() ? 0U : 1U) + (written.handover_request ? 1U : 0U);
+    fuzz::require(read.size() == 4U + more, "nothing else is there", read.dump());
 }
 
 }  // namespace

@@ -23,6 +23,12 @@ namespace tool {
     return rest.empty() || rest.front() == '/' || rest.front() == ':';
 }
 
+/// Whether it says that a member of a group lives. One that is asked gives its shards away and takes none, but lives on.
+[[nodiscard]] inline bool is_membership(const leasehold::lease_record& record) noexcept
+{
+    return record.name.find("/members/") != std::string::npos;
+}
+
 /// What a host has, and whom to ask for it: each term once, also those that begin while the host is being emptied.
 class drain_model {
 public:
@@ -34,7 +40,7 @@ public:
         to_ask_.clear();
         for (const leasehold::lease_record& record : held) {
             if (!is_of_host(record, host_)) continue;
-            left_.push_back(record);
+            if (!is_membership(record)) left_.push_back(record);
             leasehold::fencing_token& asked = asked_[record.name];
             if (asked == record.token) continue;
             asked = record.token;

@@ -18,9 +18,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <future>
 #include <random>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -121,6 +123,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(completion_is_there_with_the_job_s_write_or_not_at
     BOOST_TEST(!begin_and_complete([&] { mine.commit(); }));  // done: it can't fail any more
     BOOST_TEST(job.last().has_value());
     BOOST_TEST(is_empty(job.try_begin()));
+    BOOST_TEST(number(mine, "select count(*) from fires") == 1U);
+}
+
+// The transaction is slow: another host has looked, and may not believe what it saw when its attempt comes through.
+BOOST_AUTO_TEST_CASE_TEMPLATE(fire_that_is_committed_after_its_term_has_expired_is_not_run_again, Database, own_databases)
+{
+    Database database;
+    lh::odbc_store one{database.connection_string()};
+    one.create_schema();
+    lh::odbc_store other{database.connection_string()};
+    odbc_connection mine{database.connection_string()};
+    mine.execute("create table fires (fire bigint)");
+    mine.begin();
+    const lh::recurring_options options{.ttl = 1s};
+    lh::recurring a{one, "job", lh::every{.period = 24h}, options};
+    lh::recurring b{other, "job", lh::every{.period = 24h}, options};
+    auto run = a.try_begin();
+    BOOST_REQUIRE(run.held());
+    mine.execute("insert into fires (fire) values (1)");
+    BOOST_REQUIRE(run.complete(mine.handle()));
+    BOOST_TEST(eventually([&] { return !other.inspect("job"); }, 10s));
+    auto second = std::async(std::launch::async, [&b] { return b.try_begin_for(10s).held(); });
+    std::this_thread::sleep_for(300ms);  // b has looked, and its attempt waits
+    mine.commit();
+    BOOST_TEST(!second.get());
+    BOOST_TEST(a.last().has_value());
     BOOST_TEST(number(mine, "select count(*) from fires") == 1U);
 }
 

@@ -15,10 +15,12 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 BOOST_AUTO_TEST_SUITE(lease_semaphore_several_test)
 
@@ -164,6 +166,53 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waiter_is_not_woken_at_once_by_what_it_gives_back_
     BOOST_TEST(eventually([&] { return s.statements() > before; }));
     BOOST_TEST(throughout([&] { return s.statements() < before + 20; }, 30ms));
     stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(end_that_is_past_does_not_make_a_waiter_ask_without_pauses)
+{
+    scene<scripted_store> s;
+    auto semaphore = s.semaphore(4), other = s.semaphore(4);
+    auto held = take(other, 4);
+    const int before_waiting = s.statements();
+    std::stop_source stop;
+    std::jthread waits{[&] { BOOST_TEST(is_empty(semaphore.acquire(3, stop.get_token()))); }};
+    BOOST_TEST(eventually([&] { return s.statements() > before_waiting + 3; }));
+    held[0].release();
+    for (int i = 0; i < 10; ++i) s.clock.advance(4s);  // the others are renewed
+    const int before = s.statements();
+    for (int i = 0; i < 100; ++i) s.clock.advance(1ms);
+    BOOST_TEST(s.statements() < before + 40);
+    stop.request_stop();
+}
+
+// As a store whose terms expire by observation: its list shows the terms of the dead.
+struct store_that_lists_the_dead : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, store_that_lists_the_dead> {
+    using forwarding_store::forwarding_store;
+    static std::vector<lh::lease_record> list(std::string_view, std::error_code& ec)
+    {
+        ec.clear();
+        return {{"licences/0", "dead", lh::fencing_token{1}, 30s}, {"licences/1", "dead", lh::fencing_token{1}, 30s}};
+    }
+};
+
+BOOST_AUTO_TEST_CASE(waiter_asks_once_a_ttl_although_a_list_shows_too_few)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store memory{clock};
+    store_that_lists_the_dead store{memory};
+    lh::lease_semaphore semaphore{store, "licences", 4, 30s, clock};
+    std::atomic<bool> done = false;
+    std::jthread waits{[&] {
+        const auto three = semaphore.try_acquire_for(1h, 3);
+        BOOST_TEST(three.held());
+        done = true;
+    }};
+    const lh::time_point begun = clock.now();
+    BOOST_TEST(eventually([&] {
+        if (!done) clock.advance(1s);
+        return done.load();
+    }));
+    BOOST_TEST((clock.now() - begun < 40s));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_takes_nothing_in_vain_while_min_hold_keeps_permits_closed)

@@ -255,6 +255,53 @@ BOOST_AUTO_TEST_CASE(request_of_an_operator_is_followed)
     BOOST_TEST(group.comes([&] { return group.events("a given_back") == 1; }));
 }
 
+BOOST_AUTO_TEST_CASE(shard_that_an_operator_asks_for_goes_to_another_member)
+{
+    auto& a = group.join("a", 8);
+    auto& b = group.join("b", 8);
+    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4}); }));
+    const std::size_t shard = a.group->owned().front();
+    std::error_code ec;
+    BOOST_TEST(store.request_handover("orders/" + std::to_string(shard), "maintenance", ec));
+    BOOST_TEST(group.comes([&] {
+        const auto owned = b.group->owned();
+        return std::ranges::find(owned, shard) != owned.end();
+    }));
+    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4}); }));
+    BOOST_TEST(group.doubles() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_an_operator_asks_to_go_gives_everything_away_and_lives_on)
+{
+    auto& a = group.join("a", 8);
+    group.join("b", 8);
+    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4}); }));
+    std::error_code ec;
+    BOOST_TEST(store.request_handover("orders/members/a", "reboot", ec));
+    BOOST_TEST(group.comes([&] { return group.shares_are({0, 8}); }));
+    group.pass(60s);
+    BOOST_TEST(group.shares_are({0, 8}));
+    BOOST_TEST(a.group->members().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(group_whose_name_is_held_closed_begins_when_the_hold_ends)
+{
+    store.hold("orders", 1h, "migration");
+    auto& a = group.join("a", 8);
+    BOOST_TEST(group.comes([&] { return group.events("a store_failed") > 1; }));
+    BOOST_TEST(!a.returned);
+    BOOST_TEST(store.unhold("orders"));
+    BOOST_TEST(group.comes([&] { return group.shares_are({8}); }));
+}
+
+BOOST_AUTO_TEST_CASE(member_s_name_that_is_held_closed_has_no_share)
+{
+    store.hold("orders/members/c", 1h, "");
+    group.join("a", 8);
+    group.join("b", 8);
+    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4}); }));
+}
+
 BOOST_AUTO_TEST_CASE(member_that_is_paused_gives_everything_away_and_takes_its_share_again)
 {
     auto& a = group.join("a", 8);

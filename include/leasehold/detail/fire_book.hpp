@@ -149,10 +149,8 @@ public:
             if constexpr (checkpointing_store<Store>) written = store_.save_checkpoint(name_, owner_, token, text, ec);
             if (ec) written = is_written(token, text, ec);
         });
-        if (written && !ec)
-            catch_into(ec, [&] { knows_up_to(token, record); });
-        else
-            forget();
+        if (written && !ec) catch_into(ec, [&] { knows_up_to(token, record); });
+        if (!written || ec) forget();
         return written && !ec;
     }
 

@@ -237,12 +237,13 @@ public:
                                  std::to_string(count()) + " can be taken at once, not " + std::to_string(wanted), ec);
             return {};
         }
-        if (search.asked() && listing_store<Store>) {
+        if (listing_store<Store> && search.may_rely_on_list(clock_.now(), terms_.ttl)) {
             const auto held = counted_->held(ec);
             if (ec || held.count + held.kept_closed + wanted > count())
                 return {.busy_for = held.first_ends == duration::max() ? duration::zero() : held.first_ends};
         }
         search.follow(count());
+        search.begin_round(clock_.now());
         return take_some(search, wanted, ec);
     }
 
@@ -441,6 +442,7 @@ private:
                 return true;
             }
         }
+        search.begin_with_all();
         for (std::size_t i = 0; i < permits && permits - i >= missing() && missing() > 0 && !ec; ++i)
             take(i, lease_access::attempt(lease(i), ec, search.asked()));
         return true;

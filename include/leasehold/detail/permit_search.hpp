@@ -28,6 +28,11 @@ public:
         assert(permits > 0);
     }
 
+    // Whether a waiter for several may leave it at a list of those that are held. A list shows a term that is over only because nobody has
+    // seen it change for a whole ttl, and a dead holder's for ever; only attempts find out. So it asks once a ttl, whatever the list says.
+    [[nodiscard]] bool may_rely_on_list(time_point now, duration ttl) const noexcept { return asked_ && now - last_round_ < ttl; }
+    void begin_round(time_point now) noexcept { last_round_ = now; }
+
     // There are so many now. Those that are new are asked for in this round.
     void follow(std::size_t permits) noexcept
     {
@@ -42,7 +47,11 @@ public:
 
     // Since when the caller has waited, if it has.
     [[nodiscard]] std::optional<time_point> asked() const noexcept { return asked_; }
-    void waits_since(time_point asked) noexcept { asked_ = asked; }
+    void waits_since(time_point asked) noexcept
+    {
+        asked_ = asked;
+        last_round_ = asked;
+    }
 
     // The next permit to ask for in this round; nothing: the round is over, and another begins with the next call.
     [[nodiscard]] std::optional<std::size_t> next(time_point now) noexcept
@@ -97,6 +106,7 @@ private:
     std::size_t nearest_ = 0;
     time_point nearest_ends_ = time_point::max();
     std::optional<time_point> asked_;
+    time_point last_round_ = time_point::min();  // of a waiter for several
 };
 
 }  // namespace leasehold::inline v0::detail

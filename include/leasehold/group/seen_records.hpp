@@ -35,14 +35,16 @@ public:
         const std::string members = members_of(name);
         look_.me = nobody;
         for (const lease_record& each : records) {
-            if (each.owner.empty() || !std::string_view{each.name}.starts_with(members)) continue;
+            if (each.owner.empty() || each.is_hold() || !std::string_view{each.name}.starts_with(members)) continue;
             const std::string_view id = std::string_view{each.name}.substr(members.size());
+            // A member that an operator has asked to go is paused as long as it lives: its host is being emptied.
+            const bool asked_to_go = each.handover_request.has_value();
             if (each.owner == mine.owner)
-                add_me(id, mine);
+                add_me(id, mine, asked_to_go);
             else
-                add(id, each.owner, words_in(each.data), mine.words.count);
+                add(id, each.owner, words_in(each.data), mine.words.count, asked_to_go);
         }
-        if (look_.me == nobody) add_me(mine.id, mine);
+        if (look_.me == nobody) add_me(mine.id, mine, false);
         const std::string prefix = prefix_of(name);
         for (const lease_record& each : records) {
             const std::optional<std::size_t> shard = shard_in(each.name, prefix);
@@ -55,13 +57,13 @@ public:
     [[nodiscard]] bool count_differs() const noexcept { return count_differs_; }
 
 private:
-    void add_me(std::string_view id, const looking_member& mine)
+    void add_me(std::string_view id, const looking_member& mine, bool asked_to_go)
     {
         look_.me = look_.members.size();
-        add(id, mine.owner, mine.words, mine.words.count);
+        add(id, mine.owner, mine.words, mine.words.count, asked_to_go);
     }
 
-    void add(std::string_view id, std::string_view owner, const member_words& words, std::size_t count)
+    void add(std::string_view id, std::string_view owner, const member_words& words, std::size_t count, bool asked_to_go)
     {
         if (words.count != 0 && words.count != count) count_differs_ = true;
         by_owner_.emplace(owner, look_.members.size());
@@ -69,7 +71,7 @@ private:
         look_.members.push_back({.order = detail::stable_hash(0, id, owner),
                                  .capacity = words.capacity,
                                  .most = words.most == 0 ? nobody : words.most,
-                                 .paused = words.paused});
+                                 .paused = words.paused || asked_to_go});
     }
 
     [[nodiscard]] seen_row row_of(std::size_t shard, const lease_record& record) const

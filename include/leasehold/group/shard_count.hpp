@@ -54,6 +54,10 @@ public:
             const std::optional<lease_record> other = store_.inspect(name_, ec);
             if (ec) return std::nullopt;
             if (!other || other->owner == count_text(count_)) continue;
+            if (other->is_hold()) {
+                ec = errc::held_closed;
+                return std::nullopt;
+            }
             disagreement_ = disagreement_with(*other);
             const std::optional<std::size_t> count = count_in(other->owner);
             if (!count) ec = errc::invalid_terms;

@@ -103,7 +103,8 @@ public:
         asked_.erase(shard);
     }
 
-    // The work on it has ended. Unless it was draining, it is not taken again before a pause, which doubles after each failure.
+    // The work on it has ended. Unless it was draining, it is not taken again before a pause, which doubles after each failure. What an
+    // operator has asked for is left to others first.
     void ended(std::size_t shard, bool failed, time_point now)
     {
         const auto found = mine_.find(shard);
@@ -112,6 +113,7 @@ public:
         found->second.is = state::ended;
         if (!by_itself && !failed) {
             retries_.erase(shard);
+            if (found->second.let_go) retries_[shard].not_before = now + 2 * pacing_.patience;
             return;
         }
         retry& again = retries_[shard];
@@ -168,6 +170,7 @@ private:
         time_point draining_since{};
         std::optional<std::uint64_t> for_whom{};  // the `order` of the member that has asked for it: indices change from look to look
         bool told_late = false;
+        bool let_go = false;  // an operator has asked for it
 
         friend bool operator==(const my_shard&, const my_shard&) = default;
     };
@@ -272,6 +275,8 @@ private:
             found->second.is = state::draining;
             found->second.draining_since = now;
             if (move.to != nobody) found->second.for_whom = look.members[move.to].order;
+            const auto row = std::ranges::find(look.rows, move.shard, &seen_row::shard);
+            found->second.let_go = row != look.rows.end() && row->request && row->request->asker == nobody;
             todo.drain.push_back(move.shard);
         }
     }
@@ -302,10 +307,16 @@ private:
         return pacing_.patience + static_cast<duration::rep>(others_before) * pacing_.patience / 2;
     }
 
+    // Not for a shard that this member can't take yet, for example since its work has failed here, nor for another in its place: where it
+    // is, it is in better hands.
     void ask(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo)
     {
+        const auto waits = [&](const auto& each) { return now < each.second.not_before && !mine_.contains(each.first); };
+        std::ptrdiff_t left_out = std::ranges::count_if(retries_, waits);
         for (const shard_move& move : plan.asks()) {
-            if (move.to != look.me) continue;
+            if (move.to != look.me || left_out-- > 0) continue;
+            const auto again = retries_.find(move.shard);
+            if (again != retries_.end() && waits(*again)) continue;
             const auto row = std::ranges::find(look.rows, move.shard, &seen_row::shard);
             if (row == look.rows.end() || mine_.contains(move.shard)) continue;
             todo.ask.push_back({move.shard, move.from, move.after});

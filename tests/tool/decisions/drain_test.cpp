@@ -49,6 +49,14 @@ BOOST_AUTO_TEST_CASE(each_term_is_asked_once)
     BOOST_TEST(host.asked() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(member_of_a_group_is_asked_and_not_waited_for)
+{
+    drain_model host{"web-1"};
+    host.look({held_by("orders/members/web-1/1", "web-1/1", 1)});
+    BOOST_TEST((host.to_ask() == texts{"orders/members/web-1/1"}));
+    BOOST_TEST(host.left().empty());
+}
+
 BOOST_AUTO_TEST_CASE(hold_is_shown_as_one)
 {
     const lease_record hold = held_by("a", "held closed 0123456789abcdef: new\ntables", 1);

@@ -134,6 +134,34 @@ BOOST_AUTO_TEST_CASE(shard_whose_work_has_thrown_is_taken_again_after_pauses_tha
     }
 }
 
+BOOST_AUTO_TEST_CASE(member_whose_work_fails_asks_for_nothing_until_it_may_take_again)
+{
+    for (const std::size_t shard : {0U, 1U}) {
+        machine.taken(shard, 1);
+        machine.ended(shard, true, now);
+        machine.over(shard);
+    }
+    const std::vector<group::seen_row> rows{{0, 2, 1, {}}, {1, 2, 1, {}}, {2, 1, 1, {}}, {3, 1, 1, {}}};
+    BOOST_TEST(machine.looked(look(rows), now).ask.empty());
+    now += 1s;
+    BOOST_TEST(machine.looked(look(rows), now).ask.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(shard_that_an_operator_has_asked_for_is_left_to_others_first)
+{
+    take_all();
+    auto rows = all_mine();
+    rows[2].request = group::shard_request{};
+    BOOST_TEST((machine.looked(alone(rows), now).drain == indices{2}));
+    machine.ended(2, false, now);
+    machine.over(2);
+    rows.erase(rows.begin() + 2);
+    now += 12s - 1ms;
+    BOOST_TEST(machine.looked(alone(rows), now).take.empty());
+    now += 1ms;
+    BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));
+}
+
 BOOST_AUTO_TEST_CASE(drain_that_outlasts_its_time_is_told_once_and_the_shard_stays)
 {
     take_all();

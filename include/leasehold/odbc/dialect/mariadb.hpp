@@ -54,6 +54,7 @@ struct mariadb {
             // utc_timestamp() is from before a wait for a lock, and so from before the row was read.
             {"{live}", "{expires_at} > sysdate(6)"},
             {"{seen live}", "{expires_at} > utc_timestamp(6)"},
+            {"{unreleased}", "{expires_at} >= {recent}"},
             {"{remaining}", "timestampdiff(microsecond, utc_timestamp(6), {expires_at})"},
             {"{later}", "utc_timestamp(6) + interval :us microsecond"},
             // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.

@@ -54,6 +54,7 @@ struct postgresql {
                             " when {seen live} then 3155760000000000 else 0 end"},
             {"{live}", "{expires_at} > clock_timestamp()"},
             {"{seen live}", "{expires_at} > now()"},
+            {"{unreleased}", "{expires_at} >= {recent}"},
             {"{later}", "clock_timestamp() + cast(:us as bigint) * interval '1 microsecond'"},
             {"{long ago}", "'1970-01-02 00:00:00+00'"},
             // A released row keeps the time in what is long ago, a thousandth of it; see purge_sql.

@@ -192,8 +192,8 @@ struct checkpoint_sql {
     /// Of the row of :name: the token of the term that saved its checkpoint, NULL if it has none; 1 if the row has :owner, :token and is
     /// live; the checkpoint.
     std::string saved{};
-    /// One row, whether or not there is one of :name: its token; 1 if it is live, or its expiry can't be judged; the token of the term that
-    /// saved its checkpoint; what spec::clock shows; the checkpoint. NULL for what there is not. Empty: it takes several statements.
+    /// One row, whether or not there is one of :name: its token; 1 unless that term was released; the token of the term that saved its
+    /// checkpoint; what spec::clock shows; the checkpoint. NULL for what there is not. Empty: it takes several statements.
     std::string look{};
     /// As `save`, but on the caller's connection and in its transaction, after the fence: so without a look at the clock.
     std::string save_fenced{};
@@ -216,10 +216,13 @@ inline checkpoint_sql plain_checkpoint()
     return c;
 }
 
-/// checkpoint_sql::look, for a dialect whose SELECT needs no FROM, and with spec::clock.
+/// checkpoint_sql::look, for a dialect whose SELECT needs no FROM, with spec::clock and the fragment {unreleased}.
+///
+/// That a term has expired does not end what it writes: a transaction that saved the checkpoint under it may commit later. A release waits
+/// for that transaction.
 inline std::string plain_look_at_checkpoint(std::string_view clock)
 {
-    return "select {token}, case when {seen live} then 1 else 0 end, {checkpoint_token}, (" + std::string{clock} +
+    return "select {token}, case when {unreleased} then 1 else 0 end, {checkpoint_token}, (" + std::string{clock} +
            "), {checkpoint} from (select 1) as here left join {table} on {name} = :name";
 }
 

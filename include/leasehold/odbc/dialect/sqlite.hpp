@@ -49,6 +49,7 @@ struct sqlite {
             {"{expiry names}", "{expires_at}"},
             {"{expiry of no lease}", "0"},
             {"{seen live}", "{live}"},
+            {"{unreleased}", "{expires_at} >= {recent}"},
             {"{live}", "{expires_at} > {now}"},
             // 100 years are as good as more. Text is greater than any number, and so would be held for ever.
             {"{remaining}", "case when typeof({expires_at}) = 'text' then {not a time} else"

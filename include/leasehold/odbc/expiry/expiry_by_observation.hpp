@@ -28,7 +28,7 @@ namespace leasehold::inline v0::dialect {
         else
             d.fragments.emplace_back(name, text);
     };
-    for (const std::string_view live : {"{live}", "{seen live}"}) set_piece(live, "{ttl} > 0");
+    for (const std::string_view live : {"{live}", "{seen live}", "{unreleased}"}) set_piece(live, "{ttl} > 0");
     set_piece("{expiry columns}", "{version} bigint not null, {ttl} bigint not null");
     set_piece("{expiry names}", "{version}, {ttl}");
     set_piece("{expiry of no lease}", "0, 0");

@@ -142,6 +142,11 @@ std::string beside_fires(opened_store& store, const std::string& name, const std
     const auto before = store->checkpoint(name);
     std::string whole = before ? lh::detail::with_own_text(before->text, text) : text;
     lh::validate_checkpoint(whole);
+    // The first run of a schedule writes its record when it ends.
+    const bool has_schedule = whole.size() > text.size() || std::getenv("LEASEHOLD_FIRE") != nullptr;
+    if (has_schedule && text.size() > lh::max_run_checkpoint_bytes)
+        throw failure{exit_code::usage, "the checkpoint of " + printable(name) + ", which has a schedule, is longer than the " +
+                                            std::to_string(lh::max_run_checkpoint_bytes) + " bytes that are allowed"};
     return whole;
 }
 

@@ -221,11 +221,12 @@ public:
                 pause_until(after(clock().now(), retry.next()), stop);
                 continue;
             }
+            if (!begun.empty() && !carry_out(std::move(begun), job)) {
+                pause_until(after(clock().now(), retry.next()), stop);
+                continue;
+            }
             retry.reset();
-            if (!begun.empty())
-                carry_out(begun, job);
-            else if (rest)
-                pause_until(book_->local(rest->until), stop);
+            if (rest) pause_until(book_->local(rest->until), stop);
         }
     }
 
@@ -479,8 +480,9 @@ private:
         return now;
     }
 
+    // False: what became of it could not be noted.
     template <class Job>
-    void carry_out(run_type& begun, Job& job)
+    bool carry_out(run_type begun, Job& job)
     {
         std::exception_ptr thrown;
 #if defined(__cpp_exceptions)
@@ -501,6 +503,7 @@ private:
             begun.complete(why.ec);
         if (thrown && book_->options().on_failed) book_->options().on_failed(fire, thrown);
         if (why.ec) report(why);
+        return !why.ec;
     }
 
     void report(const failure& why) const

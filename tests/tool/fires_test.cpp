@@ -123,6 +123,13 @@ BOOST_FIXTURE_TEST_CASE(checkpoint_of_the_command_lives_beside_the_record, scene
     BOOST_TEST(file("notes") == "none\npage-1\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(checkpoint_that_leaves_no_room_for_the_record_is_refused, scene)
+{
+    const auto ended = run(once({}, std::string{LEASEHOLD_TOOL} + " checkpoint report --save " + std::string(3000, 'y')));
+    BOOST_TEST(ended.status.code == 64);
+    BOOST_TEST(has(ended.err, "longer than the 2800 bytes"), ended.err);
+}
+
 BOOST_FIXTURE_TEST_CASE(another_schedule_of_the_name_is_refused_until_it_is_to_take_the_place, scene)
 {
     BOOST_TEST(run(once({"--owner", "web-1"}, "true")).status.success());

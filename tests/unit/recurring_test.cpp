@@ -615,6 +615,29 @@ BOOST_AUTO_TEST_CASE(run_waits_for_each_fire_and_retries_one_that_threw)
     }
 }
 
+BOOST_AUTO_TEST_CASE(run_pauses_after_a_completion_that_could_not_be_noted)
+{
+    struct unsaving_store : lh::forwarding_store<lh::memory_store, unsaving_store> {
+        using forwarding_store::forwarding_store;
+        static bool save_checkpoint(std::string_view, std::string_view, lh::fencing_token, std::string_view, std::error_code& ec)
+        {
+            ec = lh::errc::invalid_data;
+            return false;
+        }
+    };
+    lh::memory_store memory;
+    unsaving_store store{memory};
+    std::stop_source stop;
+    std::atomic<int> calls{0};
+    std::jthread runs{[&] {
+        lh::recurring job{store, "job", lh::every{.period = 5ms}, lh::recurring_options{.ttl = 1s}};
+        job.run(stop.get_token(), [&](auto&) { ++calls; });
+    }};
+    BOOST_TEST(eventually([&] { return calls > 0; }));
+    BOOST_TEST(throughout([&] { return calls < 3; }, 50ms));
+    stop.request_stop();
+}
+
 BOOST_FIXTURE_TEST_CASE(run_begins_with_the_next_fire, scene)
 {
     std::stop_source stop;

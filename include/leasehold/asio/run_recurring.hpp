@@ -59,11 +59,12 @@ struct async_recurring {
                 co_await pause(*end, retry.next());
                 continue;
             }
+            if (!tried.run.empty() && !co_await carry_out(of, tried.run, *end, job)) {
+                co_await pause(*end, retry.next());
+                continue;
+            }
             retry.reset();
-            if (!tried.run.empty())
-                co_await carry_out(of, tried.run, *end, job);
-            else if (tried.rest)
-                co_await pause(*end, left_until(of.book_->local(tried.rest->until), of.clock().now()));
+            if (tried.rest) co_await pause(*end, left_until(of.book_->local(tried.rest->until), of.clock().now()));
         }
     }
 
@@ -154,8 +155,9 @@ private:
         co_return std::move(got.value);
     }
 
+    // False: what became of it could not be noted.
     template <class Recurring, class Executor, class Job>
-    static net::awaitable<void> carry_out(Recurring& of, typename Recurring::run_type& begun, election_stop<Executor>& end, Job& job)
+    static net::awaitable<bool> carry_out(Recurring& of, typename Recurring::run_type& begun, election_stop<Executor>& end, Job& job)
     {
         std::exception_ptr thrown;
         bool cancelled = false;
@@ -185,6 +187,7 @@ private:
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (failed.why.ec) report(of, failed);
+        co_return !failed.why.ec;
     }
 
     // The user's coroutine, which is cancelled when the lease is lost, or the operation is cancelled.

@@ -3,6 +3,7 @@
 #include <leasehold/recurring.hpp>
 
 #include <contract/asked_once.hpp>
+#include <support/eventually.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -185,6 +185,21 @@ BOOST_AUTO_TEST_CASE(end_that_is_past_does_not_make_a_waiter_ask_without_pauses)
     stop.request_stop();
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(more_than_there_were_is_refused_only_by_a_fresh_look, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(4), other = s.semaphore(4);
+    BOOST_TEST(is_held(semaphore.try_acquire()));
+    BOOST_CHECK_THROW(static_cast<void>(semaphore.try_acquire(6)), std::system_error);  // it has just looked
+    other.resize(8);
+    s.store.next(operation::inspect, fate::fails);
+    std::error_code ec;
+    BOOST_TEST(is_empty(semaphore.try_acquire(6, ec)));
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+    BOOST_TEST(is_held(semaphore.try_acquire(6, ec)));
+    BOOST_TEST(!ec);
+}
+
 // As a store whose terms expire by observation: its list shows the terms of the dead.
 struct store_that_lists_the_dead : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, store_that_lists_the_dead> {
     using forwarding_store::forwarding_store;

@@ -634,8 +634,8 @@ BOOST_AUTO_TEST_CASE(run_pauses_after_a_completion_that_could_not_be_noted)
         lh::recurring job{store, "job", lh::every{.period = 5ms}, lh::recurring_options{.ttl = 1s}};
         job.run(stop.get_token(), [&](auto&) { ++calls; });
     }};
-    BOOST_TEST(eventually([&] { return calls > 0; }));
-    BOOST_TEST(throughout([&] { return calls < 3; }, 50ms));
+    BOOST_TEST(leasehold_test::eventually([&] { return calls > 0; }));
+    BOOST_TEST(leasehold_test::throughout([&] { return calls < 3; }, 50ms));
     stop.request_stop();
 }
 

@@ -188,19 +188,24 @@ public:
     bool has_grown(duration ttl, std::error_code& ec)
     {
         if (note_name_.empty()) return false;
-        const std::size_t before = count();
-        std::string known;
         {
             const std::lock_guard lock{mutex_};
             const time_point now = clock_.now();
             if (now < looks_at_) return false;
             looks_at_ = now + between_looks;
-            known = own_.text(names_.unit);
         }
-        std::error_code no_matter;  // nothing is free, as was asked
-        const std::optional<lease_record> record = this->underlying().inspect(names_.name, no_matter);
-        if (no_matter || !record || record->owner == known) return false;
-        return write_record(ttl, ec) && count() > before;
+        std::error_code failed;
+        const bool grown = is_larger_now(ttl, ec, failed);
+        return grown && !failed;  // a failure is no matter: nothing is free, as was asked
+    }
+
+    // The same for who asks for more than there are: whatever was seen just now, and a failure is one.
+    bool has_grown_for_sure(duration ttl, std::error_code& ec)
+    {
+        std::error_code failed;
+        const bool grown = !note_name_.empty() && is_larger_now(ttl, ec, failed);
+        if (!ec) ec = failed;
+        return grown && !ec;
     }
 
     // How many are held, by whatever process, and when the first of them is to end; for one that waits for several.
@@ -243,6 +248,16 @@ private:
     {
         const std::optional<std::size_t> number = names_.number_of(name);
         return number && *number >= count;
+    }
+
+    // `failed`: of the look; `ec`: of what follows.
+    bool is_larger_now(duration ttl, std::error_code& ec, std::error_code& failed)
+    {
+        const std::size_t before = count();
+        const std::string known = agreed().text(names_.unit);
+        const std::optional<lease_record> record = this->underlying().inspect(names_.name, failed);
+        if (failed || !record || record->owner == known) return false;
+        return write_record(ttl, ec) && count() > before;
     }
 
     // An attempt at one permit, or at the gate.

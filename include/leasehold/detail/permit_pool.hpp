@@ -230,7 +230,7 @@ public:
     some_result try_some(permit_search& search, std::size_t wanted, std::error_code& ec)
     {
         if (wanted > 0 && (!counted_->agree(terms_.ttl, ec) || !counted_->settle(terms_.ttl, ec))) return {};
-        if (wanted > count()) static_cast<void>(counted_->has_grown(terms_.ttl, ec));
+        if (wanted > count()) static_cast<void>(counted_->has_grown_for_sure(terms_.ttl, ec));
         if (ec) return {};
         if (wanted == 0 || wanted > count()) {
             counted_->refuse("'" + printable(name()) + "' has " + std::to_string(count()) + " permits, so 1 to " +

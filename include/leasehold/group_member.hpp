@@ -91,7 +91,7 @@ std::vector<member_record> list_members(Store& store, std::string_view group, st
 ///
 /// The lease's name is "workers/members/" and the member's id. A member whose membership was lost, as in a long outage, joins again when
 /// members() or keep() is called.
-/// Neither copyable nor movable. Thread safety: one thread at a time may call what does I/O; any thread may call the rest.
+/// Neither copyable nor movable. Thread safety: one thread at a time, except for id(), group(), owner() and store().
 /// Lifetime: the store must outlive it.
 template <lease_store Store, lease_clock Clock = steady_clock>
 class group_member {

@@ -369,8 +369,9 @@ private:
             run_type run = begin(waiting_until(deadline, stop, {}, rest), why);
             // A fire that is to be retried is due, and so is worth the wait.
             const bool waits = run.empty() && !why.ec && rest && rest->fire <= book_->now_at_hand();
-            if (!waits || stop.stop_requested() || clock().now() >= deadline) return run;
-            pause_until(std::min(book_->local(rest->until), deadline), stop);
+            const bool was_lost = run.empty() && !why.ec && !rest;  // before its beginning was noted; or the time is over
+            if (!(waits || was_lost) || stop.stop_requested() || clock().now() >= deadline) return run;
+            if (waits) pause_until(std::min(book_->local(rest->until), deadline), stop);
         }
     }
 

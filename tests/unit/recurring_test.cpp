@@ -616,6 +616,29 @@ BOOST_AUTO_TEST_CASE(run_waits_for_each_fire_and_retries_one_that_threw)
     }
 }
 
+BOOST_AUTO_TEST_CASE(term_that_is_lost_before_its_beginning_is_noted_does_not_end_the_wait)
+{
+    using memory_type = lh::basic_memory_store<lh::manual_clock>;
+    struct slow_store : lh::forwarding_store<memory_type, slow_store> {
+        slow_store(memory_type& memory, lh::manual_clock turned) : forwarding_store{memory}, clock{std::move(turned)} {}
+        bool save_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view text,
+                             std::error_code& ec)
+        {
+            if (std::exchange(first, false)) clock.advance(60s);
+            return underlying().save_checkpoint(name, owner, token, text, ec);
+        }
+        lh::manual_clock clock;
+        bool first = true;
+    };
+    lh::manual_clock clock;
+    memory_type memory{clock};
+    slow_store store{memory, clock};
+    const lh::recurring_options options{.ttl = 30s, .max_attempts = 2};
+    lh::recurring job{store, "job", lh::every{.period = 24h}, options, clock, lh::no_renewal{}};
+    BOOST_TEST(job.try_begin_for(1h).held());
+    BOOST_TEST(!store.first);
+}
+
 BOOST_AUTO_TEST_CASE(run_pauses_after_a_completion_that_could_not_be_noted)
 {
     struct unsaving_store : lh::forwarding_store<lh::memory_store, unsaving_store> {

@@ -144,7 +144,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fire_that_is_committed_after_its_term_has_expired_
     mine.execute("insert into fires (fire) values (1)");
     BOOST_REQUIRE(run.complete(mine.handle()));
     BOOST_TEST(eventually([&] { return !other.inspect("job"); }, 10s));
-    auto second = std::async(std::launch::async, [&b] { return b.try_begin_for(10s).held(); });
+    auto second = std::async(std::launch::async, [&b] {
+        const auto begun = b.try_begin_for(10s);
+        return begun.held();
+    });
     std::this_thread::sleep_for(300ms);  // b has looked, and its attempt waits
     mine.commit();
     BOOST_TEST(!second.get());

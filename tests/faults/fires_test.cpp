@@ -143,7 +143,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fire_that_is_committed_after_its_term_has_expired_
     BOOST_REQUIRE(run.held());
     mine.execute("insert into fires (fire) values (1)");
     BOOST_REQUIRE(run.complete(mine.handle()));
-    BOOST_TEST(eventually([&] { return !other.inspect("job"); }, 10s));
+    std::error_code ec;
+    BOOST_TEST(eventually([&] { return !other.inspect("job", ec); }, 10s));
+    BOOST_TEST(!ec);
     auto second = std::async(std::launch::async, [&b] {
         const auto begun = b.try_begin_for(10s);
         return begun.held();

@@ -8,13 +8,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <stop_token>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(lease_semaphore_resize_test)
@@ -116,37 +113,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permits_above_the_new_count_wait_to_be_given_back,
         BOOST_TEST(other.count() == 4U);
         BOOST_TEST(record_of(s) == "4 permits, change 2");
     }
-}
-
-struct counting_store : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, counting_store> {
-    using forwarding_store::forwarding_store;
-    template <class Make>
-    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
-    {
-        if (call.operation == lh::store_operation::try_acquire) ++attempts;
-        return make();
-    }
-    std::atomic<int> attempts = 0;
-};
-
-BOOST_AUTO_TEST_CASE(waiter_is_not_woken_by_what_it_gives_back_while_the_count_becomes_smaller)
-{
-    lh::manual_clock clock;
-    lh::basic_memory_store memory{clock};
-    counting_store store{memory};
-    lh::lease_semaphore semaphore{store, "licences", 4, 30s, clock}, other{store, "licences", 4, 30s, clock};
-    auto held = take(semaphore, 4);
-    BOOST_TEST(is_empty(other.try_acquire()));  // from now on it follows
-    semaphore.resize(2);
-    std::stop_source stop;
-    const int before_waiting = store.attempts;
-    std::jthread waits{[&] { BOOST_TEST(is_empty(other.acquire(stop.get_token()))); }};
-    BOOST_TEST(eventually([&] { return store.attempts > before_waiting; }));
-    BOOST_TEST(eventually([&] { return clock.sleepers() > 0; }));
-    const int before = store.attempts;
-    held[0].release();
-    BOOST_TEST(throughout([&] { return store.attempts < before + 20; }, 30ms));
-    stop.request_stop();
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(fewer_permits_are_agreed_on_at_once_where_they_are_free, Store, both_stores)

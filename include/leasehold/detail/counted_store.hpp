@@ -69,8 +69,6 @@ public:
 
     // How many there are, as far as is known.
     [[nodiscard]] std::size_t count() const noexcept { return count_.load(); }
-    // Whether a larger count was agreed on before, and more permits than that may still be held.
-    [[nodiscard]] bool is_changing() const { return agreed().changing(); }
 
     // See forwarding_store. A release wakes those that wait for any of the permits.
     template <class Make>

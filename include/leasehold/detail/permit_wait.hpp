@@ -45,9 +45,7 @@ public:
         kept_out_ = false;
         if constexpr (notifying_store<counted_type>) {
             const bool only_one = pool_.count() == 1;
-            // While the count becomes smaller, what is granted may have to be given back, which would ring for this waiter itself.
-            const bool changing = pool_.counted().is_changing();
-            if (ticket_ && (changing || permit_ >= pool_.count())) ticket_.give_up();
+            if (ticket_ && permit_ >= pool_.count()) ticket_.give_up();
             if (ticket_ && (only_one || due_ <= pool_.clock().now())) {
                 auto tried = try_one(search, ec);
                 if (ec || !tried.guard.empty() || (only_one && !pool_.has_grown(ec))) return tried;
@@ -56,7 +54,7 @@ public:
         if (behind_ && !has_come) return typename Pool::attempt_result{};
         auto tried = pool_.try_any(search, ec);
         if constexpr (notifying_store<counted_type>) {
-            if (ec || !tried.guard.empty() || pool_.counted().wakes_together() || pool_.counted().is_changing()) return tried;
+            if (ec || !tried.guard.empty() || pool_.counted().wakes_together()) return tried;
             if (const auto nearest = search.nearest(); !ticket_ && nearest && ticket_.take(pool_.lease(*nearest).name())) {
                 permit_ = *nearest;
                 return try_one(search, ec);

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(leases_made_and_destroyed_leave_no_thread_and_no_term_behin
         }
         BOOST_TEST(eventually([&] { return policy.copies.use_count() == 1; }), "terms are still queued");
     }
-    BOOST_TEST(eventually([&] { return thread_count() == before; }));
+    BOOST_TEST(eventually([&] { return thread_count() <= before; }));
 }
 
 BOOST_AUTO_TEST_CASE(leases_of_one_clock_share_their_threads_and_others_do_not)
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(leases_of_one_clock_share_their_threads_and_others_do_not)
     const auto with_one = thread_count();
     lh::basic_lease b{store, "b", {.ttl = 30s}, lh::manual_clock{clock}};
     const auto guard_b = b.try_acquire();
-    BOOST_TEST(thread_count() == with_one);
+    BOOST_TEST(thread_count() <= with_one);
     lh::manual_clock other;
     lh::basic_lease c{store, "c", {.ttl = 30s}, other};
     const auto guard_c = c.try_acquire();
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(object_that_never_acquires_starts_no_thread)
     const auto before = thread_count();
     const lh::basic_lease lease{store, "n"};
     BOOST_TEST(!lease.inspect().has_value());
-    BOOST_TEST(thread_count() == before);
+    BOOST_TEST(thread_count() <= before);
 }
 
 #ifndef LEASEHOLD_TEST_SANITIZED

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(a_guard_runs_out_and_is_renewed_by_hand_and_its_stop_token_
     const auto threads = leasehold_test::thread_count();
     lh::basic_lease lease{store, "n", lh::lease_terms{.ttl = 30s}, tick_clock{now}, lh::random_owner_id{}, lh::no_renewal{}};
     auto guard = lease.try_acquire();
-    BOOST_TEST(leasehold_test::thread_count() == threads);
+    BOOST_TEST(leasehold_test::thread_count() <= threads);
     BOOST_TEST(guard.held());
     BOOST_TEST(!guard.stop_token().stop_possible());
     now += 26s;

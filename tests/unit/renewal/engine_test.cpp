@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(may_be_destroyed_by_its_own_worker)
     };
     r.clock.advance(10s);
     BOOST_TEST(eventually([&] { return destroyed.load(); }));
-    BOOST_TEST(eventually([&] { return thread_count() == before; }));
+    BOOST_TEST(eventually([&] { return thread_count() <= before; }));
 }
 
 BOOST_AUTO_TEST_CASE(registry_gives_one_engine_per_store_and_clock)
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(registry_does_not_keep_an_engine_that_nobody_uses)
         gone = engine;
     }
     BOOST_TEST(gone.expired());
-    BOOST_TEST(eventually([&] { return thread_count() == before; }));
+    BOOST_TEST(eventually([&] { return thread_count() <= before; }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -113,7 +113,7 @@ public:
         found->second.is = state::ended;
         if (!by_itself && !failed) {
             retries_.erase(shard);
-            if (found->second.let_go) retries_[shard].not_before = now + 2 * pacing_.patience;
+            if (found->second.let_go) retries_[shard].not_before = now + 4 * pacing_.patience;
             return;
         }
         retry& again = retries_[shard];

@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(shard_that_an_operator_has_asked_for_is_left_to_others_firs
     machine.ended(2, false, now);
     machine.over(2);
     rows.erase(rows.begin() + 2);
-    now += 12s - 1ms;
+    now += 24s - 1ms;
     BOOST_TEST(machine.looked(alone(rows), now).take.empty());
     now += 1ms;
     BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));

@@ -113,7 +113,7 @@ public:
         found->second.is = state::ended;
         if (!by_itself && !failed) {
             retries_.erase(shard);
-            if (found->second.let_go) retries_[shard].not_before = now + 4 * pacing_.patience;
+            if (found->second.wanted_by_operator) retries_[shard].not_before = now + 4 * pacing_.patience;
             return;
         }
         retry& again = retries_[shard];
@@ -170,7 +170,7 @@ private:
         time_point draining_since{};
         std::optional<std::uint64_t> for_whom{};  // the `order` of the member that has asked for it: indices change from look to look
         bool told_late = false;
-        bool let_go = false;  // an operator has asked for it
+        bool wanted_by_operator = false;
 
         friend bool operator==(const my_shard&, const my_shard&) = default;
     };
@@ -276,7 +276,7 @@ private:
             found->second.draining_since = now;
             if (move.to != nobody) found->second.for_whom = look.members[move.to].order;
             const auto row = std::ranges::find(look.rows, move.shard, &seen_row::shard);
-            found->second.let_go = row != look.rows.end() && row->request && row->request->asker == nobody;
+            found->second.wanted_by_operator = row != look.rows.end() && row->request && row->request->asker == nobody;
             todo.drain.push_back(move.shard);
         }
     }

@@ -27,6 +27,7 @@ using leasehold::checked_terms;
 using leasehold::checkpoint_look;
 using leasehold::checkpoint_looking_store;
 using leasehold::checkpoint_record;
+using leasehold::checkpoint_replacing_store;
 using leasehold::checkpointing_store;
 using leasehold::completed_fire;
 using leasehold::cron;

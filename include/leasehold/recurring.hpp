@@ -90,7 +90,8 @@ recurring_options pick_recurring_options(const Options&... options)
 /// completed with it, in one transaction (recurring_run::complete(connection)), or be safe to repeat.
 ///
 /// A name without a record: try_begin() takes the last fire before now as due; run() begins with the next one.
-/// The store must be a checkpointing_store and a timed_store. It must outlive the recurring and its runs.
+/// The store must be a checkpointing_store and a timed_store, and should be a checkpoint_replacing_store. It must outlive the recurring
+/// and its runs.
 /// Movable, not copyable. Thread safety: any thread may call any function, except moving; one begins a fire at a time.
 template <lease_store Store, schedule Schedule, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
@@ -221,7 +222,7 @@ public:
                 pause_until(after(clock().now(), retry.next()), stop);
                 continue;
             }
-            if (!begun.empty() && !carry_out(std::move(begun), job)) {
+            if (!begun.empty() && !carry_out(std::move(begun), stop, job)) {
                 pause_until(after(clock().now(), retry.next()), stop);
                 continue;
             }
@@ -435,8 +436,9 @@ private:
         for (;;) {
             const fire_time now = book_->now_at_hand();
             if (book_->has_other_schedule(record)) {
-                record = detail::rescheduled(std::move(record), book_->schedule_text(), owner(), now);
-                if (!book_->write(guard.token(), record, why.ec)) return {};
+                fire_record next = detail::rescheduled(record, book_->schedule_text(), owner(), now);
+                if (!book_->write(guard.token(), record, next, why.ec)) return {};
+                record = std::move(next);
                 continue;
             }
             const detail::fire_step step = step_at(record, how, now);
@@ -460,8 +462,9 @@ private:
         }
         const recurring_options& options = book_->options();
         const auto missed = options.on_missed ? detail::missed_fires(record, when_, step) : std::vector<fire_time>{};
-        record = begins ? detail::begun(std::move(record), step) : detail::passed_by(std::move(record), step);
-        if (!book_->write(guard.token(), record, why.ec)) return false;
+        fire_record next = begins ? detail::begun(record, step) : detail::passed_by(record, step);
+        if (!book_->write(guard.token(), record, next, why.ec)) return false;
+        record = std::move(next);
         for (const fire_time each : missed) tell(how, options.on_missed, each);
         if (step.given_up) tell(how, options.on_given_up, *step.given_up);
         return true;
@@ -483,7 +486,7 @@ private:
 
     // False: what became of it could not be noted.
     template <class Job>
-    bool carry_out(run_type begun, Job& job)
+    bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {
         std::exception_ptr thrown;
 #if defined(__cpp_exceptions)
@@ -497,14 +500,30 @@ private:
         std::invoke(job, begun);
 #endif
         failure why;
+        bool given_up = false;
+        const recurring_options& options = book_->options();
         const fire_time fire = begun.fire();
         if (thrown && begun.held())
-            begun.fail(why.ec);
+            begun.fail(given_up, why.ec);
         else if (!thrown && begun.held() && begun.state_ == run_type::state::open)
-            begun.complete(why.ec);
-        if (thrown && book_->options().on_failed) book_->options().on_failed(fire, thrown);
+            complete(begun, stop, why);
+        if (given_up && options.on_given_up) options.on_given_up(fire);
+        if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (why.ec) report(why);
         return !why.ec;
+    }
+
+    // The work is done, and the lease may outlast a failure of the store: so it tries again, for a ttl.
+    void complete(run_type& begun, const std::stop_token& stop, failure& why)
+    {
+        const time_point until = after(clock().now(), book_->options().ttl);
+        detail::backoff retry{book_->options().retry_min, book_->options().retry_max};
+        for (;;) {
+            begun.complete(why.ec);
+            if (!why.ec || !begun.held() || clock().now() >= until || stop.stop_requested()) return;
+            report(why);
+            pause_until(after(clock().now(), retry.next()), stop);
+        }
     }
 
     void report(const failure& why) const

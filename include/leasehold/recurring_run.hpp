@@ -112,8 +112,8 @@ public:
     /// The same, reported in `ec`: does not throw.
     bool complete(std::error_code& ec) noexcept
     {
-        if (!may_write(ec)) return false;
-        if (state_ == state::completed) return true;
+        const bool may = may_write(ec);
+        if (!may || state_ == state::completed) return state_ == state::completed;
         bool done = false;
         detail::catch_into(ec, [&] { done = write(detail::completed(record_, step_.fire, book_->now_at_hand(), guard_.owner()), ec); });
         if (done) state_ = state::completed;
@@ -136,7 +136,8 @@ public:
     template <class Connection>
     bool complete(Connection&& connection, std::error_code& ec) noexcept
     {
-        if (!may_write(ec)) return false;
+        const bool may = may_write(ec);
+        if (!may || state_ == state::completed) return state_ == state::completed;
         bool done = false;
         detail::catch_into(ec, [&] {
             done = in_transaction([&](const std::string& text) { return save_checkpoint_on(connection, guard_, text, ec); });
@@ -151,9 +152,12 @@ public:
     /// Throws store_error when the store fails, and std::system_error with errc::not_held when the run is empty.
     bool fail()
     {
-        return reported("fail", [this](std::error_code& ec) { return fail(ec); });
+        bool given_up = false;
+        const bool noted = reported("fail", [&](std::error_code& ec) { return fail(given_up, ec); });
+        if (given_up && book_->options().on_given_up) book_->options().on_given_up(step_.fire);
+        return noted;
     }
-    /// The same, reported in `ec`: does not throw.
+    /// The same, reported in `ec`: does not throw. What on_given_up throws is an error too.
     bool fail(std::error_code& ec) noexcept
     {
         bool given_up = false;
@@ -277,7 +281,7 @@ private:
 
     bool write(fire_record record, std::error_code& ec)
     {
-        const bool written = book_->write(guard_.token(), record, ec);
+        const bool written = book_->write(guard_.token(), record_, record, ec);
         if (written) record_ = std::move(record);
         return written;
     }

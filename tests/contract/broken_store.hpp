@@ -194,6 +194,16 @@ public:
         return ours;
     }
 
+    bool replace_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+    {
+        const std::optional<lh::checkpoint_record> there = checkpoint(name, ec);
+        if (ec) return false;
+        const bool same = there ? there->text == replaced || (there->text == text && there->token == token)
+                                : replaced.empty() && !is(defect::checkpoint_replaces_none);
+        return (same || is(defect::checkpoint_replaces_any)) && save_checkpoint(name, owner, token, text, ec);
+    }
+
     std::optional<lh::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
     {
         if (failing(ec)) return {};

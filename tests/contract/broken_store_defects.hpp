@@ -88,6 +88,8 @@ enum class defect {
     checkpoint_ends_with_a_forced_release,
     checkpoint_has_the_token_of_now,
     checkpoint_extends,
+    checkpoint_replaces_any,
+    checkpoint_replaces_none,
     checkpoint_is_cut_at_1024_bytes,
     checkpoint_takes_any_text,
     checkpoint_of_another_name,

@@ -157,6 +157,8 @@ constexpr std::array catches{
     caught_by{defect::checkpoint_has_the_token_of_now, "checkpoint_has_the_token_of_now",
               "checkpoint_outlives_an_expiry_and_the_next_holders_terms"},
     caught_by{defect::checkpoint_extends, "checkpoint_extends", "checkpoint_does_not_extend_the_term"},
+    caught_by{defect::checkpoint_replaces_any, "checkpoint_replaces_any", "save_that_names_what_it_replaces_writes_over_nothing_else"},
+    caught_by{defect::checkpoint_replaces_none, "checkpoint_replaces_none", "save_that_names_what_it_replaces_writes_over_nothing_else"},
     caught_by{defect::checkpoint_is_cut_at_1024_bytes, "checkpoint_is_cut_at_1024_bytes", "checkpoint_comes_back_byte_by_byte"},
     caught_by{defect::checkpoint_takes_any_text, "checkpoint_takes_any_text", "texts_that_cannot_be_checkpoints_are_refused"},
     caught_by{defect::checkpoint_of_another_name, "checkpoint_of_another_name", "name_that_nobody_has_held_has_no_checkpoint"},

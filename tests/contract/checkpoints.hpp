@@ -24,6 +24,16 @@ bool save(Store& store, std::string_view name, std::string_view owner, fencing_t
     return saved;
 }
 
+template <checkpoint_replacing_store Store>
+bool replace(Store& store, std::string_view name, std::string_view owner, fencing_token token, std::string_view replaced,
+             std::string_view text)
+{
+    std::error_code ec = leftover();
+    const bool saved = store.replace_checkpoint(name, owner, token, replaced, text, ec);
+    expect_success(store, ec, "replace_checkpoint");
+    return saved;
+}
+
 template <checkpointing_store Store>
 std::optional<checkpoint_record> saved(Store& store, std::string_view name)
 {
@@ -138,6 +148,42 @@ void add_checkpoints(case_list<Fixture> cases)
         BOOST_TEST(!save(s.store(), s.name(), "A", next, "another's"));
         expect_saved(s.other(), s.name(), "new", next);
     });
+
+    if constexpr (checkpoint_replacing_store<store_of<Fixture>>) {
+        cases.add("save_that_names_what_it_replaces_writes_over_nothing_else", [](auto& s) {
+            const fencing_token first = grant(s.store(), s.name(), "a");
+            BOOST_TEST(!replace(s.store(), s.name(), "a", first, "x", "y"));
+            BOOST_TEST(!saved(s.store(), s.name()).has_value());
+            BOOST_TEST(replace(s.store(), s.name(), "a", first, "", "x"));
+            expect_saved(s.other(), s.name(), "x", first);
+            BOOST_TEST(release(s.store(), s.name(), "a", first));
+            const fencing_token token = grant(s.store(), s.name(), "a");
+            BOOST_TEST(!replace(s.store(), s.name(), "a", token, "", "y"));
+            BOOST_TEST(!replace(s.store(), s.name(), "a", token, "X", "y"));
+            BOOST_TEST(!replace(s.store(), s.name(), "a", token, "z", "y"));
+            expect_saved(s.other(), s.name(), "x", first);
+            const std::string largest = std::string(max_checkpoint_bytes - 3, 'x') + "\u4e16", odd = "\u4e16 ' \" \\ ? \r\n\t ";
+            std::string before = "x";
+            for (const std::string& text : {largest, odd, std::string{}, std::string{"last"}}) {
+                BOOST_TEST(replace(s.store(), s.name(), "a", token, before, text));
+                BOOST_TEST(replace(s.store(), s.name(), "a", token, before, text));  // its answer may have got lost
+                expect_saved(s.other(), s.name(), text, token);
+                BOOST_TEST(!replace(s.store(), s.name(), "a", token, before, "late"));
+                before = text;
+            }
+            expect_saved(s.other(), s.name(), "last", token);
+        });
+
+        cases.add("term_that_is_over_replaces_no_checkpoint", [](auto& s) {
+            const fencing_token token = grant(s.store(), s.name(), "a");
+            BOOST_TEST(replace(s.store(), s.name(), "a", token, "", "x"));
+            BOOST_TEST(!replace(s.store(), s.name(), "b", token, "x", "another's"));
+            BOOST_TEST(release(s.store(), s.name(), "a", token));
+            BOOST_TEST(!replace(s.store(), s.name(), "a", token, "x", "late"));
+            BOOST_TEST(!replace(s.store(), s.name(), "a", token, "x", "x"));
+            expect_saved(s.store(), s.name(), "x", token);
+        });
+    }
 
     cases.add("term_that_is_over_saves_no_checkpoint", [](auto& s) {
         const fencing_token released = grant(s.store(), s.name(), "a");

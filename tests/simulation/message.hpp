@@ -45,14 +45,17 @@ inline int number_of_name(std::string_view name)
     return static_cast<int>(found - lease_names.begin());
 }
 
+inline constexpr int whichever = -2;
+
 struct request {
     ask what{};
     statement which{};
     int name = 0;
     int owner = nobody;
     std::int64_t token = 0;
-    std::int64_t time = 0;  // ttl or min_hold_left, ns; of a checkpoint: when its operation began
+    std::int64_t time = 0;  // ttl or min_hold_left, ns
     int text = nobody;      // of a checkpoint: a number of world::owner()
+    int replaced = whichever;  // the same of the checkpoint in whose place it is saved; nobody: there is none
 };
 
 struct reply {

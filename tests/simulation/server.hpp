@@ -164,9 +164,10 @@ private:
         const row_view row = look(asked.name);
         reply said;
         if (asked.what == ask::save_checkpoint) {
-            said.yes = row.live && row.owner == asked.owner && row.token == asked.token;
-            // docs/recurring.md says that it relies on this: of the saves of one term none is carried out after one that was sent later.
-            if (said.yes && (asked.token > s.token || asked.time >= s.sent)) s = {asked.token, asked.time, asked.text};
+            const bool is_there = asked.text == s.text && asked.token == s.token;
+            const bool replaces = asked.replaced == whichever || asked.replaced == s.text || is_there;
+            said.yes = replaces && row.live && row.owner == asked.owner && row.token == asked.token;
+            if (said.yes) s = {asked.token, asked.text};
             return said;
         }
         said.found = s.text != nobody;
@@ -208,7 +209,6 @@ private:
     };
     struct saved {
         std::int64_t token = 0;
-        std::int64_t sent = 0;
         int text = nobody;
     };
 

@@ -155,23 +155,20 @@ public:
                                        std::chrono::microseconds{said.number(column::remaining)}};
     }
 
-    // checkpoint_looking_store
+    // checkpoint_replacing_store
     bool save_checkpoint(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view text,
                          std::error_code& ec)
     {
-        const operation call = begin(name, owner);
-        const int number = world_.owner(std::string{text});
-        const request asked{ask::save_checkpoint, {}, call.name, call.owner, token.value(), world_.time.now(), number};
-        reply said;
-        report(try_until_deadline(call,
-                         [&](bool) {
-                             said = net_.call(of_, asked, call.until);
-                             return said.failed;
-                         }),
-               ec);
-        return said.yes && !ec;
+        return save(name, owner, token, whichever, text, ec);
     }
 
+    bool replace_checkpoint(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+    {
+        return save(name, owner, token, replaced.empty() ? nobody : world_.owner(std::string{replaced}), text, ec);
+    }
+
+    // checkpoint_looking_store
     std::optional<leasehold::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
     {
         return look_at_checkpoint(name, ec).saved;
@@ -362,6 +359,21 @@ private:
     }
 
     static int number_of(std::string_view name) { return number_of_name(name); }
+
+    bool save(std::string_view name, std::string_view owner, leasehold::fencing_token token, int replaced, std::string_view text,
+              std::error_code& ec)
+    {
+        const operation call = begin(name, owner);
+        const request asked{ask::save_checkpoint, {}, call.name, call.owner, token.value(), 0, world_.owner(std::string{text}), replaced};
+        reply said;
+        report(try_until_deadline(call,
+                         [&](bool) {
+                             said = net_.call(of_, asked, call.until);
+                             return said.failed;
+                         }),
+               ec);
+        return said.yes && !ec;
+    }
 
     operation begin(std::string_view name, std::string_view owner)
     {

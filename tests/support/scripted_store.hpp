@@ -215,6 +215,13 @@ public:
         return play(operation::save_checkpoint, name, ec, false, [&] { return leases.save_checkpoint(name, owner, token, text, ec); });
     }
 
+    bool replace_checkpoint(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+    {
+        return play(operation::save_checkpoint, name, ec, false,
+                    [&] { return leases.replace_checkpoint(name, owner, token, replaced, text, ec); });
+    }
+
     std::optional<leasehold::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
     {
         return play(operation::checkpoint, name, ec, std::optional<leasehold::checkpoint_record>{},

@@ -81,6 +81,54 @@ struct scene {
     std::string record() const { return store.checkpoint("report").value().text; }
 };
 
+// A save may stay behind on its way, with its answer lost, and be carried out later.
+struct leaving_store : lh::forwarding_store<memory, leaving_store> {
+    using forwarding_store::forwarding_store;
+
+    bool replace_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+    {
+        const auto save = [this, n = std::string{name}, o = std::string{owner}, token, r = std::string{replaced},
+                           t = std::string{text}](std::error_code& failed) {
+            return underlying().replace_checkpoint(n, o, token, r, t, failed);
+        };
+        if (!std::exchange(leaves_next, false)) return save(ec);
+        left = save;
+        ec = lh::errc::store_unavailable;
+        return false;
+    }
+
+    std::optional<lh::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+    {
+        std::optional<lh::checkpoint_record> seen = underlying().checkpoint(name, ec);
+        if (const auto meanwhile = std::exchange(after_next_look, nullptr)) meanwhile();
+        return seen;
+    }
+
+    bool carry_out()
+    {
+        std::error_code ec;
+        return left(ec);
+    }
+
+    bool leaves_next = false;
+    std::function<bool(std::error_code&)> left;
+    std::function<void()> after_next_look;
+};
+
+// The user's, in which a fire is completed; the test commits it.
+struct transaction {
+    std::string text;
+    std::error_code ec;
+
+    template <class Guard>
+    friend bool save_checkpoint_on(transaction& in, const Guard&, const std::string& text)
+    {
+        in.text = text;
+        return true;
+    }
+};
+
 template <class Recurring>
 std::optional<lh::fire_time> completes(Recurring& job)
 {
@@ -514,6 +562,41 @@ BOOST_FIXTURE_TEST_CASE(completion_whose_answer_got_lost_is_read_back, scene)
     BOOST_TEST(is_empty(job.try_begin()));
 }
 
+BOOST_FIXTURE_TEST_CASE(save_that_was_left_behind_opens_no_completed_fire, scene)
+{
+    for (const bool carried_out_before : {false, true}) {
+        const std::string name = carried_out_before ? "before" : "after";
+        leaving_store leaving{store};
+        lh::recurring job{leaving, name, nightly, clock, lh::no_renewal{}};
+        auto run = job.try_begin();
+        BOOST_REQUIRE(run.held());
+        leaving.leaves_next = true;
+        std::error_code ec;
+        BOOST_TEST(!run.save_checkpoint("half", ec));
+        BOOST_TEST(static_cast<bool>(ec));
+        if (carried_out_before) BOOST_TEST(leaving.carry_out());
+        BOOST_TEST(run.complete());
+        BOOST_TEST(!leaving.carry_out());
+        BOOST_TEST(run.release() == lh::release_outcome::released);
+        BOOST_TEST(is_empty(job.try_begin()));
+        BOOST_TEST((job.last().value().fire == last_night));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(failure_opens_no_fire_that_a_transaction_completes_meanwhile, scene)
+{
+    leaving_store leaving{store};
+    lh::recurring job{leaving, "report", nightly, clock, lh::no_renewal{}};
+    auto run = job.try_begin();
+    BOOST_REQUIRE(run.held());
+    transaction mine;
+    BOOST_TEST(run.complete(mine));
+    leaving.after_next_look = [&] { BOOST_TEST(store.save_checkpoint("report", run.owner(), run.token(), mine.text, mine.ec)); };
+    BOOST_TEST(!run.fail());
+    BOOST_TEST(is_empty(job.try_begin()));
+    BOOST_TEST((job.last().value().fire == last_night));
+}
+
 BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
 {
     auto a = host("a");
@@ -664,6 +747,54 @@ BOOST_AUTO_TEST_CASE(run_pauses_after_a_completion_that_could_not_be_noted)
     BOOST_TEST(leasehold_test::eventually([&] { return calls > 0; }));
     BOOST_TEST(leasehold_test::throughout([&] { return calls < 3; }, 50ms));
     stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(run_notes_a_completion_after_an_outage_that_the_lease_has_outlived)
+{
+    lh::memory_store memory;
+    std::atomic<int> outage{0};
+    std::atomic<int> told{0};
+    lh::faulty_store store{memory, [&](const lh::store_call& call) {
+                               const bool saves = call.operation == lh::store_operation::save_checkpoint ||
+                                                  call.operation == lh::store_operation::checkpoint;
+                               return saves && outage > 0 && outage-- > 0 ? lh::store_fault::lose_request : lh::store_fault::none;
+                           }};
+    std::stop_source stop;
+    std::map<lh::fire_time, int> calls;
+    lh::recurring job{store, "job", lh::every{.period = 5ms},
+                      lh::recurring_options{.ttl = 30s, .retry_min = 1ms, .on_error = [&](const lh::store_error&) { ++told; }}};
+    job.run(stop.get_token(), [&](auto& run) {
+        if (++calls[run.fire()] == 1 && calls.size() == 1) outage = 6;
+        if (calls.size() == 3) stop.request_stop();
+    });
+    BOOST_TEST(told == 3);
+    for (const auto& [fire, times] : calls) BOOST_TEST(times == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_on_given_up_throws_reaches_the_caller)
+{
+    lh::memory_store store;
+    const lh::recurring_options options{.max_attempts = 1, .on_given_up = [](lh::fire_time) { throw std::range_error{"told"}; }};
+    lh::recurring job{store, "job", lh::every{.period = 5ms}, options};
+    BOOST_CHECK_THROW(job.run({}, [](auto&) { throw std::runtime_error{"failed"}; }), std::range_error);
+    lh::recurring other{store, "other", lh::every{.period = 24h}, options};
+    auto run = other.try_begin();
+    BOOST_REQUIRE(run.held());
+    BOOST_CHECK_THROW(run.fail(), std::range_error);
+}
+
+BOOST_FIXTURE_TEST_CASE(completed_fire_stays_completed_for_a_run_whose_lease_is_over, scene)
+{
+    auto a = host("a");
+    auto run = a.try_begin();
+    BOOST_REQUIRE(run.held());
+    BOOST_TEST(run.complete());
+    clock.advance(61s);
+    BOOST_TEST(!run.held());
+    BOOST_TEST(run.complete());
+    std::error_code ec;
+    BOOST_TEST(run.complete(ec));
+    BOOST_TEST(!ec);
 }
 
 BOOST_FIXTURE_TEST_CASE(run_begins_with_the_next_fire, scene)

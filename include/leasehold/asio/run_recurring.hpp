@@ -174,20 +174,34 @@ private:
         }
         told_failure<Recurring> failed;
         bool given_up = false;
-        co_await on_store(of, renewal::call_order::first, failed, [&] {
-            if (thrown && begun.held())
-                begun.fail(given_up, failed.why.ec);
-            else if (!thrown && !cancelled && begun.held() && begun.state_ == Recurring::run_type::state::open)
-                begun.complete(failed.why.ec);
-            failed.note(of);  // before the release, which is another call
-            std::error_code ignored;
-            begun.release(ignored);
-        });
+        if (thrown && begun.held())
+            co_await on_store(of, renewal::call_order::first, failed, [&] { begun.fail(given_up, failed.why.ec); });
+        else if (!thrown && !cancelled && begun.held() && begun.state_ == Recurring::run_type::state::open)
+            co_await complete(of, begun, end, failed);
+        told_failure<Recurring> ignored;
+        co_await on_store(of, renewal::call_order::first, ignored, [&] { begun.release(ignored.why.ec); });
         const recurring_options& options = of.book_->options();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (failed.why.ec) report(of, failed);
         co_return !failed.why.ec;
+    }
+
+    // As in run(): again after a failure, for a ttl.
+    template <class Recurring, class Executor>
+    static net::awaitable<void> complete(Recurring& of, typename Recurring::run_type& begun, election_stop<Executor>& end,
+                                         told_failure<Recurring>& failed)
+    {
+        const recurring_options& options = of.book_->options();
+        const time_point until = Recurring::after(of.clock().now(), options.ttl);
+        backoff retry{options.retry_min, options.retry_max};
+        for (;;) {
+            failed = {};
+            co_await on_store(of, renewal::call_order::first, failed, [&] { begun.complete(failed.why.ec); });
+            if (!failed.why.ec || !begun.held() || of.clock().now() >= until || end.token().stop_requested()) co_return;
+            report(of, failed);
+            co_await pause(end, retry.next());
+        }
     }
 
     // The user's coroutine, which is cancelled when the lease is lost, or the operation is cancelled.

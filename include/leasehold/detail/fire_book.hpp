@@ -138,16 +138,24 @@ public:
         return record;
     }
 
-    // Writes the record under the holder's term, as one of this schedule. False: the term is over.
-    bool write(fencing_token token, fire_record& record, std::error_code& ec)
+    // Writes the record under the holder's term, as one of this schedule, in the place of the one before. False: the term is over, or has
+    // completed this fire or a later one by then.
+    bool write(fencing_token token, const fire_record& before, fire_record& record, std::error_code& ec)
     {
         bool written = false;
         ec.clear();
         catch_into(ec, [&] {
+            std::optional<std::string> replaced = before.schedule.empty() ? before.text.value_or("") : to_text(before);
             sign(record);
             const std::string text = to_text(record);
-            if constexpr (checkpointing_store<Store>) written = store_.save_checkpoint(name_, owner_, token, text, ec);
-            if (ec) written = is_written(token, text, ec);
+            while (replaced && !written) {
+                written = save(token, *replaced, text, ec);
+                if (ec) {
+                    written = is_saved(token, text, ec);
+                    break;
+                }
+                if (!written) replaced = to_be_replaced(*replaced, record.passed, ec);
+            }
         });
         if (written && !ec) catch_into(ec, [&] { knows_up_to(token, record); });
         if (!written || ec) forget();
@@ -257,14 +265,36 @@ private:
             return {};
     }
 
-    // The answer to a write got lost.
-    bool is_written(fencing_token token, std::string_view text, std::error_code& ec)
+    // A save that its broken connection left behind may be carried out after later ones: it must find that it replaces nothing.
+    bool save(fencing_token token, std::string_view replaced, std::string_view text, std::error_code& ec)
+    {
+        if constexpr (checkpoint_replacing_store<Store>)
+            return store_.replace_checkpoint(name_, owner_, token, replaced, text, ec);
+        else if constexpr (checkpointing_store<Store>)
+            return store_.save_checkpoint(name_, owner_, token, text, ec);
+        else
+            return false;
+    }
+
+    // The answer to a save got lost.
+    bool is_saved(fencing_token token, std::string_view text, std::error_code& ec)
     {
         std::error_code not_read;
         const std::optional<checkpoint_record> saved = saved_in_store(not_read);
         if (not_read || !saved || saved->token != token || saved->text != text) return false;
         ec.clear();
         return true;
+    }
+
+    // A save wrote nothing. What is there by now, if the save is to be made again in its place: a save of this term whose answer got lost,
+    // unless more is done by it than by the record with this `passed`. Nothing if the term is over.
+    std::optional<std::string> to_be_replaced(std::string_view replaced, std::optional<fire_time> passed, std::error_code& ec)
+    {
+        if (!checkpoint_replacing_store<Store>) return std::nullopt;
+        std::optional<checkpoint_record> saved = saved_in_store(ec);
+        if (ec || !saved || saved->text == replaced) return std::nullopt;
+        const std::optional<fire_record> there = read_fire_record(saved->text);
+        return there && there->passed <= passed ? std::optional{std::move(saved->text)} : std::nullopt;
     }
 
     Store& store_;

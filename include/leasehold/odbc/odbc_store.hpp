@@ -31,9 +31,9 @@ namespace leasehold::inline v0 {
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
 /// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store,
-/// checkpointing_store, notifying_store and, but with the generic dialect, timed_store and checkpoint_looking_store. Where the database has
-/// session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases, or have waited for terms that there
-/// are.
+/// checkpoint_replacing_store, notifying_store and, but with the generic dialect, timed_store and checkpoint_looking_store. Where the
+/// database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases, or have waited for terms
+/// that there are.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of
@@ -92,7 +92,7 @@ using odbc_store = basic_odbc_store<dialect::detected>;
 using observing_odbc_store = basic_odbc_store<dialect::detected, expiry_by_observation>;
 
 static_assert(diagnosing_store<odbc_store> && notifying_store<odbc_store> && polled_store<odbc_store> && batching_store<odbc_store> &&
-              batch_acquiring_store<odbc_store> && handover_store<odbc_store> && checkpointing_store<odbc_store> &&
+              batch_acquiring_store<odbc_store> && handover_store<odbc_store> && checkpoint_replacing_store<odbc_store> &&
               timed_store<odbc_store> && checkpoint_looking_store<odbc_store>);
 
 }  // namespace leasehold::inline v0

@@ -264,6 +264,22 @@ LEASEHOLD_DECL bool store_base::save_checkpoint(std::string_view name, std::stri
     return operations_->call(asked, on.why).yes && !on.why;
 }
 
+LEASEHOLD_DECL bool store_base::replace_checkpoint(std::string_view name, std::string_view owner, fencing_token token,
+                                                   std::string_view replaced, std::string_view text, std::error_code& ec)
+{
+    std::error_code refusal = leasehold::detail::refusal_of(name, owner);
+    if (!refusal) refusal = leasehold::detail::refusal_of_checkpoint(text);
+    reporting on{*this, ec, refusal};
+    if (ec || replaced.size() > max_checkpoint_bytes) return false;  // no checkpoint is as long
+    const detail::request asked{.what = detail::operation::replace_checkpoint,
+                                .name = name,
+                                .owner = owner,
+                                .token = token.value(),
+                                .data = text,
+                                .replaced = replaced};
+    return operations_->call(asked, on.why).yes && !on.why;
+}
+
 LEASEHOLD_DECL std::optional<checkpoint_record> store_base::checkpoint(std::string_view name, std::error_code& ec)
 {
     reporting on{*this, ec, leasehold::detail::refusal_of(name)};

@@ -99,6 +99,10 @@ public:
     LEASEHOLD_DECL bool save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
                                         std::error_code& ec);
 
+    /// checkpoint_replacing_store: likewise.
+    LEASEHOLD_DECL bool replace_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view replaced,
+                                           std::string_view text, std::error_code& ec);
+
     /// checkpointing_store: what was saved last, whoever holds the name.
     [[nodiscard]] LEASEHOLD_DECL std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec);
     /// The same; throws store_error, or std::system_error with errc::invalid_name.

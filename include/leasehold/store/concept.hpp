@@ -198,6 +198,12 @@ concept store_can_save_checkpoint = requires(S& s, std::string_view name, std::s
 };
 
 template <class S>
+concept store_can_replace_checkpoint = requires(S& s, std::string_view name, std::string_view owner, fencing_token token,
+                                                std::string_view replaced, std::string_view text, std::error_code& ec) {
+    { s.replace_checkpoint(name, owner, token, replaced, text, ec) } -> std::same_as<bool>;
+};
+
+template <class S>
 concept store_can_tell_checkpoint = requires(S& s, std::string_view name, std::error_code& ec) {
     { s.checkpoint(name, ec) } -> std::same_as<std::optional<checkpoint_record>>;
 };
@@ -393,6 +399,20 @@ concept handover_store = lease_store<S> && detail::store_can_publish<S> && detai
 /// Neither operation grants, extends or ends a term. Everything else is as for lease_store.
 template <class S>
 concept checkpointing_store = lease_store<S> && detail::store_can_save_checkpoint<S> && detail::store_can_tell_checkpoint<S>;
+
+/// A checkpointing_store in which a save can name what it replaces. So a statement that a broken connection has left behind, and that the
+/// store carries out later than others of its term, changes nothing: what it names is no longer there. Without this operation a recurring
+/// saves with save_checkpoint(), and such a statement can open a completed fire again.
+///
+/// `replaced` and `text` are std::string_views, which may be empty.
+///
+/// | expression | returns | does |
+/// |---|---|---|
+/// | s.replace_checkpoint(name, owner, token, replaced, text, ec) | bool | true: as save_checkpoint(name, owner, token, text, ec), where the checkpoint of `name` was `replaced`, or there was none and `replaced` is empty; also where it was `text` under this token. False: it was another one, or the term is over, and nothing is written. One atomic step |
+///
+/// Everything else is as for checkpointing_store.
+template <class S>
+concept checkpoint_replacing_store = checkpointing_store<S> && detail::store_can_replace_checkpoint<S>;
 
 /// A store that tells the time of its own clock, which it judges terms by: the same for all processes that use the store, whatever the
 /// clocks of their hosts say.

@@ -80,6 +80,14 @@ class forwarding_store
         return !std::same_as<decltype(std::declval<const self_type&>().stored_name(std::string_view{})), std::string_view>;
     }
 
+    static constexpr bool saves_as_it_is() noexcept
+    {
+        using saves = bool (forwarding_store::*)(std::string_view, std::string_view, fencing_token, std::string_view, std::error_code&);
+        return requires {
+            { &self_type::save_checkpoint } -> std::same_as<saves>;
+        };
+    }
+
 public:
     /// Passes calls on to `store`.
     explicit forwarding_store(Store& store) noexcept : store_{store} {}
@@ -175,6 +183,16 @@ public:
     {
         return passed_on({store_operation::save_checkpoint, name, owner, token}, ec,
                          [&](std::string_view stored) { return store_.save_checkpoint(stored, owner, token, text, ec); });
+    }
+
+    /// See checkpoint_replacing_store. Not of a decorator that declares a save_checkpoint() of its own, which this would bypass.
+    bool replace_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+        requires(checkpoint_replacing_store<Store> && saves_as_it_is())
+    {
+        return passed_on({store_operation::save_checkpoint, name, owner, token}, ec, [&](std::string_view stored) {
+            return store_.replace_checkpoint(stored, owner, token, replaced, text, ec);
+        });
     }
 
     /// See checkpointing_store.

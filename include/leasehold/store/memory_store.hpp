@@ -155,6 +155,22 @@ public:
         });
     }
 
+    /// See checkpoint_replacing_store. May throw std::bad_alloc.
+    bool replace_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+    {
+        if (ec = detail::refusal_of_checkpoint(text); ec) return false;
+        bool done = false;
+        change_term(name, owner, token, ec, [&](shard&, entry& e, time_point) {
+            const bool saved_by_us = e.saved && e.saved->token.value() == e.token && e.saved->text == text;
+            done = saved_by_us || (e.saved ? std::string_view{e.saved->text} : std::string_view{}) == replaced;
+            if (done)
+                e.saved = std::make_unique<checkpoint_record>(
+                    checkpoint_record{.text = std::string{text}, .token = fencing_token{e.token}});
+        });
+        return done;
+    }
+
     /// The checkpoint of this name, if it has one; see checkpointing_store. May throw std::bad_alloc.
     [[nodiscard]] std::optional<checkpoint_record> checkpoint(std::string_view name) const
     {

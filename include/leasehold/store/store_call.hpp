@@ -14,7 +14,7 @@
 namespace leasehold::inline v0 {
 
 /// The operations of a store: the four that each store has, the three of handover_store, the two of checkpointing_store, and the ones
-/// of timed_store and checkpoint_looking_store.
+/// of timed_store and checkpoint_looking_store. A replace_checkpoint is a save_checkpoint too.
 enum class store_operation : std::uint8_t {
     try_acquire,
     renew,

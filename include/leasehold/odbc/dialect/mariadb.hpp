@@ -102,7 +102,7 @@ struct mariadb {
                                  " where {name} = :name and {ours} and {token} = :token and {seen live}";
         d.name_key = name_key();
         for (std::string* const update : {&d.handover.publish, &d.handover.request, &d.handover.request_of_candidate, &d.checkpoint.save,
-                                          &d.checkpoint.save_fenced, &d.fence.write, &d.fence.write_back})
+                                          &d.checkpoint.replace, &d.checkpoint.save_fenced, &d.fence.write, &d.fence.write_back})
             keep_expiry(*update);
         d.purge = purge_with(d.schema.back());
         // Of the two forms of DELETE the one that may name an index; MariaDB takes it for one without a key under sql_safe_updates.

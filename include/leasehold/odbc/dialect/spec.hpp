@@ -189,6 +189,8 @@ inline handover_sql plain_handover()
 /// What is saved belongs to the name, so nothing else that is done to the row needs to know of it, and it stays until it is saved anew.
 struct checkpoint_sql {
     std::string save{};  ///< :checkpoint is the checkpoint of the row that has :owner, :token and is live, and is that term's
+    /// The same, if the row's checkpoint is :replaced; no checkpoint counts as an empty one. Empty: `save` is carried out in its place.
+    std::string replace{};
     /// Of the row of :name: the token of the term that saved its checkpoint, NULL if it has none; 1 if the row has :owner, :token and is
     /// live; the checkpoint.
     std::string saved{};
@@ -209,6 +211,7 @@ inline checkpoint_sql plain_checkpoint()
 {
     checkpoint_sql c;
     c.save = "update {table by name} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this live term}";
+    c.replace = c.save + " and coalesce({checkpoint}, '') = :replaced";
     c.saved = "select {checkpoint_token}, case when {this term} and {seen live} then 1 else 0 end, {checkpoint} from {table}"
               " where {name} = :name";
     c.save_fenced = "update {table by name} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this term}";
@@ -270,7 +273,7 @@ struct server_info {
 /// expiry's column keeps, likewise), :upper (end of a range of names), :version and :seen (the version to write, and the one that was
 /// read; see expiry_by_observation) for parameters, and {version}, {ttl} for its columns. {data}, {data_token}, {request} and
 /// {request_token} stand for the columns of what is said during a term, {checkpoint} and {checkpoint_token} for those of what is said to
-/// later ones, which :checkpoint is for, and {data and request} for two values: the data of the row's
+/// later ones, which :checkpoint and :replaced are for, and {data and request} for two values: the data of the row's
 /// term, and the reason of the last request to it; NULL where there is none. "Live" is a row whose expiry is later than the database's
 /// clock in that very statement.
 struct spec {

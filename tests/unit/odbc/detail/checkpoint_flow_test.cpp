@@ -34,7 +34,14 @@ struct answered {
 answered save(operators_database& db, bool repeated = false, bool over = false)
 {
     answered a{.yes = true};
-    a.failed = came_to(a.yes, od::save_checkpoint_flow(db, ours, "text", repeated, over));
+    a.failed = came_to(a.yes, od::save_checkpoint_flow(db, ours, "text", nullptr, repeated, over));
+    return a;
+}
+
+answered replace(operators_database& db, std::string_view replaced, bool repeated = false)
+{
+    answered a{.yes = true};
+    a.failed = came_to(a.yes, od::save_checkpoint_flow(db, ours, "text", &replaced, repeated, false));
     return a;
 }
 
@@ -121,6 +128,29 @@ BOOST_AUTO_TEST_CASE(where_no_count_is_believed_the_row_is_read_before_and_after
         BOOST_TEST(!save(over).yes);
         BOOST_TEST((over.asked == one_look));
     }
+}
+
+BOOST_AUTO_TEST_CASE(save_that_names_what_it_replaces_has_a_statement_of_its_own)
+{
+    operators_database db{changes(1)};
+    BOOST_TEST(replace(db, "before").yes);
+    BOOST_TEST((db.asked == statements{statement::replace_checkpoint}));
+    operators_database another{changes(0), shows_saved(ours, "another", true)};
+    BOOST_TEST(!replace(another, "before").yes);
+    BOOST_TEST((another.asked == statements{statement::replace_checkpoint, statement::saved_checkpoint}));
+    operators_database lost{changes(0), shows_saved(ours, "text", false)};
+    BOOST_TEST(replace(lost, "before", true).yes);
+}
+
+BOOST_AUTO_TEST_CASE(where_no_count_is_believed_what_is_replaced_is_read_before)
+{
+    operators_database another{shows_saved(ours, "another", true)};
+    another.believes = false;
+    BOOST_TEST(!replace(another, "before").yes);
+    BOOST_TEST((another.asked == one_look));
+    operators_database same{shows_saved(ours, "before", true), changes(1), shows_saved(ours, "text", true)};
+    same.believes = false;
+    BOOST_TEST(replace(same, "before").yes);
 }
 
 BOOST_AUTO_TEST_CASE(failures_of_statements_are_the_flows)

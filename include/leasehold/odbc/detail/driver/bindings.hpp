@@ -67,6 +67,7 @@ struct parameter_block {
     text_buffer<max_name_bytes + 8> upper;
     text_buffer<max_data_bytes + 1> data;
     text_buffer<max_checkpoint_bytes + 1> checkpoint;
+    text_buffer<max_checkpoint_bytes + 1> replaced;
     SQLBIGINT token = 0;
     SQLBIGINT version = 0;
     SQLBIGINT seen = 0;
@@ -174,6 +175,7 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     case parameter::lock_name: return text(in.lock_name);
     case parameter::data: return text(in.data, max_data_bytes);
     case parameter::checkpoint: return text(in.checkpoint, max_checkpoint_bytes);
+    case parameter::replaced: return text(in.replaced, max_checkpoint_bytes);
     default: break;  // those of batches have buffers of their own
     }
     return SQL_ERROR;

@@ -104,7 +104,9 @@ public:
                 {statement::request_of_candidate, h.request_of_candidate.empty() ? h.request : h.request_of_candidate},
                 {statement::published, h.published, columns::published}, {statement::requested, h.requested, columns::requested},
                 {statement::said, h.said, columns::said},
-                {statement::save_checkpoint, c.save}, {statement::saved_checkpoint, c.saved, columns::checkpoint},
+                {statement::save_checkpoint, c.save},
+                {statement::replace_checkpoint, c.replace.empty() ? c.save : c.replace},
+                {statement::saved_checkpoint, c.saved, columns::checkpoint},
                 {statement::look_at_checkpoint, c.look, columns::look_at_checkpoint}};
         static_assert(std::size(all) == statement_count);
         for (const auto& [which, text, shows] : all) {
@@ -153,12 +155,12 @@ private:
         {"{data}", &odbc_columns::data}, {"{data_token}", &odbc_columns::data_token},
         {"{request}", &odbc_columns::request}, {"{request_token}", &odbc_columns::request_token},
         {"{checkpoint}", &odbc_columns::checkpoint}, {"{checkpoint_token}", &odbc_columns::checkpoint_token}}};
-    static constexpr std::array<std::pair<std::string_view, parameter>, 24> parameter_markers{{
+    static constexpr std::array<std::pair<std::string_view, parameter>, 25> parameter_markers{{
         {":name", parameter::name}, {":owner", parameter::owner}, {":token", parameter::token}, {":version", parameter::version},
         {":seen", parameter::seen}, {":us", parameter::us}, {":now_ms", parameter::now_ms}, {":later_ms", parameter::later_ms},
         {":unit", parameter::unit}, {":upper", parameter::upper}, {":lock_number", parameter::lock_number},
         {":lock_name", parameter::lock_name}, {":data", parameter::data},
-        {":checkpoint", parameter::checkpoint}, {":all_names", parameter::all_names},
+        {":checkpoint", parameter::checkpoint}, {":replaced", parameter::replaced}, {":all_names", parameter::all_names},
         {":all_owners", parameter::all_owners}, {":all_tokens", parameter::all_tokens}, {":each_name", parameter::each_name},
         {":each_term", parameter::each_term}, {":most", parameter::most}, {":nth_name", parameter::nth_name},
         {":nth_owner", parameter::nth_owner}, {":nth_token", parameter::nth_token}, {":last_name", parameter::last_name}}};

@@ -26,9 +26,10 @@ bool shows_checkpoint(const flow_database auto& db, std::int64_t token, std::str
 }
 
 // One UPDATE, as a rule. What is read afterwards tells it where no count of rows is believed, where a row that was as it should be is not
-// counted (MariaDB), and where an earlier try may have done it (`repeated`), with the reply lost. `over`: the term is, though the row does
-// not show it, so that nothing is written.
-outcome<bool> save_checkpoint_flow(flow_database auto& db, std::int64_t token, std::string_view text, bool repeated, bool over)
+// counted (MariaDB), and where an earlier try may have done it (`repeated`), with the reply lost. `replaced`: nothing is written unless
+// this is the checkpoint. `over`: the term is, though the row does not show it, so that nothing is written.
+outcome<bool> save_checkpoint_flow(flow_database auto& db, std::int64_t token, std::string_view text, const std::string_view* replaced,
+                                   bool repeated, bool over)
 {
     if (over && !repeated) return false;
     db.set_token(token);
@@ -37,8 +38,10 @@ outcome<bool> save_checkpoint_flow(flow_database auto& db, std::int64_t token, s
         if (const fault failed = db.run(statement::saved_checkpoint); failed != fault::none) return failed;
         if (!db.found() || db.number(column::live) == 0) return false;
         if (shows_checkpoint(db, token, text)) return true;
+        if (replaced && db.text(column::checkpoint) != *replaced) return false;
     }
-    if (const fault failed = over ? fault::none : db.run(statement::save_checkpoint); failed != fault::none) return failed;
+    const statement saves = replaced ? statement::replace_checkpoint : statement::save_checkpoint;
+    if (const fault failed = over ? fault::none : db.run(saves); failed != fault::none) return failed;
     if (!over && !db.reads_back() && db.rows() > 0) return true;
     if (const fault failed = db.run(statement::saved_checkpoint); failed != fault::none) return failed;
     const bool may_be_done = repeated || db.reads_back();

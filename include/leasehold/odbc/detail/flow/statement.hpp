@@ -39,6 +39,7 @@ enum class statement : std::uint8_t {
     requested,
     said,
     save_checkpoint,  // this one and those below: see dialect::checkpoint_sql
+    replace_checkpoint,
     saved_checkpoint,
     look_at_checkpoint
 };
@@ -59,6 +60,7 @@ enum class parameter : std::uint8_t {
     lock_name,
     data,
     checkpoint,
+    replaced,
     all_names,  // this one and those below: see dialect::batch_sql
     all_owners,
     all_tokens,

@@ -42,6 +42,7 @@ enum class operation : std::uint8_t {
     request_handover,
     handover_requested,
     save_checkpoint,
+    replace_checkpoint,
     checkpoint,
     now,       // by the database's clock
     look_at_checkpoint,
@@ -58,7 +59,8 @@ struct request {
     duration time{};         // ttl, min_hold_left, or for how long unused
     std::shared_ptr<batch> many{};
     std::shared_ptr<attempts> attempted{};
-    std::string_view data{};  // publish, request_handover, save_checkpoint
+    std::string_view data{};  // publish, request_handover, save_checkpoint, replace_checkpoint
+    std::string_view replaced{};  // replace_checkpoint
     std::optional<std::string_view> wakes{};  // acquire: see term_request
 };
 

@@ -63,10 +63,11 @@ public:
         deadline_ = deadline;
         db_.begin_call(deadline);
         set_names(asked.name, asked.owner);
-        if (asked.what == operation::save_checkpoint)
+        if (asked.what == operation::save_checkpoint || asked.what == operation::replace_checkpoint)
             db_.in().checkpoint.assign(asked.data);
         else
             db_.in().data.assign(asked.data);
+        db_.in().replaced.assign(asked.replaced);
     }
 
     // Which connection it has, see session_lock; 0: none. Between calls.
@@ -257,7 +258,8 @@ private:
         case operation::publish:
         case operation::request_handover:
         case operation::handover_requested: return hand_over();
-        case operation::save_checkpoint: return save_checkpoint(repeated);
+        case operation::save_checkpoint:
+        case operation::replace_checkpoint: return save_checkpoint(repeated);
         case operation::checkpoint: return keep(answer_.checkpoint, checkpoint_flow(db_));
         case operation::now: return keep(answer_.clock_us, clock_flow(db_));
         case operation::look_at_checkpoint: return keep(answer_.looked, look_at_checkpoint_flow(db_));
@@ -413,7 +415,9 @@ private:
     fault save_checkpoint(bool repeated)
     {
         const bool over = db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now());
-        return keep(answer_.yes, save_checkpoint_flow(db_, token_, db_.in().checkpoint.view(), repeated, over));
+        const std::string_view replaced = db_.in().replaced.view();
+        return keep(answer_.yes, save_checkpoint_flow(db_, token_, db_.in().checkpoint.view(),
+                                                      what_ == operation::replace_checkpoint ? &replaced : nullptr, repeated, over));
     }
 
     connection db_;

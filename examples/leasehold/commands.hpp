@@ -78,6 +78,7 @@ struct ps_options {
 struct list_options {
     std::string prefix;
     bool json = false;
+    bool fires = false;  ///< the schedules, in place of the leases
 };
 
 struct wait_options {
@@ -89,7 +90,8 @@ struct wait_options {
 struct watch_options {
     std::string prefix;
     leasehold::duration interval = std::chrono::milliseconds{500};
-    bool json = false;  ///< lines of JSON instead of a table
+    bool json = false;   ///< lines of JSON instead of a table
+    bool fires = false;  ///< the runs of schedules too
 };
 
 struct purge_options {

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "duration_text.hpp"
 #include "failure.hpp"
+#include "fires_view.hpp"
 #include "json.hpp"
 #include "message.hpp"
 #include "opened_store.hpp"
@@ -62,6 +63,13 @@ int show(const std::string& name, bool json, const asked_store& asked)
 int list(const list_options& options, const asked_store& asked)
 {
     opened_store store{choose_store(asked)};
+    if (options.fires) {
+        const fire_records records = fires_among(store->checkpoints(options.prefix));
+        std::cout << (options.json ? to_json(records) + "\n" : to_table(records));
+        if (records.empty() && !options.json)
+            tell("nothing has a schedule" + (options.prefix.empty() ? "" : " with a name that begins with " + options.prefix));
+        return exit_code::success;
+    }
     const auto records = store->list(options.prefix);
     std::cout << (options.json ? to_json(records) + "\n" : to_table(records));
     if (records.empty() && !options.json)

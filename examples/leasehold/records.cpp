@@ -70,6 +70,19 @@ std::string owner_or_what_else(const leasehold::lease_record& record, bool in_sh
     return in_short ? short_owner(record.owner) : printable(record.owner);
 }
 
+std::string in_columns(const std::vector<std::vector<std::string>>& rows)
+{
+    std::vector<std::size_t> widths(rows.front().size());
+    for (const auto& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) text += fitted(row[i], widths[i]) + "  ";
+        text += row.back() + "\n";
+    }
+    return text;
+}
+
 std::string to_table(const std::vector<leasehold::lease_record>& records)
 {
     if (records.empty()) return {};
@@ -84,15 +97,7 @@ std::string to_table(const std::vector<leasehold::lease_record>& records)
         if (data) rows.back().push_back(printable(each.data));
         if (asked) rows.back().push_back(asked_text(each));
     }
-    std::vector<std::size_t> widths(rows.front().size());
-    for (const auto& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
-    std::string text;
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i + 1 < row.size(); ++i) text += fitted(row[i], widths[i]) + "  ";
-        text += row.back() + "\n";
-    }
-    return text;
+    return in_columns(rows);
 }
 
 std::string to_json(const leasehold::lease_record& record)

@@ -25,7 +25,10 @@ namespace tool {
 /// "(count: 2 permits)".
 [[nodiscard]] std::string owner_or_what_else(const leasehold::lease_record& record, bool in_short);
 
-/// A table with a heading, its columns as wide as they need to be. Empty where there are no records.
+/// Rows of as many cells, their columns as wide as they need to be.
+[[nodiscard]] std::string in_columns(const std::vector<std::vector<std::string>>& rows);
+
+/// A table with a heading. Empty where there are no records.
 [[nodiscard]] std::string to_table(const std::vector<leasehold::lease_record>& records);
 
 /// {"name": ..., "owner": ..., "token": ..., "remaining_ms": ...}; the owner is null where the name is only kept closed, and where it is

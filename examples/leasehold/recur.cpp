@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "duration_text.hpp"
 #include "failure.hpp"
+#include "fires_view.hpp"
 #include "json.hpp"
 #include "keeper.hpp"
 #include "message.hpp"
@@ -277,15 +278,7 @@ int last(const std::string& name, bool json, const asked_store& asked)
     const auto record = saved ? lh::read_fire_record(saved->text) : lh::fire_record{};
     if (!record) throw failure{exit_code::store, "a later version of leasehold has written the record of " + printable(name)};
     if (json) {
-        const auto time = [](lh::fire_time at) { return json_string(lh::detail::written_time(at)); };
-        std::cout << "{\"name\": " << json_string(name)
-                  << ", \"schedule\": " << (record->schedule.empty() ? "null" : json_string(record->schedule));
-        if (const auto& last = record->last)
-            std::cout << ", \"fire\": " << time(last->fire) << ", \"completed_at\": " << time(last->completed_at)
-                      << ", \"owner\": " << json_string(last->owner);
-        if (const auto& open = record->open)
-            std::cout << ", \"open\": " << time(open->fire) << ", \"attempts\": " << open->attempts;
-        std::cout << "}\n";
+        std::cout << to_json(name, record) << '\n';
     } else if (const auto& last = record->last) {
         std::cout << printable(name) << ": the run of " << to_text(last->fire) << " was completed " << to_text(last->completed_at) << " by "
                   << printable(last->owner) << '\n';

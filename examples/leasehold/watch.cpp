@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
 #include "failure.hpp"
+#include "fires_view.hpp"
 #include "json.hpp"
 #include "live.hpp"
 #include "message.hpp"
@@ -23,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -43,6 +45,8 @@ public:
     {
         std::error_code ec;
         held_ = store_->list(options_.prefix, ec);
+        fire_records fires;
+        if (options_.fires && !ec) fires = fires_among(store_->checkpoints(options_.prefix, ec));
         const auto now = clock_.now();
         next_ = now + options_.interval;
         if (ec && !looked_) throw lh::store_error{ec, "list", store_->diagnostics()};
@@ -51,6 +55,10 @@ public:
         std::vector<std::string> lines;
         if (!ec)
             for (const lease_change& each : model_.look(held_, now)) lines.push_back(time_of_day() + "  " + to_line(each));
+        if (!ec) {
+            for (const std::string& each : changes_of(fires_, fires)) lines.push_back(time_of_day() + "  " + each);
+            fires_ = std::move(fires);
+        }
         return lines;
     }
 
@@ -63,7 +71,7 @@ public:
     {
         return "{\"at\": " + json_string(timestamp()) +
                (trouble_.empty() ? ", \"leases\": " + tool::to_json(held_, ", ") : ", \"error\": " + json_string(trouble_)) +
-               "}";
+               (trouble_.empty() && options_.fires ? ", \"fires\": " + tool::to_json(fires_, ", ") : "") + "}";
     }
 
 private:
@@ -72,6 +80,7 @@ private:
     lh::steady_clock clock_;
     watch_model model_;
     std::vector<lh::lease_record> held_;
+    fire_records fires_;
     lh::time_point next_{};
     std::string trouble_;
     bool looked_ = false;

@@ -104,6 +104,26 @@ void add_checkpoints(case_list<Fixture> cases)
         }
     });
 
+    cases.add("checkpoints_of_a_prefix_are_listed_by_name_whoever_holds_them", [](auto& s) {
+        if constexpr (requires(std::error_code& ec) { s.store().checkpoints("", ec); }) {
+            const std::string prefix = s.name("list/");
+            const fencing_token token = grant(s.store(), prefix + "b", "x");
+            BOOST_TEST(save(s.store(), prefix + "b", "x", token, "second"));
+            const fencing_token released = grant(s.store(), prefix + "a", "x");
+            BOOST_TEST(save(s.store(), prefix + "a", "x", released, "first \u4e16"));
+            BOOST_TEST(release(s.store(), prefix + "a", "x", released));
+            grant(s.store(), prefix + "c", "x");
+            const fencing_token beside = grant(s.store(), s.name("lisu"), "x");
+            BOOST_TEST(save(s.store(), s.name("lisu"), "x", beside, "another"));
+            std::error_code ec = leftover();
+            const auto found = s.other().checkpoints(prefix, ec);
+            expect_success(s.other(), ec, "checkpoints");
+            BOOST_REQUIRE(found.size() == 2U);
+            BOOST_TEST((found[0].first == prefix + "a" && found[0].second == checkpoint_record{"first \u4e16", released}));
+            BOOST_TEST((found[1].first == prefix + "b" && found[1].second == checkpoint_record{"second", token}));
+        }
+    });
+
     cases.add("checkpoint_outlives_renewals_and_a_release", [](auto& s) {
         const fencing_token token = grant(s.store(), s.name(), "a");
         BOOST_TEST(save(s.store(), s.name(), "a", token, "x"));

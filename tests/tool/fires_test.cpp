@@ -155,6 +155,41 @@ BOOST_FIXTURE_TEST_CASE(last_shows_what_was_completed, scene)
     BOOST_TEST(run_words("list").out.find("report") == std::string::npos);
 }
 
+BOOST_FIXTURE_TEST_CASE(list_and_watch_show_the_runs_of_schedules, scene)
+{
+    BOOST_TEST(run_words("list --fires").out == "");
+    BOOST_TEST(has(run_words("list --fires").err, "nothing has a schedule"));
+    BOOST_TEST(run_words("list --fires --json").out == "[]\n");
+    BOOST_TEST(run_words("checkpoint import --save page-1").status.success());
+    BOOST_TEST(run(once({"--owner", "web-1"}, "true")).status.success());
+    BOOST_TEST(run(run_with({"tidy", "--cron", "0 3 * * *"}, {"false"})).status.code == 1);
+    const auto table = run_words("list --fires").out;
+    BOOST_TEST(table.starts_with("NAME    LAST RUN"), table);
+    for (const char* words : {"\nreport  20", "web-1", "every 365d\n", "\ntidy    -", "1 attempt", "cron 0 3 * * *\n"})
+        BOOST_TEST(has(table, words), table << " lacks " << words);
+    BOOST_TEST(!has(table, "import"));
+    BOOST_TEST(!has(run_words("list --fires tidy").out, "report"));
+    const auto json = run_words("list --fires --json").out;
+    BOOST_TEST(json.starts_with("[{\"name\": \"report\", \"schedule\": \"every 365d\", \"fire\": \"20"), json);
+    BOOST_TEST(has(json, ",\n {\"name\": \"tidy\", \"schedule\": \"cron 0 3 * * *\", \"open\": \"20"), json);
+    auto watch = start({"watch", "--fires", "--interval", "20ms"});
+    const auto told = [&](const std::string& words) {
+        for (int lines = 0; lines < 20; ++lines)
+            if (has(watch.read_line().value_or(""), words)) return true;
+        return false;
+    };
+    BOOST_TEST(told("report  the run of 20"));
+    BOOST_TEST(told("1 attempt, is not completed"));
+    BOOST_TEST(run(run_with({"tidy", "--cron", "0 3 * * *"}, {"true"})).status.success());
+    BOOST_TEST(told("is completed by"));
+    watch.signal(SIGTERM);
+    BOOST_TEST(watch.wait().success());
+    auto objects = start({"watch", "--fires", "--json"});
+    BOOST_TEST(has(objects.read_line().value_or(""), ", \"leases\": [], \"fires\": [{\"name\": \"report\""));
+    objects.signal(SIGTERM);
+    BOOST_TEST(objects.wait().success());
+}
+
 BOOST_FIXTURE_TEST_CASE(what_can_t_work_is_refused_with_what_can, scene)
 {
     const auto refused = [this](std::vector<std::string> options, const std::string& words) {

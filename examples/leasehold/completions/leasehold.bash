@@ -96,8 +96,9 @@ _leasehold()
     every) options="--max-hold --handover-signal $schedule $command $common" ;;
     elect) options="--restart --pause --handover-signal $command $common" ;;
     shard) options="--of --capacity --max-shards --data --drain-timeout --pause $command $common" ;;
-    show | last | list | doctor) options="--json $common" ;;
-    watch) options="--json --interval $common" ;;
+    show | last | doctor) options="--json $common" ;;
+    list) options="--fires --json $common" ;;
+    watch) options="--fires --json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
     ps) options="--json --watch --interval $common" ;;

@@ -287,6 +287,13 @@ LEASEHOLD_DECL std::optional<checkpoint_record> store_base::checkpoint(std::stri
     return operations_->call({detail::operation::checkpoint, name}, on.why).checkpoint;
 }
 
+LEASEHOLD_DECL std::vector<std::pair<std::string, checkpoint_record>> store_base::checkpoints(std::string_view prefix, std::error_code& ec)
+{
+    reporting on{*this, ec};
+    if (prefix.size() > max_name_bytes) return {};
+    return operations_->call({detail::operation::list_checkpoints, prefix}, on.why).checkpoints;
+}
+
 LEASEHOLD_DECL store_time store_base::ask_clock(std::error_code& ec)
 {
     reporting on{*this, ec};

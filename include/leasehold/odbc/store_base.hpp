@@ -33,6 +33,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace leasehold::inline v0::odbc {
@@ -110,6 +111,15 @@ public:
     {
         validate_name(name);
         return or_throw("checkpoint '" + std::string{name} + "'", [&](std::error_code& ec) { return checkpoint(name, ec); });
+    }
+
+    /// The checkpoints of all names that begin with `prefix`, sorted by name, whoever holds them. One SELECT.
+    [[nodiscard]] LEASEHOLD_DECL std::vector<std::pair<std::string, checkpoint_record>> checkpoints(std::string_view prefix,
+                                                                                                    std::error_code& ec);
+    /// The same; throws store_error.
+    [[nodiscard]] std::vector<std::pair<std::string, checkpoint_record>> checkpoints(std::string_view prefix = {})
+    {
+        return or_throw("checkpoints", [&](std::error_code& ec) { return checkpoints(prefix, ec); });
     }
 
     /// notifying_store: woken by the release where the database has session locks (PostgreSQL, MariaDB, MySQL).

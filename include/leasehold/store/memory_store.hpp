@@ -189,6 +189,25 @@ public:
         return checkpoint(name);
     }
 
+    /// The checkpoints of all names that begin with `prefix`, sorted by name. May throw std::bad_alloc.
+    [[nodiscard]] std::vector<std::pair<std::string, checkpoint_record>> checkpoints(std::string_view prefix = {}) const
+    {
+        std::vector<std::pair<std::string, checkpoint_record>> found;
+        for (shard& s : shards_) {
+            const std::lock_guard lock{s.mutex};
+            for (const auto& [named, e] : s.entries)
+                if (e.saved && named.text.starts_with(prefix)) found.emplace_back(named.text, *e.saved);
+        }
+        std::ranges::sort(found, {}, &std::pair<std::string, checkpoint_record>::first);
+        return found;
+    }
+    /// The same, reported in `ec`. May throw std::bad_alloc.
+    [[nodiscard]] std::vector<std::pair<std::string, checkpoint_record>> checkpoints(std::string_view prefix, std::error_code& ec) const
+    {
+        ec.clear();
+        return checkpoints(prefix);
+    }
+
     /// See checkpoint_looking_store. May throw std::bad_alloc.
     [[nodiscard]] checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec) const
     {

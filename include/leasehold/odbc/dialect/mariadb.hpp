@@ -93,7 +93,7 @@ struct mariadb {
         d.locks = locks();
         d.fence = fence();
         d.handover = plain_handover();
-        d.checkpoint = plain_checkpoint();
+        d.checkpoint = plain_checkpoint("{name} >= :name and {name} <= :upper");
         d.checkpoint.look = plain_look_at_checkpoint(d.clock);
         // The session is the application's, in whatever time zone, so that sysdate() can't be used; and a row that is written as it was
         // is neither counted nor certified.

@@ -94,7 +94,7 @@ struct postgresql {
         if (!at.pooled) d.locks = locks(at);
         d.fence = fence();
         d.handover = plain_handover();
-        d.checkpoint = plain_checkpoint();
+        d.checkpoint = plain_checkpoint("{name} collate \"C\" >= :name and {name} collate \"C\" <= :upper");
         d.checkpoint.look = plain_look_at_checkpoint(d.clock);
         // Not as in renew: where the term ends while the statement waits for its row, nobody else has had the name, and a save extends
         // nothing. The lock would cost a third of the statement.

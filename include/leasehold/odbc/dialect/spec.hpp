@@ -197,6 +197,9 @@ struct checkpoint_sql {
     /// One row, whether or not there is one of :name: its token; 1 unless that term was released; the token of the term that saved its
     /// checkpoint; what spec::clock shows; the checkpoint. NULL for what there is not. Empty: it takes several statements.
     std::string look{};
+    /// Of the rows whose name is from :name to :upper, or of more, and that have a checkpoint: the token of the term that saved it; the
+    /// name; the checkpoint.
+    std::string list{};
     /// As `save`, but on the caller's connection and in its transaction, after the fence: so without a look at the clock.
     std::string save_fenced{};
     std::string saved_fenced{};  ///< a row if that has been done
@@ -206,14 +209,16 @@ struct checkpoint_sql {
     std::string by_itself{};
 };
 
-/// With plain statements, for a dialect that has the fragments {this term}, {this live term} and {seen live}.
-inline checkpoint_sql plain_checkpoint()
+/// With plain statements, for a dialect that has the fragments {this term}, {this live term} and {seen live}. `within`: the condition that
+/// the name is from :name to :upper.
+inline checkpoint_sql plain_checkpoint(std::string_view within = "{name} <> ''")
 {
     checkpoint_sql c;
     c.save = "update {table by name} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this live term}";
     c.replace = c.save + " and coalesce({checkpoint}, '') = :replaced";
     c.saved = "select {checkpoint_token}, case when {this term} and {seen live} then 1 else 0 end, {checkpoint} from {table}"
               " where {name} = :name";
+    c.list = "select {checkpoint_token}, {name}, {checkpoint} from {table} where {checkpoint_token} > 0 and " + std::string{within};
     c.save_fenced = "update {table by name} set {checkpoint} = :checkpoint, {checkpoint_token} = {token} where {this term}";
     c.saved_fenced = "select 1 from {table} where {this term} and {checkpoint_token} = {token} and {checkpoint} = :checkpoint";
     return c;

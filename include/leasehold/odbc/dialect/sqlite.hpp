@@ -96,7 +96,7 @@ struct sqlite {
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         d.fence.by_itself = d.fence.lock;
         d.handover = plain_handover();
-        d.checkpoint = plain_checkpoint();
+        d.checkpoint = plain_checkpoint("{name} >= :name and {name} <= :upper");
         d.checkpoint.look = plain_look_at_checkpoint(d.clock);
         d.checkpoint.by_itself = d.checkpoint.save;
         d.name_key = name_key();

@@ -107,6 +107,7 @@ public:
                 {statement::save_checkpoint, c.save},
                 {statement::replace_checkpoint, c.replace.empty() ? c.save : c.replace},
                 {statement::saved_checkpoint, c.saved, columns::checkpoint},
+                {statement::list_checkpoints, c.list, columns::list_checkpoints},
                 {statement::look_at_checkpoint, c.look, columns::look_at_checkpoint}};
         static_assert(std::size(all) == statement_count);
         for (const auto& [which, text, shows] : all) {

@@ -7,14 +7,18 @@
 #include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
+#include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/store/concept.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 // What a term leaves for later ones, and the database's clock. As in flow.hpp, no ODBC and no SQL.
 namespace leasehold::inline v0::odbc::detail {
@@ -66,6 +70,20 @@ checkpoint_look look_shown(const flow_database auto& db, column saved_by, std::i
 outcome<std::optional<checkpoint_record>> checkpoint_flow(flow_database auto& db)
 {
     return unless(db.run(statement::saved_checkpoint), [&] { return checkpoint_shown(db, column::token); });
+}
+
+// As list_flow().
+template <flow_database Database>
+fault list_checkpoints_flow(Database& db, std::string_view prefix, std::vector<std::pair<std::string, checkpoint_record>>& found)
+{
+    db.set_upper(last_with_prefix(prefix));
+    found.clear();
+    const fault failed = db.run_each(statement::list_checkpoints, [&](const Database& row) {
+        std::optional<checkpoint_record> saved = checkpoint_shown(row, column::token);
+        if (saved && row.text(column::name).starts_with(prefix)) found.emplace_back(row.text(column::name), std::move(*saved));
+    });
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return failed;
 }
 
 // The database's clock, in microseconds since 1970.

@@ -41,6 +41,7 @@ enum class statement : std::uint8_t {
     save_checkpoint,  // this one and those below: see dialect::checkpoint_sql
     replace_checkpoint,
     saved_checkpoint,
+    list_checkpoints,
     look_at_checkpoint
 };
 inline constexpr std::size_t statement_count = static_cast<std::size_t>(statement::look_at_checkpoint) + 1;
@@ -120,6 +121,7 @@ inline constexpr std::array published{column::data};
 inline constexpr std::array requested{column::request};
 inline constexpr std::array said{column::token, column::data, column::request};
 inline constexpr std::array checkpoint{column::token, column::live, column::checkpoint};
+inline constexpr std::array list_checkpoints{column::token, column::name, column::checkpoint};
 inline constexpr std::array look_at_checkpoint{column::token, column::live, column::saved_by, column::clock, column::checkpoint};
 
 }  // namespace columns

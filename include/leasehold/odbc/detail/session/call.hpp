@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -44,6 +45,7 @@ enum class operation : std::uint8_t {
     save_checkpoint,
     replace_checkpoint,
     checkpoint,
+    list_checkpoints,
     now,       // by the database's clock
     look_at_checkpoint,
     purge,     // one step, after `name`; `token`: with the checkpoints that earlier terms have saved
@@ -76,6 +78,7 @@ struct answer {
     checkpoint_look looked{};
     std::optional<lease_record> record{};
     std::vector<lease_record> records{};
+    std::vector<std::pair<std::string, checkpoint_record>> checkpoints{};
     purge_step purged{};
     health_answer health{};
     store_diagnostics details{};

@@ -260,6 +260,7 @@ private:
         case operation::handover_requested: return hand_over();
         case operation::save_checkpoint:
         case operation::replace_checkpoint: return save_checkpoint(repeated);
+        case operation::list_checkpoints: return list_checkpoints_flow(db_, name(), answer_.checkpoints);
         case operation::checkpoint: return keep(answer_.checkpoint, checkpoint_flow(db_));
         case operation::now: return keep(answer_.clock_us, clock_flow(db_));
         case operation::look_at_checkpoint: return keep(answer_.looked, look_at_checkpoint_flow(db_));

@@ -6,6 +6,8 @@
 #include "records.hpp"
 #include "schedule_choice.hpp"
 
+#include <chrono>
+
 namespace tool {
 
 namespace {
@@ -36,7 +38,7 @@ std::string to_table(const fire_records& records)
         if (!record) continue;
         if (const auto& last = record->last) {
             rows.back()[1] = to_text(last->fire);
-            rows.back()[2] = to_text(last->completed_at);
+            rows.back()[2] = to_text(std::chrono::floor<std::chrono::seconds>(last->completed_at));
             rows.back()[3] = short_owner(last->owner);
         }
         if (record->open) rows.back()[4] = attempts_text(*record->open);

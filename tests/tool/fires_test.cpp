@@ -158,7 +158,7 @@ BOOST_FIXTURE_TEST_CASE(last_shows_what_was_completed, scene)
 BOOST_FIXTURE_TEST_CASE(list_and_watch_show_the_runs_of_schedules, scene)
 {
     BOOST_TEST(run_words("list --fires").out == "");
-    BOOST_TEST(has(run_words("list --fires").err, "nothing has a schedule"));
+    BOOST_TEST(has(run_words("list --fires --verbose").err, "nothing has a schedule"));
     BOOST_TEST(run_words("list --fires --json").out == "[]\n");
     BOOST_TEST(run_words("checkpoint import --save page-1").status.success());
     BOOST_TEST(run(once({"--owner", "web-1"}, "true")).status.success());

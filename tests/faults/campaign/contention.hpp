@@ -18,15 +18,17 @@ static_assert(terms.valid());
 inline constexpr leasehold::duration call_timeout = std::chrono::milliseconds{1000};
 
 /// What the contenders can contend for.
-inline constexpr std::array<std::string_view, 4> right_names{"lease", "permit", "shared", "set"};
+inline constexpr std::array<std::string_view, 5> right_names{"lease", "permit", "changing", "shared", "set"};
 
 inline constexpr std::size_t permits_at_once = 2;
+inline constexpr std::size_t most_permits_at_once = 3;  // of a count that changes
 inline constexpr std::size_t readers_at_once = 2;
 inline constexpr std::size_t leases_in_a_set = 3;
 
 /// How many may have the right at once; 0: one, whose terms are told apart by their tokens.
 constexpr std::size_t holders_at_once(std::string_view right) noexcept
 {
+    if (right == "changing") return most_permits_at_once;
     return right == "permit" ? permits_at_once : right == "shared" ? readers_at_once : right == "set" ? 1 : 0;
 }
 

@@ -28,8 +28,8 @@ struct surroundings {
     std::map<std::tuple<std::string, instant, std::string, std::int64_t>, record> begun{};
 };
 
-// Of the contenders. The record of a count has one owner for all processes, so who was granted it can't be told.
-bool is_judged(const record& r) { return r.lease <= 0 && r.lease != part_with_the_count; }
+// Of the contenders.
+bool is_judged(const record& r) { return r.lease <= 0 && has_owners_of_its_own(r.lease); }
 
 surroundings surroundings_in(const std::vector<record>& records, recorded_history& found)
 {

@@ -17,27 +17,37 @@ namespace campaign {
 /// The crowd's leases have their number behind the name.
 inline constexpr char before_number = '#';
 
-/// The record of the count, which all processes acquire under one owner.
+/// The record of the count, which all processes acquire under one owner. So they do with the permits that are no more of a count that
+/// changes: those are at the last number and below.
 inline constexpr std::int64_t part_with_the_count = -1;
 inline constexpr std::int64_t part_with_the_gate = -2;
+inline constexpr std::int64_t last_permit_of_a_changing_count = -10'000;
+
+/// Whether who acquired it is a process.
+[[nodiscard]] constexpr bool has_owners_of_its_own(std::int64_t part) noexcept
+{
+    return part != part_with_the_count && part > last_permit_of_a_changing_count;
+}
 
 [[nodiscard]] inline bool is_of_the_crowd(std::string_view lease) noexcept { return lease.find(before_number) != std::string_view::npos; }
 
 /// Numbers the leases of a campaign.
 class part_names {
 public:
-    /// `several`: the contenders' right consists of leases whose names begin with `name`.
-    part_names(std::string name, bool several) : name_{std::move(name)}, several_{several} {}
+    /// `right`: what the contenders contend for. But for a lease it consists of leases whose names begin with `name`.
+    part_names(std::string name, std::string_view right)
+        : name_{std::move(name)}, several_{right != "lease"}, first_share_{right == "changing" ? -last_permit_of_a_changing_count : 10}
+    {
+    }
 
     [[nodiscard]] std::int64_t number_of(std::string_view lease) const noexcept
     {
-        constexpr std::int64_t first_share = 10;
         if (is_of_the_crowd(lease)) return digits(lease.substr(lease.find(before_number) + 1));
         if (!several_) return 0;
         const std::string_view rest = lease.substr(name_.size());
-        if (rest.empty()) return part_with_the_count;
+        if (rest.empty() || rest == "/+") return part_with_the_count;
         if (rest == "/writer") return part_with_the_gate;
-        return -first_share - digits(rest.substr(rest.find_first_of("0123456789")));
+        return -first_share_ - digits(rest.substr(rest.find_first_of("0123456789")));
     }
 
 private:
@@ -50,6 +60,7 @@ private:
 
     std::string name_;
     bool several_;
+    std::int64_t first_share_;
 };
 
 }  // namespace campaign

@@ -9,6 +9,7 @@
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <leasehold/semaphore_options.hpp>
 #include <leasehold/shared_lease.hpp>
 
 #include <algorithm>
@@ -75,6 +76,27 @@ public:
     template <class Use>
     void attempt(std::string_view mode, std::error_code& ec, const std::stop_token& stop, std::minstd_rand&, Use use)
     {
+        if (auto guard = asked_of(permits_, mode, ec, stop)) use(guard, ++terms_, "1");
+    }
+
+private:
+    leasehold::lease_semaphore<store_type, leasehold::steady_clock, worded_owner_id> permits_;
+    std::int64_t terms_ = 0;
+};
+
+/// A permit of a semaphore whose count the contenders change while others hold some.
+class permit_of_a_changing_count {
+public:
+    permit_of_a_changing_count(store_type& store, const std::string& name)
+        : permits_{store, name, permits_at_once, terms, leasehold::semaphore_options{.on_other_count = leasehold::on_other_count::follow},
+                   owner_for(name)}
+    {
+    }
+
+    template <class Use>
+    void attempt(std::string_view mode, std::error_code& ec, const std::stop_token& stop, std::minstd_rand& random, Use use)
+    {
+        if (random() % 20 == 0) permits_.resize(1 + random() % most_permits_at_once, ec);
         if (auto guard = asked_of(permits_, mode, ec, stop)) use(guard, ++terms_, "1");
     }
 

@@ -254,7 +254,7 @@ int run(const task& to_do, const std::string& connection_string)
     std::error_code no_schema;
     for (store.create_schema(no_schema); no_schema && !stop.stop_requested(); store.create_schema(no_schema))
         std::this_thread::sleep_for(100ms);
-    store_type noting{store, to_do.process, part_names{to_do.lease, to_do.right != right_names[0]}, records};
+    store_type noting{store, to_do.process, part_names{to_do.lease, to_do.right}, records};
     const auto contend_for = [&]<class Right>(std::type_identity<Right>) {
         contender<Right>{noting, to_do.process, to_do.lease, records, to_do.seed}.contend(to_do.mode, stop.get_token());
     };
@@ -262,6 +262,8 @@ int run(const task& to_do, const std::string& connection_string)
         holder_of_many{noting, to_do.process, to_do.lease, records, to_do.seed}.hold(stop.get_token());
     else if (to_do.right == "permit")
         contend_for(std::type_identity<permit>{});
+    else if (to_do.right == "changing")
+        contend_for(std::type_identity<permit_of_a_changing_count>{});
     else if (to_do.right == "shared")
         contend_for(std::type_identity<shared_right>{});
     else if (to_do.right == "set")

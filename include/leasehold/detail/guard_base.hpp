@@ -60,8 +60,9 @@ public:
     /// The same, reported in `ec`: does not throw.
     bool renew(std::error_code& ec) noexcept { return renew_or_report(std::nullopt, ec); }
 
-    /// Extends the right by a new ttl, which later renewals keep. A renewal never makes a term end sooner than it would have
-    /// ended. The error is errc::invalid_terms if the ttl can't work with the safety margin and the policy.
+    /// Extends the right by a new ttl, which later renewals keep. A renewal never makes a term end sooner in the store; with a
+    /// shorter ttl this guard's deadline comes sooner. The error is errc::invalid_terms if the ttl can't work with the safety
+    /// margin and the policy.
     bool renew(duration ttl) { return renew_or_throw(ttl); }
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return renew_or_report(ttl, ec); }

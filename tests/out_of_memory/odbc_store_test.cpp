@@ -14,8 +14,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <new>
 #include <stop_token>
 #include <string>
@@ -52,6 +55,35 @@ struct scene {
         static lh::basic_lease<lh::odbc_store> theirs{others, name, 1h};
         BOOST_TEST(is_held(theirs.try_acquire()), "something is left behind");
         BOOST_TEST(is_held(lease.try_acquire()));
+    }
+};
+
+// A store that has its connection, and calls for two names at once. What it grants after a failure must be there for others, too.
+struct batch_scene {
+    lh::odbc_store store{database(), {.call_timeout = 1s}};
+    const std::array<std::string, 2> names{name + "1", name + "2"};
+    const std::string next = name + "3";
+    std::error_code ec;
+
+    batch_scene() { raise(store.health().error); }
+    void check()
+    {
+        static lh::odbc_store others{database(), {.call_timeout = 1s}};
+        BOOST_TEST(store.try_acquire(next, "o", 1h, ec).granted());
+        BOOST_TEST(others.inspect(next, ec).has_value(), "not committed");
+        for (const std::string& each : names) others.force_release(each, ec);
+        BOOST_TEST(others.force_release(next, ec));
+        BOOST_TEST(!ec, ec.message());
+    }
+};
+
+struct holding_scene : batch_scene {
+    std::array<lh::term_release, 2> releases{};
+
+    holding_scene()
+    {
+        for (std::size_t i = 0; i < names.size(); ++i) releases[i] = {names[i], "o", store.try_acquire(names[i], "o", 1h, ec).token, {}};
+        raise(ec);
     }
 };
 
@@ -122,6 +154,23 @@ BOOST_AUTO_TEST_CASE(a_guards_destructor)
     sweep<scene>([](scene& s) {
         const auto guard = s.lease.try_acquire();
         out_of_memory::allocations_left = 0;  // what releases must need none
+    });
+}
+
+BOOST_AUTO_TEST_CASE(calls_for_many)
+{
+    sweep<holding_scene>([](holding_scene& s) {
+        std::array<lh::batch_answer, 2> answers{};
+        s.store.release_many(s.releases, answers, s.ec);
+        raise(s.ec);
+        BOOST_REQUIRE((answers[0] == lh::batch_answer::yes && answers[1] == lh::batch_answer::yes));
+    });
+    sweep<batch_scene>([](batch_scene& s) {
+        const std::array<lh::term_request, 2> requests{{{s.names[0], "o", 1h}, {s.names[1], "o", 1h}}};
+        std::array<std::optional<lh::acquire_result>, 2> answers;
+        s.store.acquire_many(requests, 2, answers, s.ec);
+        raise(s.ec);
+        BOOST_REQUIRE((answers[0] && answers[0]->granted() && answers[1] && answers[1]->granted()));
     });
 }
 

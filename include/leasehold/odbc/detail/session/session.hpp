@@ -85,6 +85,7 @@ public:
         } catch (...) {
             answer_.failed = fault::failure;
             answer_.thrown = std::current_exception();
+            db_.disconnect();  // it may be in a transaction, or have a cursor, and then what comes next is never committed
         }
     }
 

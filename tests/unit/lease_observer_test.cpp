@@ -191,6 +191,17 @@ BOOST_AUTO_TEST_CASE(it_looks_once_in_each_pause)
     }
 }
 
+BOOST_AUTO_TEST_CASE(it_looks_once_if_the_pause_has_no_end)
+{
+    std::atomic<bool> fails{false};
+    std::atomic<int> looks{0};
+    lh::faulty_store counting{store, failing_plan{&fails, &looks}};
+    lh::lease_observer watch{counting, "n", {}, lh::observer_options{.every = lh::duration::max()}, clock};
+    BOOST_TEST(eventually([&] { return looks == 1; }));
+    clock.advance(1h);
+    BOOST_TEST(leasehold_test::throughout([&] { return looks == 1; }, 50ms));
+}
+
 BOOST_AUTO_TEST_CASE(what_the_function_throws_is_told_and_the_next_change_comes)
 {
     std::atomic<int> thrown{0};

@@ -12,6 +12,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/observer_options.hpp>
 #include <leasehold/time_point.hpp>
+#include <leasehold/waiting/deadline.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -79,7 +80,7 @@ private:
     void observe() noexcept
     {
         while (!stopping()) {
-            const time_point next = clock_.now() + options_.every;
+            const time_point next = waiting::deadline_after(clock_, options_.every);
             std::error_code ec;
             catch_into(ec, [&] { look(ec); });
             if (ec && options_.on_error) guarded([&] { options_.on_error(ec); });

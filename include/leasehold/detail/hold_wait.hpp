@@ -103,6 +103,7 @@ public:
         waiting::wait_step step = first_ ? machine_.next(now, cancelled) : in_line(now);
         looks_ = !cancelled && !is_attempt(step) && now >= decisions_.look_at();
         if (looks_) return {waiting::wait_action::attempt, now};
+        gave_up_ = step.action == waiting::wait_action::give_up;
         if (step.action == waiting::wait_action::sleep) step.at = std::min(step.at, decisions_.look_at());
         return step;
     }
@@ -139,16 +140,16 @@ public:
     [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time(); }
     void leave_queues() noexcept { place_.reset(); }
 
-    // What an error of the wait is about. Empty: it is the store's.
-    [[nodiscard]] std::string why(std::error_code ec) const
+    // What the error of a wait that has ended with one is about. Empty: it is the store's, whatever its code.
+    [[nodiscard]] std::string why() const
     {
         const std::string here = "hold '" + printable(name_) + "': ";
-        if (ec == errc::held_closed) return here + words_of_hold();
-        if (ec == errc::invalid_terms)
+        if (found_ == hold_step::refuse_held) return here + words_of_hold();
+        if (found_ == hold_step::refuse_count)
             return here + "the name keeps the record of " + printable(in_the_way_->owner) +
                    ", which several hold: only the name of one lease can be held closed";
-        if (ec == std::make_error_code(std::errc::operation_canceled)) return here + "the wait was cancelled";
-        if (ec != std::make_error_code(std::errc::timed_out)) return {};
+        if (!gave_up_) return {};
+        if (cancelled_) return here + "the wait was cancelled";
         if (!in_the_way_ || in_the_way_->owner.empty()) return here + "it did not become free in time";
         return here + "'" + printable(in_the_way_->owner) + "' was asked to hand over, and has not done so in time";
     }
@@ -170,12 +171,12 @@ private:
     {
         std::optional<lease_record> found = store_.inspect(name_, ec);
         if (ec) return;
-        const hold_step step = decisions_.looked(found, clock_.now());
+        found_ = decisions_.looked(found, clock_.now());
         in_the_way_ = std::move(found);
-        if (step == hold_step::refuse_held) ec = errc::held_closed;
-        if (step == hold_step::refuse_count) ec = errc::invalid_terms;
+        if (found_ == hold_step::refuse_held) ec = errc::held_closed;
+        if (found_ == hold_step::refuse_count) ec = errc::invalid_terms;
         if constexpr (handover_store<Store>)
-            if (step == hold_step::ask) static_cast<void>(store_.request_handover(name_, request_of_hold(reason_), ec));
+            if (found_ == hold_step::ask) static_cast<void>(store_.request_handover(name_, request_of_hold(reason_), ec));
     }
 
     [[nodiscard]] std::string words_of_hold() const
@@ -197,9 +198,11 @@ private:
     waiting::wait_machine machine_;
     hold_machine decisions_;
     std::optional<lease_record> in_the_way_;  // as the last look found it
+    hold_step found_ = hold_step::wait;
     bool first_ = false;
     bool looks_ = false;  // next() has asked for a look
     bool cancelled_ = false;
+    bool gave_up_ = false;
     // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
     std::optional<waiting::local_queue::place> place_;
     waiting::limited_ticket<Store> ticket_;

@@ -154,7 +154,7 @@ private:
         waker to_wake;
         detail::hold_wait<Derived, detail::hold_clock<Derived>> waits{self(), name, period, reason, clock, options.wait_at_most, to_wake};
         const bool held = !waiting::wait_on_thread(waits, clock, to_wake, options.stop, ec).guard.empty();
-        if (ec && why) *why = waits.why(ec);
+        if (ec && why) *why = waits.why();
         return held;
     }
 

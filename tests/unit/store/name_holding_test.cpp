@@ -35,6 +35,21 @@ struct scene {
     }
 };
 
+// Answers attempts, or requests to hand over, with an error that a hold finds by itself otherwise.
+struct refusing_store : lh::forwarding_store<memory_type, refusing_store> {
+    using forwarding_store::forwarding_store;
+
+    auto around(const lh::store_call& call, std::error_code& ec, auto make)
+    {
+        if (call.operation != refused) return make();
+        ec = with;
+        return decltype(make()){};
+    }
+
+    lh::store_operation refused = lh::store_operation::try_acquire;
+    std::error_code with;
+};
+
 bool names_the_mark(const std::system_error& e)
 {
     return e.code() == lh::errc::invalid_owner && std::string{e.what()}.find("'held closed '") != std::string::npos;
@@ -127,6 +142,21 @@ BOOST_AUTO_TEST_CASE(failure_of_the_store_is_told)
     BOOST_CHECK_THROW(holds.unhold("n"), lh::store_error);
     BOOST_TEST(holds.unhold("n", ec));
     BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_the_store_are_not_taken_for_what_the_hold_itself_has_found)
+{
+    refusing_store refusing{store};
+    for (const std::error_code said : {make_error_code(lh::errc::invalid_terms), make_error_code(lh::errc::held_closed),
+                                       std::make_error_code(std::errc::timed_out), std::make_error_code(std::errc::operation_canceled)}) {
+        refusing.with = said;
+        BOOST_CHECK_EXCEPTION(refusing.hold("n", 1h, "x"), lh::store_error, [&](const lh::store_error& e) { return e.code() == said; });
+    }
+    // After a look at the holder.
+    refusing.refused = lh::store_operation::request_handover;
+    auto holding = lease("n", "a");
+    const auto guard = holding.try_acquire();
+    BOOST_CHECK_THROW(refusing.hold("n", 1h, "x"), lh::store_error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

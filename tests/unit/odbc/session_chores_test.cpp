@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a session's thread does when it is idle.
+// What a session's thread does when it is idle, and when it was given up.
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
+#include <support/environment.hpp>
 #include <support/eventually.hpp>
+#include <support/temporary_directory.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -93,6 +97,39 @@ BOOST_AUTO_TEST_CASE(thread_that_is_told_can_begin_a_call_of_its_own)
     BOOST_TEST(call());
     session->set_due(steady::now());
     BOOST_TEST(eventually([this] { return done == 2; }));
+}
+
+// Its thread is still busy with the end of the call before, so that it never begins the one that its caller gives up.
+BOOST_AUTO_TEST_CASE(attempt_that_was_given_up_before_it_began_undoes_no_earlier_grant)
+{
+    const temporary_directory folder;
+    const std::string database = sqlite_connection_string(folder.path() / "leases.db");
+    leasehold::odbc_store store{database};
+    store.create_schema();
+    std::atomic<bool> undone = false;
+    const auto given_up = std::make_shared<od::bounded_session>(
+        std::make_shared<const od::configuration>(database, leasehold::odbc_options{}, &leasehold::dialect::detected::describe), false,
+        od::bounded_session::handlers{[&undone](od::bounded_session& its) {
+                                          its.inner().undo_grants();
+                                          undone = true;
+                                      },
+                                      {}});
+    const od::request attempt{.what = od::operation::acquire, .name = "n", .owner = "shared", .time = 1h};
+    std::promise<void> told, free;
+    given_up->inner().prepare(attempt, steady::now() + 10s);
+    given_up->start([&] {
+        told.set_value();
+        free.get_future().wait();
+    });
+    told.get_future().wait();
+    BOOST_REQUIRE(given_up->inner().result().grant.result.granted());
+    given_up->inner().prepare(attempt, steady::now());
+    BOOST_REQUIRE(!given_up->run(steady::now()));
+    BOOST_REQUIRE(given_up->give_up());
+    free.set_value();
+    BOOST_REQUIRE(eventually([&undone] { return undone.load(); }));
+    std::error_code ec;
+    BOOST_TEST(store.inspect("n", ec).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,6 +53,7 @@ public:
     // Copies all of the request.
     void prepare(const request& asked, time_point deadline)
     {
+        answer_ = {};  // if it is given up before it begins, nothing was granted
         what_ = asked.what;
         version_ = 0;
         token_ = asked.token;
@@ -76,10 +77,9 @@ public:
     // After prepare(), what it is about; in a wait from any thread.
     [[nodiscard]] session_lock& lock() noexcept { return lock_; }
 
-    // Fills in the answer; an exception (std::bad_alloc) ends up there too.
+    // Once after prepare(). Fills in the answer; an exception (std::bad_alloc) ends up there too.
     void perform() noexcept
     {
-        answer_ = {};
         try {
             try_until_deadline();
         } catch (...) {

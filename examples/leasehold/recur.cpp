@@ -189,9 +189,12 @@ private:
         if (ec) complain(name() + ": can't keep what the command has saved: " + ec.message());
     }
 
-    // As long as the lease is held: what is not noted as done is done again.
+    // As long as the lease is held, unless a signal ends it: what is not noted as done is done again.
     int complete(named_run& run)
     {
+        const auto not_noted = [&](const char* why) {
+            complain(name() + why + " before the run of " + to_text(run.fire()) + " could be noted as done; another host may repeat it");
+        };
         for (;;) {
             std::error_code ec;
             if (run.complete(ec)) {
@@ -200,9 +203,12 @@ private:
             }
             if (!ec || !run.held()) break;
             complain(name() + ": can't note that the run of " + to_text(run.fire()) + " is done: " + ec.message());
-            sleep_for(std::min<lh::duration>(1s, run.remaining()), {});
+            sleep_for(std::min<lh::duration>(1s, run.remaining()), signals_.asked_to_end());
+            if (signals_.ended_by() == 0) continue;
+            not_noted(": a signal came");
+            return exit_code::signalled + signals_.ended_by();
         }
-        complain(name() + " was lost before the run of " + to_text(run.fire()) + " could be noted as done; another host may repeat it");
+        not_noted(" was lost");
         return exit_code::lost;
     }
 

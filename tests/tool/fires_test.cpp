@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `run --once-per`, `run --cron`, `every` and `last`.
+#include <contract/odbc_connection.hpp>
 #include <tool/run_commands.hpp>
 #include <tool/tool_fixture.hpp>
 
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -87,6 +89,20 @@ BOOST_FIXTURE_TEST_CASE(host_stays_to_retry_and_gives_up, scene)
     const auto late = run(twice);
     BOOST_TEST(late.status.code == 75);
     BOOST_TEST(has(late.err, "given up or missed"), late.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(signal_ends_a_host_that_cannot_note_a_run_as_done, scene)
+{
+    auto host = start(once({"--ttl", "30s"}, note("began") + "until [ -e " + path("go") + " ]; do sleep 0.05; done"));
+    BOOST_REQUIRE(file_gets("notes", "began"));
+    odbc_connection somebody{sqlite_connection_string(path("leases.db"))};
+    somebody.execute("begin exclusive");
+    std::ofstream{path("go")};
+    BOOST_REQUIRE(eventually([this] { return has(errors(), "can't note that the run"); }));
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait().code == 128 + SIGTERM);
+    BOOST_TEST(has(errors(), "could be noted as done; another host may repeat it"), errors());
+    somebody.execute("rollback");
 }
 
 BOOST_FIXTURE_TEST_CASE(others_wait_and_take_over_when_the_first_is_killed, scene)

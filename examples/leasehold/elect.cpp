@@ -80,7 +80,7 @@ private:
         try {
             checkpoint = term.load_checkpoint();
         } catch (const lh::store_error& why) {
-            next_ = restarts_.lease_lost();
+            next_ = restarts_.not_started();
             return report_outage(why);
         }
         const auto begun = lh::steady_clock{}.now();

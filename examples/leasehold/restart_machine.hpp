@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace tool {
 
@@ -32,10 +33,11 @@ public:
     {
         if (policy_ == restart_policy::never || (policy_ == restart_policy::on_failure && status == 0)) return {};
         if (ran_for >= steady) next_ = first_;
-        const duration pause = next_;
-        next_ = std::max(first_, std::min(next_ * 2, longest));
-        return {true, pause};
+        return {true, next_pause()};
     }
+
+    /// The store granted the lease, and failed before the command could start.
+    step not_started() noexcept { return {true, std::min(next_pause(), longest)}; }
 
     step lease_lost() const noexcept { return {true, duration::zero()}; }
 
@@ -43,6 +45,8 @@ public:
     static constexpr duration longest = std::chrono::minutes{1};
 
 private:
+    duration next_pause() noexcept { return std::exchange(next_, std::max(first_, std::min(next_ * 2, longest))); }
+
     restart_policy policy_;
     duration first_;
     duration next_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `leasehold elect`: the real program, on SQLite.
+#include <contract/odbc_connection.hpp>
 #include <tool/tool_fixture.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -7,6 +8,7 @@
 #include <csignal>
 #include <sstream>
 #include <string>
+#include <thread>
 
 using namespace leasehold_test;
 
@@ -124,6 +126,23 @@ BOOST_FIXTURE_TEST_CASE(a_leader_that_loses_the_lease_ends_its_command_and_stand
     BOOST_TEST(run({"release", "job", "--force"}).status.success());
     BOOST_TEST(tool.read_line(60s).has_value());
     BOOST_TEST(file("log") == "begin\nend\nbegin\n");
+    tool.signal(SIGTERM);
+    BOOST_TEST(tool.wait().success());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_candidate_that_cannot_read_the_checkpoint_pauses_for_longer_each_time, tool_fixture)
+{
+    auto tool = start({"elect", "job", "--verbose", "--pause", "200ms", "--", "sh", "-c", "echo ran >> " + path("runs")});
+    BOOST_REQUIRE(file_gets("runs", "ran"));
+    odbc_connection operations{sqlite_connection_string(path("leases.db"))};
+    operations.execute("alter table leasehold drop column checkpoint");
+    BOOST_REQUIRE(eventually([this] { return count(errors(), "; leasehold will try again\n") >= 2; }));
+    const std::size_t before = count(errors(), "; leasehold will try again\n");
+    std::this_thread::sleep_for(1s);
+    BOOST_TEST(count(errors(), "; leasehold will try again\n") <= before + 4, errors());
+    operations.execute("alter table leasehold add column checkpoint text");
+    const std::size_t ran = count(file("runs"), "ran");
+    BOOST_TEST(eventually([&] { return count(file("runs"), "ran") > ran; }), "and goes on when it can");
     tool.signal(SIGTERM);
     BOOST_TEST(tool.wait().success());
 }

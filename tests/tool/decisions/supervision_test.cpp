@@ -58,6 +58,7 @@ BOOST_AUTO_TEST_CASE(restart_policies_say_when_it_is_over)
     BOOST_TEST((on_failure.command_ended(1, 2min) == step{true, 1s}));
     BOOST_TEST((never.command_ended(1, 2min) == step{}));
     BOOST_TEST((never.lease_lost() == step{true, 0s}));  // not the command's doing
+    BOOST_TEST((never.not_started() == step{true, 1s}));
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_keeps_ending_soon_is_paused_for_longer_each_time_up_to_a_minute)
@@ -66,6 +67,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_keeps_ending_soon_is_paused_for_longer_each_
     for (const auto pause : {10s, 20s, 40s, 60s, 60s})
         BOOST_TEST(restarts.command_ended(1, 1s).pause == leasehold::duration{pause});
     BOOST_TEST(restarts.command_ended(1, 2min).pause == 10s);
+    for (const auto pause : {20s, 40s, 60s, 60s}) BOOST_TEST(restarts.not_started().pause == leasehold::duration{pause});
     restart_machine patient{restart_policy::always, 5min};
     for (int i = 0; i < 3; ++i) BOOST_TEST(patient.command_ended(1, 1s).pause == 5min);
 }

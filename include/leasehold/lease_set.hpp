@@ -86,6 +86,7 @@ public:
             granted = acquire_some(begin, end, all, ec) && granted;
             begin = end;
         }
+        if (ec) failure_.note(leases_[failed_]->store(), ec, leases_[failed_]->name());
         return granted && !ec;
     }
 
@@ -95,7 +96,8 @@ public:
 
     [[noreturn]] void raise(std::error_code ec, std::string_view operation) const
     {
-        lease_access::raise_failure(*leases_[failed_], ec, operation, too_late_);
+        if (!too_late_) failure_.raise(operation);
+        lease_access::raise_failure(*leases_[failed_], ec, operation, true);
     }
 
     void failed_at(std::size_t i, bool too_late) noexcept
@@ -145,6 +147,7 @@ private:
     std::vector<lease_guard<Lease>> guards_;
     std::size_t failed_ = 0;
     bool too_late_ = false;
+    set_failure failure_;  // of the attempt: the back-out calls the store, too
 };
 
 // Attempts at leases of several types.
@@ -169,6 +172,7 @@ public:
                 auto tried = lease_access::attempt(lease, ec);
                 guard = std::move(tried.guard);
                 too_late_ = tried.too_late;
+                if (ec) failure_.note(lease.store(), ec, lease.name());
                 return !guard.empty() && !ec;
             });
         });
@@ -179,7 +183,8 @@ public:
 
     [[noreturn]] void raise(std::error_code ec, std::string_view operation)
     {
-        visit<bool>(failed_, [&](auto& lease, auto&) -> bool { lease_access::raise_failure(lease, ec, operation, too_late_); });
+        if (!too_late_) failure_.raise(operation);
+        visit<bool>(failed_, [&](auto& lease, auto&) -> bool { lease_access::raise_failure(lease, ec, operation, true); });
         std::terminate();
     }
 
@@ -205,6 +210,7 @@ private:
     std::vector<std::size_t> order_;
     std::size_t failed_ = 0;
     bool too_late_ = false;
+    set_failure failure_;  // as in uniform_set
 };
 
 // All or none.

@@ -111,6 +111,25 @@ private:
 static_assert(leasehold::batching_store<scripted_batching_store> && !leasehold::batching_store<scripted_store>);
 static_assert(leasehold::batch_acquiring_store<scripted_batching_store> && !leasehold::batch_acquiring_store<scripted_store>);
 
+/// A scripted store whose diagnostics a test sets.
+template <class Store>
+class telling_store : public Store
+{
+public:
+    using Store::Store;
+
+    [[nodiscard]] leasehold::store_diagnostics diagnostics() const
+    {
+        leasehold::store_diagnostics said;
+        said.advice = says;
+        return said;
+    }
+
+    std::string says;
+};
+
+static_assert(leasehold::diagnosing_store<telling_store<scripted_store>>);
+
 /// For BOOST_AUTO_TEST_CASE_TEMPLATE: a store that takes one attempt in a call, and one that takes many.
 using both_stores = std::tuple<scripted_store, scripted_batching_store>;
 

@@ -138,6 +138,37 @@ BOOST_AUTO_TEST_CASE(failed_batch_leaves_nothing_held)
     BOOST_TEST(is_held(lh::try_acquire_all(s.a, s.b, s.c)), "and the objects are as before");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(failure_has_its_own_details_not_those_of_the_back_out, Store, both_stores)
+{
+    scene<telling_store<Store>> s;
+    const auto tells = [&](const char* words) { return [&s, words](std::string_view) { s.store.says = words; }; };
+    for (const operation each : {operation::try_acquire, operation::acquire_many}) s.store.before(each, tells("the attempt"));
+    for (const operation each : {operation::release, operation::release_many}) s.store.before(each, tells("the back-out"));
+    if constexpr (scene<Store>::in_batches) s.store.takes = 2;
+    s.store.next(s.attempts, fate::carried_out);
+    if constexpr (!scene<Store>::in_batches) s.store.next(operation::try_acquire, fate::carried_out);
+    s.store.next(operation::try_acquire, fate::fails);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, s.c)), lh::store_error, [](const lh::store_error& e) {
+        return std::string_view{e.what()}.find(" 'c': ") != std::string_view::npos && std::string_view{e.what()}.ends_with(": the attempt");
+    });
+    BOOST_TEST(s.store.says == "the back-out");
+    BOOST_TEST(s.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE(failure_in_a_set_of_several_types_has_its_own_details)
+{
+    scene<telling_store<scripted_store>> s;
+    auto other = lh::basic_lease{s.store, "b", lh::lease_terms{.ttl = 30s}, s.clock, lh::fixed_owner_id{"us"}};
+    s.store.before(operation::try_acquire, [&](std::string_view) { s.store.says = "the attempt"; });
+    s.store.before(operation::release, [&](std::string_view) { s.store.says = "the back-out"; });
+    s.store.next(operation::try_acquire, fate::carried_out);
+    s.store.next(operation::try_acquire, fate::fails);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, other)), lh::store_error, [](const lh::store_error& e) {
+        return std::string_view{e.what()}.find(" 'b': ") != std::string_view::npos && std::string_view{e.what()}.ends_with(": the attempt");
+    });
+    BOOST_TEST(s.store.says == "the back-out");
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(backing_out_does_not_keep_names_closed, Store, both_stores)
 {
     scene<Store> s;

@@ -234,4 +234,40 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_loses_the_gate_before_it_waits_gives_u
     BOOST_TEST(s.held() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_a_waiting_writer_is_not_explained_with_what_the_store_said_of_an_earlier_call, Store, both_stores)
+{
+    scene<telling_store<Store>> s;
+    s.store.says = "an earlier call";
+    auto one = s.lease(), other = s.lease();
+    auto reader = other.try_acquire_shared();
+    std::string said;
+    in_background waiting{s.clock, [&] {
+                              try {
+                                  static_cast<void>(is_held(one.acquire()));
+                              } catch (const lh::store_error& e) {
+                                  said = e.what();
+                              }
+                          }};
+    BOOST_TEST(eventually([&] { return s.held() == 65U; }));
+    s.store.leases.force_release("catalog/writer");
+    BOOST_TEST(waiting.finish(1s));
+    BOOST_TEST(said.find(make_error_code(lh::errc::lost).message()) != std::string::npos, said);
+    BOOST_TEST(said.find("an earlier call") == std::string::npos, said);
+}
+
+BOOST_AUTO_TEST_CASE(failure_of_a_writer_has_its_own_details_not_those_of_the_back_out)
+{
+    scene<telling_store<scripted_store>> s;
+    auto catalog = s.lease();
+    s.store.before(operation::try_acquire, [&](std::string_view name) {
+        s.store.says = "the attempt";
+        if (name.starts_with("catalog/r")) s.store.next(operation::try_acquire, fate::fails);
+    });
+    s.store.before(operation::release, [&](std::string_view) { s.store.says = "the back-out"; });
+    const auto is_of_attempt = [](const lh::store_error& e) { return std::string_view{e.what()}.ends_with(": the attempt"); };
+    BOOST_CHECK_EXCEPTION(static_cast<void>(is_held(catalog.try_acquire())), lh::store_error, is_of_attempt);
+    BOOST_TEST(s.store.says == "the back-out");
+    BOOST_TEST(s.held() == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,6 +37,7 @@ public:
     struct result {
         set_type guard{};
         bool too_late = false;  // granted, but a term was over before all answers had come
+        set_failure failure{};  // a call of the store's that failed
     };
 
     // May throw std::bad_alloc.
@@ -97,8 +98,13 @@ public:
         return {.too_late = true};
     }
 
-    // Nothing, and why.
-    [[nodiscard]] result none() const noexcept { return {.too_late = too_late_}; }
+    // Nothing, and why; before the destructor calls the store, too.
+    [[nodiscard]] result none(std::error_code ec) const noexcept
+    {
+        result nothing{.too_late = too_late_};
+        if (ec && ec != errc::lost) nothing.failure.note(pool_.store(), ec, pool_.name());
+        return nothing;
+    }
 
 private:
     Pool& pool_;
@@ -159,7 +165,7 @@ public:
         case phase::over: break;
         }
         if (ec) phase_ = phase::over;
-        return taken_.none();
+        return taken_.none(ec);
     }
 
     // What a wait that gave up reports.
@@ -225,7 +231,7 @@ private:
             if (!ec) return {};
         }
         phase_ = phase::over;
-        if (ec) return taken_.none();
+        if (ec) return taken_.none(ec);
         if (overdue) readers_.missed();
         return taken_.complete(ec);
     }

@@ -327,16 +327,20 @@ public:
         return attempt(search, *this, ec);
     }
 
-    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false, bool of_another = false)
+    // `failed`: the call that did, if the store was called after it.
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false, bool of_another = false,
+                                    const set_failure& failed = {})
     {
         if (const std::string said = counted_->disagreement(); ec == errc::invalid_terms && !said.empty())
             raise_invalid(errc::invalid_terms, said);
-        if (of_another) {
+        if (of_another || ec == errc::lost) {
             store_diagnostics said;  // the store's own are about this thread's calls
-            said.advice = "another thread's attempt failed, for which this one waited";
+            said.advice = of_another ? "another thread's attempt failed, for which this one waited"
+                                     : "the gate or a share was lost before the writer had all of them";
             raise_failed_call(ec, std::string{operation} + " '" + name() + "'", std::move(said));
         }
         if (too_late) lease_access::raise_failure(lease(0), ec, operation, true);
+        if (failed.error()) failed.raise(operation);
         raise_store_failure(store(), ec, operation, name());
     }
 

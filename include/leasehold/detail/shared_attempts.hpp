@@ -5,6 +5,7 @@
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/exclusive_wait.hpp>
+#include <leasehold/detail/guard_sets.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/permit_pool.hpp>
 #include <leasehold/error.hpp>
@@ -35,6 +36,7 @@ public:
     struct outcome {
         guard_type guard;
         bool too_late = false;
+        set_failure failure{};
     };
 
     // The readers' shares, and the gate, which outlive the lease while somebody uses them.
@@ -67,11 +69,11 @@ public:
     static typename terms_type::result write(rights& of, std::error_code& ec)
     {
         terms_type taken{*of.pool};
-        if (!taken.take_gate(lease_access::attempt(of.gate, ec), ec)) return taken.none();
+        if (!taken.take_gate(lease_access::attempt(of.gate, ec), ec)) return taken.none(ec);
         taken.take_shares(true, std::nullopt, ec);
         if (!ec && taken.has_all_shares()) return taken.complete(ec);
         if (taken.lost() && !ec) ec = errc::lost;
-        return taken.none();
+        return taken.none(ec);
     }
 
     // See acquire_forms.
@@ -146,7 +148,7 @@ public:
 private:
     outcome outcome_of(typename terms_type::result taken) const noexcept
     {
-        if (taken.guard.empty()) return {.guard = {}, .too_late = taken.too_late};
+        if (taken.guard.empty()) return {.guard = {}, .too_late = taken.too_late, .failure = std::move(taken.failure)};
         return {lease_access::make_guard<guard_type>(rights_->pool, std::move(taken.guard))};
     }
 
@@ -166,7 +168,7 @@ private:
 
     guard_type granted_or_throw(outcome done, std::error_code ec, std::string_view operation)
     {
-        if (ec) pool().raise_failure(ec, operation, done.too_late);
+        if (ec) pool().raise_failure(ec, operation, done.too_late, false, done.failure);
         return std::move(done.guard);
     }
 

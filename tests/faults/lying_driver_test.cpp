@@ -188,6 +188,31 @@ BOOST_AUTO_TEST_CASE(fence_holds_whatever_rows_are_counted)
     }
 }
 
+BOOST_AUTO_TEST_CASE(many_releases_on_a_slow_database_take_one_call_timeout)
+{
+    database db;
+    db.create_schema("sqlite");
+    lh::odbc_store store{db.lying("sqlite"), {.call_timeout = 2s}};
+    std::vector<std::string> names;
+    for (char name = 'a'; name <= 'z'; ++name) names.emplace_back(1, name);
+    std::vector<lh::term_release> releases;
+    std::error_code ec;
+    for (const std::string& name : names)
+        releases.push_back({name, "o", store.try_acquire(name, "o", ttl * 60, ec).token, name == "z" ? lh::duration{} : ttl});
+    BOOST_TEST_REQUIRE(!ec, ec.message());
+    std::vector<lh::batch_answer> answers(releases.size(), lh::batch_answer::unknown);
+    ::setenv("LYING_DRIVER_DELAY", "150", 1);
+    const auto begun = std::chrono::steady_clock::now();
+    store.release_many(releases, answers, ec);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    ::unsetenv("LYING_DRIVER_DELAY");
+    BOOST_TEST(ec == lh::errc::store_timeout, ec.message());
+    BOOST_TEST((took < 3500ms));
+    BOOST_TEST((answers.front() == lh::batch_answer::yes));
+    BOOST_TEST((answers.back() == lh::batch_answer::yes), "one that no min_hold keeps closed goes first");
+    BOOST_TEST((answers[releases.size() - 2] == lh::batch_answer::unknown));
+}
+
 BOOST_DATA_TEST_CASE(many_stores_on_one_name_never_hold_it_at_once,
                      boost::unit_test::data::make({"unheard_of", "unheard_of,no_row_count", "unheard_of,one_row",
                                                    "unheard_of,lost_replies", "unheard_of,no_row_count,lost_replies",

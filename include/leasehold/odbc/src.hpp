@@ -34,9 +34,11 @@
 #include <leasehold/odbc/odbc_store.hpp>
 #endif
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -196,6 +198,7 @@ LEASEHOLD_DECL void store_base::acquire_many(std::span<const term_request> reque
     }
 }
 
+// Those that leave no name closed first: there are many of them in one call.
 LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
 {
     reporting on{*this, ec};
@@ -204,20 +207,26 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
         const term_release& each = releases[i];
         return detail::request{detail::operation::release, each.name, each.owner, each.token.value(), each.min_hold_left};
     };
+    const auto all = detail::all_items(releases.size());
+    const auto is_plain = [&](detail::item_number i) { return releases[i].min_hold_left <= duration::zero(); };
     std::vector<detail::item_number> plain;
-    for (const detail::item_number i : detail::all_items(releases.size())) {
-        if (releases[i].min_hold_left <= duration::zero()) {
-            plain.push_back(i);
-        } else if (!on.why) {
-            const bool released = operations_->release(request_of(i), operations_->deadline(), on.why);
-            if (!on.why) answers[i] = released ? batch_answer::yes : batch_answer::no;
-        }
-    }
+    std::ranges::copy_if(all, std::back_inserter(plain), is_plain);
     operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, on.why,
                                [&](detail::item_number i) {
                                    operations_->give_locks_back(releases[i].name, releases[i].token.value());
                                    operations_->after_release(request_of(i), answers[i] == batch_answer::yes);
                                });
+    detail::failure of_one;  // then the others are not tried
+    for (const detail::item_number i : all) {
+        if (is_plain(i) || of_one) continue;
+        if (std::chrono::steady_clock::now() < until) {
+            const bool released = operations_->release(request_of(i), until, of_one);
+            if (!of_one) answers[i] = released ? batch_answer::yes : batch_answer::no;
+        } else {
+            of_one = detail::store_operations::not_tried();
+        }
+    }
+    if (!on.why) on.why = std::move(of_one);
 }
 
 LEASEHOLD_DECL std::optional<lease_record> store_base::inspect(std::string_view name, std::error_code& ec)

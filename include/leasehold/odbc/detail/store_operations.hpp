@@ -92,12 +92,15 @@ public:
                 call({what, {}, {}, 0, std::max(items[group.front()].*time, duration::zero()), many}, until, of_this);
                 for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
             } else {
-                of_this = {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}};
+                of_this = not_tried();
             }
             if (of_this && !why) why = std::move(of_this);
             for (const item_number i : group) then(i);
         }
     }
+
+    // Of several things that one call asks for.
+    static failure not_tried() { return {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}}; }
 
     bool release(const request& asked, time_point until, failure& why)
     {

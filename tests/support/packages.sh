@@ -150,6 +150,9 @@ leasehold_chart_packages=(python3-matplotlib)
 leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++
     libstdc++-arm-none-eabi-dev=file:/usr/*/*/c++/*/arm-none-eabi libnewlib-dev=file:/usr/*/*/newlib.h
     qemu-system-arm=command:qemu-system-arm)
+leasehold_hsqldb_packages=(libhsqldb-java=file:/usr/share/java/hsqldb*.jar default-jre-headless=command:java)
+leasehold_virtuoso_packages=(virtuoso-opensource-7-bin=command:virtuoso-t,command:isql-vt
+    libvirtodbc0=file:/usr/lib/*/odbc/virtodbc.so)
 leasehold_server_packages=(
     postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
     odbc-postgresql="odbc-driver:PostgreSQL Unicode"

@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_free_name_is_not_busy_while_nobody_can_write_on_postgresq
     check_unwritable(server.connection_string(), "begin; lock table leasehold in share mode", "commit", "locked");
     server.execute_sql("create function undone() returns trigger language plpgsql as 'begin return null; end'");
     check_unwritable(server.connection_string(), "create trigger undoes before insert or update on leasehold for each row"
-                     " execute function undone()", "drop trigger undoes on leasehold", "trigger");
+                     " execute procedure undone()", "drop trigger undoes on leasehold", "trigger");
 }
 
 BOOST_AUTO_TEST_CASE(a_table_may_be_named_like_a_word_of_a_statement)

@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_release_is_under_way_mak
 BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_lost_term_is_released_leaves_it_lost)
 {
     bool asked = false;
-    auto l = lease();
+    auto l = lease("n", {.ttl = 30s, .min_hold = 1h});
     auto guard = l.try_acquire();
     clock.advance(10min);
     decltype(guard) next;
@@ -322,6 +322,52 @@ BOOST_AUTO_TEST_CASE(min_hold_keeps_the_name_closed_after_an_early_release)
     BOOST_TEST(!is_held(l.try_acquire()), "the same owner neither");
     clock.advance(1ns);
     BOOST_TEST(is_held(l.try_acquire()));
+}
+
+// The store still has the term, and would take the attempt for its owner's.
+BOOST_AUTO_TEST_CASE(min_hold_keeps_the_object_closed_while_the_release_is_under_way)
+{
+    auto l = lease("n", {.ttl = 30s, .min_hold = 1min});
+    auto guard = l.try_acquire();
+    bool asked = false;
+    store.before(operation::release, [&](auto) {
+        if (!std::exchange(asked, true)) BOOST_TEST(!is_held(l.try_acquire()));
+    });
+    BOOST_TEST((guard.release() == lh::release_outcome::released));
+    BOOST_TEST(!is_held(l.try_acquire()));
+    clock.advance(1min);
+    BOOST_TEST(is_held(l.try_acquire()));
+}
+
+BOOST_AUTO_TEST_CASE(waiter_sleeps_while_a_release_that_keeps_the_name_closed_is_under_way)
+{
+    auto l = lease("n", {.ttl = 30s, .min_hold = 1h});
+    auto guard = l.try_acquire();
+    store.before(operation::release, [&](auto) {
+        clock.advance(1min);  // past the deadline of the term
+        lh::waker to_wake;
+        lh::waiting::lease_wait waits{lh::detail::lease_access::keeper(l), lh::time_point::max(), to_wake};
+        const lh::waiting::wait_step step = waits.next(clock.now(), false);
+        BOOST_TEST((step.action == lh::waiting::wait_action::sleep));
+        BOOST_TEST((step.at == lh::time_point::max()), "until it is woken");
+    });
+    guard.release();
+}
+
+// They learn from the answer how long it is kept closed.
+BOOST_AUTO_TEST_CASE(who_is_woken_by_a_release_that_keeps_the_name_closed_can_ask_the_store)
+{
+    auto l = lease("n", {.ttl = 30s, .min_hold = 1h});
+    auto guard = l.try_acquire();
+    const auto ask = [](void* of) noexcept {
+        std::error_code failed;
+        BOOST_TEST(!is_held(static_cast<decltype(l)*>(of)->try_acquire(failed)));
+        BOOST_TEST(!failed);
+    };
+    lh::waker to_wake{ask, &l};
+    const lh::waiting::local_queue::place first{lh::waiting::queue_of(store), lh::waiting::key_of(store, "n"), to_wake};
+    guard.release();
+    BOOST_TEST(store.sent(operation::try_acquire) == 2);
 }
 
 // A process that dies leaves the name to others at the end of its ttl; an exception is no worse.

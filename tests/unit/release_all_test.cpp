@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 
+#include <contract/asked_once.hpp>
 #include <support/printing.hpp>
 #include <support/scripted_batching_store.hpp>
 
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(release_all_test)
@@ -105,6 +107,17 @@ BOOST_AUTO_TEST_CASE(names_are_kept_closed_for_min_hold)
     held.clock.advance(4s);
     BOOST_TEST(lh::release_all(held.guards) == 3U);
     BOOST_TEST(held.store.leases.list().front().remaining == 6s);
+}
+
+BOOST_AUTO_TEST_CASE(min_hold_keeps_the_objects_closed_while_the_call_is_under_way)
+{
+    batching held{3, {.ttl = 30s, .min_hold = 10s}};
+    bool asked = false;
+    held.store.before(operation::release_many, [&](auto) {
+        if (!std::exchange(asked, true)) BOOST_TEST(!is_held(held.leases.front().try_acquire()));
+    });
+    BOOST_TEST(lh::release_all(held.guards) == 3U);
+    BOOST_TEST(!is_held(held.leases.front().try_acquire()));
 }
 
 BOOST_AUTO_TEST_CASE(guards_of_several_stores_go_to_their_own)

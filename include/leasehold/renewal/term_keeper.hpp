@@ -150,12 +150,15 @@ public:
     std::optional<term_release> end_here(const term_ptr& ended) noexcept
     {
         const std::lock_guard lock{mutex_};
+        const bool was_lost = ended->remaining(clock_) == duration::zero();
         if (!ended->machine.overrun(clock_.now())) ended->machine.ended();
         ended->deadline.store(term::over, std::memory_order_release);
         if (ended->refused) return std::nullopt;
         // An exception has ended the work: others may try it.
         if (std::uncaught_exceptions() > ended->exceptions) ended->keep_closed_until = time_point{};
-        return term_release{name_, owner_, ended->token, std::max(ended->keep_closed_until - clock_.now(), duration::zero())};
+        const duration min_hold_left = std::max(ended->keep_closed_until - clock_.now(), duration::zero());
+        ended->closing = min_hold_left > duration::zero() && !was_lost;
+        return term_release{name_, owner_, ended->token, min_hold_left};
     }
 
     /// The part of end() after the call, which the store has answered with `outcome`. `error`: why it is unknown. Returns what to
@@ -163,6 +166,10 @@ public:
     release_outcome has_ended(const term_ptr& ended, release_outcome outcome, std::error_code error = {}) noexcept
     {
         if (outcome == release_outcome::lost && is_taken_over_here(*ended)) outcome = release_outcome::released;
+        {
+            const std::lock_guard lock{mutex_};
+            ended->closing = false;  // so that those who are woken ask the store how long the name is closed
+        }
         // Do these before the lease is open to threads that share it: they may acquire it, and then destroy the store.
         waiting::released(store_, name_);
         observe_release(*ended, outcome, error);
@@ -441,8 +448,8 @@ private:
         link.disconnect(*this);
     }
 
-    // While a release is under way, an attempt of another thread through this object finds a term of its own owner, and takes it
-    // over: then it has been granted a later one.
+    // While a release without a min_hold is under way, an attempt of another thread through this object finds a term of its own owner,
+    // and takes it over: then it has been granted a later one.
     [[nodiscard]] bool is_taken_over_here(const term& ended) const noexcept
     {
         const std::lock_guard lock{mutex_};
@@ -472,10 +479,17 @@ private:
 
     // All functions below are called under the mutex.
 
-    [[nodiscard]] bool closed() const noexcept { return attempting_ || (newest_ && newest_->remaining(clock_) > duration::zero()); }
+    // To the store, a term whose release is under way is its owner's, who would be granted another, and work again within min_hold.
+    [[nodiscard]] bool closed() const noexcept
+    {
+        return attempting_ || (newest_ && (newest_->closing || newest_->remaining(clock_) > duration::zero()));
+    }
 
     // Until when, unless it opens before. During an attempt there is no term.
-    [[nodiscard]] time_point closed_until() const noexcept { return newest_ ? newest_->machine.deadline() : time_point::max(); }
+    [[nodiscard]] time_point closed_until() const noexcept
+    {
+        return newest_ && !newest_->closing ? newest_->machine.deadline() : time_point::max();
+    }
 
     // The watchdog may not have seen the loss yet.
     void forget_lost() noexcept

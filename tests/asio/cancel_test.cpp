@@ -3,7 +3,10 @@
 #include <contract/asked_once.hpp>
 
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 BOOST_AUTO_TEST_SUITE(asio_cancel_test)
 
@@ -82,6 +85,57 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_grant_that_comes_after_the_cancellation_is_relea
             BOOST_TEST(rows_taken<Kind>(store.leases, "a") == 0u);
             if (Kind::own_rows == 1) BOOST_TEST(store.sent(operation::release) == released + 1);
         }
+}
+
+BOOST_AUTO_TEST_CASE(a_grant_that_comes_after_the_cancellation_does_not_keep_the_name_closed)
+{
+    for (const bool waits : {true, false}) {
+        lh::manual_clock clock;
+        scripted_store store{clock};
+        gate calls{clock};
+        store.before(operation::try_acquire, [&](std::string_view) { calls.pass(); });
+        scripted_lease lease{store, "a", clock, lh::lease_terms{.ttl = 30s, .min_hold = 1h}};
+        running_context io;
+        cancellation slots;
+        recorder<scripted_lease::guard_type> waiter;
+        if (waits)
+            lh::async_acquire(lease, slots.on(waiter.on(io.context)));
+        else
+            lh::async_try_acquire(lease, slots.on(waiter.on(io.context)));
+        BOOST_TEST(calls.reached_by(1));
+        slots.cancel(io.context);
+        calls.open();
+        BOOST_TEST(waiter.get().ec == aborted);
+        error_code ec;
+        BOOST_TEST(!store.leases.inspect("a", ec).has_value(), "nobody has worked");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(grants_of_several_that_come_after_the_cancellation_do_not_keep_names_closed)
+{
+    for (const bool all : {true, false}) {
+        lh::manual_clock clock;
+        scripted_store store{clock};
+        gate calls{clock};
+        store.before(operation::try_acquire, [&](std::string_view) { calls.pass(); });
+        const lh::lease_terms terms{.ttl = 30s, .min_hold = 1h};
+        std::deque<scripted_lease> leases;
+        leases.emplace_back(store, "a", terms, clock);
+        leases.emplace_back(store, "b", terms, clock);
+        running_context io;
+        cancellation slots;
+        recorder<lh::lease_set_guard<scripted_lease>> of_all;
+        recorder<std::vector<scripted_lease::guard_type>> of_each;
+        if (all)
+            lh::async_try_acquire_all(leases, slots.on(of_all.on(io.context)));
+        else
+            lh::async_try_acquire_each(leases, slots.on(of_each.on(io.context)));
+        BOOST_TEST(calls.reached_by(1));
+        slots.cancel(io.context);
+        calls.open();
+        BOOST_TEST((all ? of_all.get().ec : of_each.get().ec) == aborted);
+        BOOST_TEST(store.leases.list().empty());
+    }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(nothing_is_lost_between_a_cancellation_and_a_grant, Kind, kinds)

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ASIO_DETAIL_GUARDS_HPP
 #define LEASEHOLD_ASIO_DETAIL_GUARDS_HPP
 
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/release_all.hpp>
 
 // What the asynchronous operations need of each kind of guard.
@@ -11,11 +12,17 @@ namespace leasehold::inline v0::detail {
 template <class T>
 concept any_guard = requires { T::body_type::is_one_term; };
 
-/// Releases what nobody takes; several guards in few calls, and in none after a call that fails.
+/// Releases what nobody takes, and so nobody has worked under; several guards in few calls, and in none after a call that fails.
 template <class Result>
 void drop(Result& result) noexcept
 {
-    if constexpr (range_of_guards<Result>) static_cast<void>(release_range(result));
+    if constexpr (range_of_guards<Result>) {
+        for (const auto& each : result) lease_access::forget_min_hold(each);
+        static_cast<void>(release_range(result));
+    }
+    else if constexpr (any_guard<Result>) {
+        lease_access::forget_min_hold(result);
+    }
     result = Result{};
 }
 

@@ -5,6 +5,7 @@
 #include <leasehold/asio/detail/acquirable.hpp>
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/error_codes.hpp>
+#include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
 #include <leasehold/clock/waker.hpp>
 #include <leasehold/detail/catch_into.hpp>
@@ -146,7 +147,7 @@ private:
         engine_->unschedule(*this);
         lock.unlock();
         waits_.reset();
-        if (cancelled || ec) guard = {};
+        if (cancelled || ec) drop(guard);
         right_.reset();  // after this, nothing refers to the store, which the handler may own
         told->complete(cancelled ? aborted() : ec, std::move(guard));
     }

@@ -266,6 +266,33 @@ BOOST_AUTO_TEST_CASE(an_outage_is_told_and_tried_again)
     BOOST_TEST(errors == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_busy_answer_ends_the_growth_of_pauses)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    scripted_lease lease{store, "a", clock, lh::lease_terms{.ttl = 1h}};
+    std::atomic<int> errors = 0;
+    lh::leader_election election{lease, {.on_error = [&](std::error_code) { ++errors; }, .retry_min = 1ms, .retry_max = 1h}};
+    std::promise<std::exception_ptr> done;
+    cancellation slots;
+    running_context io;
+    constexpr int failures = 8;  // the pause after it is at least 64 ms
+    store.always(operation::try_acquire, fate::fails);
+    for (int i = 0; i < failures; ++i) store.next(operation::try_acquire, fate::fails);
+    store.next(operation::try_acquire, fate::refused);
+    lh::async_lead(election, [](lh::leader_term<scripted_lease>&) -> net::awaitable<void> { co_return; },
+                   slots.on(net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); })));
+    BOOST_TEST(eventually([&] {
+        if (errors <= failures) clock.advance(1ms);
+        return errors > failures;
+    }));
+    const int before = store.sent(operation::try_acquire);
+    clock.advance(1ms);
+    BOOST_TEST(eventually([&] { return store.sent(operation::try_acquire) > before; }, 5s));
+    slots.cancel(io.context);
+    BOOST_TEST((done.get_future().get() == nullptr));
+}
+
 // The release may hang as the renewals did, and others lead meanwhile.
 BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_release)
 {

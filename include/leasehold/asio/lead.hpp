@@ -223,6 +223,7 @@ private:
     {
         using guard_type = typename Lease::guard_type;
         const auto why = std::make_shared<std::optional<store_error>>();
+        const auto was_busy = std::make_shared<bool>(false);
         const auto looks = std::make_shared<looking_around<Executor>>(end);
         const end_of_wait<Executor> cancels{end};
         if (election.looks_around()) {
@@ -237,7 +238,7 @@ private:
             looks->is_over = true;
         }
         const auto begins = [&](auto handler) {
-            initiate_acquire(acquirable_lease<Lease>{election.lease_, why}, no_deadline,
+            initiate_acquire(acquirable_lease<Lease>{election.lease_, why, "campaign", was_busy}, no_deadline,
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         };
         auto got = co_await reply_to<guard_type>(begins);
@@ -252,6 +253,7 @@ private:
             co_await lead(election, machine, std::move(got.value), end, work);
         }
         else if (got.ec && got.ec != aborted()) {
+            if (*was_busy) machine.busy();
             machine.failed(election.clock().now());
             if (!*why) why->emplace(got.ec, "campaign '" + election.lease_.name() + "'");
             election.notify(election.options_.on_error, **why);

@@ -12,6 +12,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/shared_lease.hpp>
+#include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/lease_wait.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
@@ -56,10 +57,10 @@ class acquirable_lease {
 public:
     using guard_type = typename Lease::guard_type;
 
-    // `why`: gets what a failed attempt of a campaign would have thrown.
+    // `why`: gets what a failed attempt of a campaign would have thrown. `was_busy`: set by a busy answer of the store.
     explicit acquirable_lease(const Lease& of, std::shared_ptr<std::optional<store_error>> why = {},
-                              std::string_view operation = "campaign")
-        : lease_{lease_access::share(of)}, why_{std::move(why)}, operation_{operation}
+                              std::string_view operation = "campaign", std::shared_ptr<bool> was_busy = {})
+        : lease_{lease_access::share(of)}, why_{std::move(why)}, was_busy_{std::move(was_busy)}, operation_{operation}
     {
     }
 
@@ -83,8 +84,10 @@ public:
         [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
         {
             auto tried = of_.explained(lease_access::attempt(lease_, waits_, how, ec), ec);
-            if (!tried.ends_wait(ec)) lease_access::go_on(lease_, waits_, tried);
-            return std::move(tried.guard);
+            if (tried.ends_wait(ec)) return std::move(tried.guard);
+            if (of_.was_busy_ && !tried.closed && tried.answer.status == acquire_status::busy) *of_.was_busy_ = true;
+            lease_access::go_on(lease_, waits_, tried);
+            return {};
         }
         [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
         [[nodiscard]] bool end_takes_time() const noexcept { return waits_.end_takes_time(); }
@@ -107,6 +110,7 @@ private:
 
     std::shared_ptr<Lease> lease_;
     std::shared_ptr<std::optional<store_error>> why_;
+    std::shared_ptr<bool> was_busy_;
     std::string_view operation_;
 };
 

@@ -14,6 +14,7 @@
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <memory>
@@ -119,6 +120,19 @@ public:
         const std::lock_guard lock{shared_->mutex};
         shared_->calls.push(std::move(job));
         shared_->wake_caller();
+    }
+
+    /// Whether the calling thread is one that sends renewals.
+    [[nodiscard]] bool renews_on_this_thread() noexcept
+    {
+        const std::lock_guard lock{shared_->mutex};
+        return std::ranges::any_of(shared_->workers, [](const sleeper& worker) { return background::is_this(worker.thread); });
+    }
+    /// Whether the calling thread is the one that calls look().
+    [[nodiscard]] bool looks_on_this_thread() noexcept
+    {
+        const std::lock_guard lock{shared_->mutex};
+        return background::is_this(shared_->listener.thread);
     }
 
     /// For tickets that take a thread.

@@ -63,6 +63,10 @@ public:
         if (engine_) engine_->look(std::move(term));
     }
 
+    /// Whether the calling thread is one that sends renewals, or the one that looks.
+    [[nodiscard]] bool renews_on_this_thread() const noexcept { return engine_ && engine_->renews_on_this_thread(); }
+    [[nodiscard]] bool looks_on_this_thread() const noexcept { return engine_ && engine_->looks_on_this_thread(); }
+
     /// May wait for the engine's threads, if this was the last link.
     void disconnect(const watched_term& term) noexcept
     {
@@ -90,6 +94,8 @@ public:
     void signal(const std::shared_ptr<watched_term>&) const noexcept {}
     void start_listener() const noexcept {}
     void look(const std::shared_ptr<watched_term>&) const noexcept {}
+    [[nodiscard]] bool renews_on_this_thread() const noexcept { return false; }
+    [[nodiscard]] bool looks_on_this_thread() const noexcept { return false; }
     void disconnect(const watched_term&) noexcept {}
 };
 

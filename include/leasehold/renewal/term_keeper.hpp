@@ -34,6 +34,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -226,13 +227,8 @@ public:
             return &this_type;
     }
 
-    [[nodiscard]] std::size_t batch_size() const noexcept override
-    {
-        if constexpr (batching_store<Store>)
-            return batch_size_of(store_);
-        else
-            return 1;
-    }
+    /// As step() has found it. Afterwards the store may be gone.
+    [[nodiscard]] std::size_t batch_size() const noexcept override { return batch_size_; }
 
     void renew_together(std::span<const std::shared_ptr<watched_term>> terms) override
     {
@@ -418,7 +414,10 @@ public:
         std::unique_lock lock{mutex_};
         const term_ptr of = newest_;
         if (!of || !of->listens) return;
+        looking_ = true;
         ask_store(lock, of);
+        looking_ = false;
+        changed_.notify_all();
         if (!of->asked || of->machine.phase() != term_phase::held) return;
         std::stop_source source = of->handover->stop;
         lock.unlock();  // its callbacks may use the guard
@@ -441,11 +440,21 @@ private:
         std::shared_ptr<term_keeper> self;
         engine_link<Clock> link;
         {
-            const std::lock_guard lock{mutex_};
+            std::unique_lock lock{mutex_};
+            wait_for_engine(lock);
             self.swap(self_);
             std::swap(link, engine_);
         }
         link.disconnect(*this);
+    }
+
+    // The engine of a store around a store may outlive that store, which may be gone after this: then its calls have come back. A thread
+    // that makes one can't wait for itself.
+    void wait_for_engine(std::unique_lock<std::mutex>& lock) noexcept
+    {
+        if (detail::engine_key(store_) == std::addressof(store_)) return;
+        while (renewals_sent_ != 0 && !engine_.renews_on_this_thread()) changed_.wait(lock);
+        while (looking_ && !engine_.looks_on_this_thread()) changed_.wait(lock);
     }
 
     // While a release without a min_hold is under way, an attempt of another thread through this object finds a term of its own owner,
@@ -521,6 +530,7 @@ private:
     bool plan_renewal(time_point now) noexcept
     {
         this->set_renewal(newest_->machine.tier(now), newest_->machine.deadline());
+        if constexpr (batching_store<Store>) batch_size_ = static_cast<std::uint16_t>(batch_size_of(store_));
         return true;
     }
 
@@ -570,6 +580,7 @@ private:
         if (renewed->machine.phase() != term_phase::held || sent >= renewed->machine.deadline()) return false;
         assert(!renewed->in_flight);
         renewed->in_flight = true;
+        ++renewals_sent_;
         out = {sent, ttl.value_or(renewed->machine.ttl()), renewed};
         return true;
     }
@@ -579,6 +590,7 @@ private:
     {
         term& answered = *out.of;
         answered.in_flight = false;
+        --renewals_sent_;
         changed_.notify_all();
         const time_point now = clock_.now();
         const bool too_late = now >= answered.machine.deadline();
@@ -724,7 +736,8 @@ private:
     mutable std::mutex mutex_;  // guards what follows, and the terms; never held across I/O
     std::shared_ptr<term_keeper> self_;  // until the last handle has gone; what the engine is given
     engine_link<Clock> engine_;          // connected only while there is self_
-    small_condition<typename runtime_traits<Clock>::condition_variable> changed_;  // a renewal has ended, or a term was lost
+    // A renewal or a look has ended, or a term was lost.
+    small_condition<typename runtime_traits<Clock>::condition_variable> changed_;
     term_ptr newest_;  // the term that was granted last, until it has ended
     term_ptr spare_;   // for the next grant
     waiting::own_queue own_queue_;
@@ -732,6 +745,9 @@ private:
     term* signalled_ = nullptr;  // whose loss is being signalled, by a thread that keeps the term
     bool observing_ = false;     // the signaller is telling the store of a loss
     bool attempting_ = false;
+    bool looking_ = false;             // the listener asks the store
+    std::uint16_t renewals_sent_ = 0;  // that are at the store, of one term each
+    std::uint16_t batch_size_ = 1;     // the store's, when a renewal was due; the watchdog's; at most max_batch
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -29,8 +29,9 @@ struct start_release {
         if (!told) return;
         const auto engine = lease_access::body(guard).engine();
         if (!engine) return told->complete(errc::not_held, release_outcome::unknown);
-        start_call<release_outcome>(engine, renewal::call_order::first,
-                                    [guard = std::move(guard)](std::error_code& ec) mutable { return guard.release(ec); }, *told);
+        start_call<release_outcome>(
+            engine, renewal::call_order::first, [guard = std::move(guard)](std::error_code& ec) mutable { return guard.release(ec); },
+            *told, release_outcome::unknown);
     }
 };
 

@@ -76,9 +76,9 @@ private:
     bool cancelled_ = false;
 };
 
-/// Starts it. On a failure to start, the handler gets the error.
+/// Starts it. On a failure to start, the handler gets the error, and `not_asked`.
 template <class Result, class Engine, class Call>
-void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler)
+void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler, Result not_asked = {})
 {
     std::error_code ec;
     std::shared_ptr<call_operation<Call, Result>> operation;
@@ -87,7 +87,12 @@ void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order
         engine->start_caller();
         handler.starts(operation);
     });
-    if (ec) return handler.complete(ec, Result{});
+    if (ec) {
+        // What the call keeps, or releases, needs the store, which the handler may own.
+        operation.reset();
+        { [[maybe_unused]] const Call last{std::move(call)}; }
+        return handler.complete(ec, std::move(not_asked));
+    }
     operation->start(handler);
     engine->call(std::move(operation));
 }

@@ -105,4 +105,32 @@ BOOST_FIXTURE_TEST_CASE(cancelled_hold_is_not_left_behind, fixture)
     }
 }
 
+// It may stand, which a cancellation denies.
+BOOST_AUTO_TEST_CASE(cancelled_hold_whose_call_fails_is_told_so)
+{
+    for (const bool at_its_end : {false, true}) {
+        lh::manual_clock clock;
+        scripted_store scripted{clock};
+        lh::forwarding_store<scripted_store> names{scripted};
+        gate calls;
+        scripted.before(operation::try_acquire, [&](auto) { calls.pass(); });
+        if (at_its_end)
+            scripted.next(operation::release, fate::fails);
+        else
+            scripted.next(operation::try_acquire, fate::loses_reply);
+        running_context io;
+        cancellation slots;
+        recorder<bool> told;
+        lh::async_hold(names, "n", 1h, "x", slots.on(told.on(io.context)));
+        BOOST_TEST(calls.reached_by(1));
+        slots.cancel(io.context);
+        calls.open();
+        const auto end = told.get();
+        BOOST_TEST((end.ec == (at_its_end ? lh::errc::store_unavailable : lh::errc::store_timeout)), end.ec.message());
+        BOOST_TEST(!end.result);
+        error_code ec;
+        BOOST_TEST(scripted.leases.inspect("n", ec).has_value());
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

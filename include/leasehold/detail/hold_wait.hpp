@@ -45,7 +45,6 @@ public:
         : store_{std::exchange(other.store_, nullptr)}, name_{std::move(other.name_)}, owner_{std::move(other.owner_)}, token_{other.token_}
     {
     }
-    // A failure to end a hold is not reported: then it runs out.
     hold_grant& operator=(hold_grant&& other) noexcept
     {
         hold_grant taken{std::move(other)};
@@ -53,14 +52,19 @@ public:
         name_.swap(taken.name_);
         owner_.swap(taken.owner_);
         std::swap(token_, taken.token_);
-        std::error_code ignored;
-        if (taken.store_)
-            catch_into(ignored, [&] {
-                static_cast<void>(taken.store_->release(taken.name_, taken.owner_, taken.token_, duration::zero(), ignored));
-            });
+        std::error_code ignored;  // then it runs out
+        taken.end(ignored);
         return *this;
     }
     ~hold_grant() = default;
+
+    // Where that fails, the hold stays until it runs out.
+    void end(std::error_code& ec) noexcept
+    {
+        Store* const in = std::exchange(store_, nullptr);
+        if (!in) return;
+        catch_into(ec, [&] { static_cast<void>(in->release(name_, owner_, token_, duration::zero(), ec)); });
+    }
 
     [[nodiscard]] bool empty() const noexcept { return store_ == nullptr; }
 

@@ -119,6 +119,7 @@ private:
             catch_into(ec, [&] { granted = waits_->attempt(step.action, ec); });
             lock.lock();
             calling_ = false;
+            call_failed_ = static_cast<bool>(ec);
             if (ec || !granted.empty()) return finish(std::move(lock), ec, std::move(granted));
         }
     }
@@ -147,12 +148,25 @@ private:
         engine_->unschedule(*this);
         lock.unlock();
         waits_.reset();
-        if (cancelled || ec) drop(guard);
+        if (cancelled || ec) give_back(guard, ec);
         right_.reset();  // after this, nothing refers to the store, which the handler may own
-        told->complete(cancelled ? aborted() : ec, std::move(guard));
+        told->complete(cancelled && !(stays && call_failed_) ? aborted() : ec, std::move(guard));
+    }
+
+    void give_back(guard_type& guard, std::error_code& ec) noexcept
+    {
+        if constexpr (!stays) {
+            drop(guard);
+        } else if (!guard.empty()) {
+            guard.end(ec);
+            call_failed_ = static_cast<bool>(ec);
+        }
     }
 
     static constexpr duration shortest_sleep = std::chrono::milliseconds{1};
+    // Whether what is granted stays without its guard, as a hold does: it may stand after a call that failed. Then the handler is told of
+    // the failure, also after a cancellation.
+    static constexpr bool stays = !any_guard<guard_type>;
 
     const std::shared_ptr<engine_type> engine_;
     const time_point deadline_;
@@ -166,6 +180,7 @@ private:
     std::optional<std::error_code> ends_;  // it has given up, for this reason, and a caller is to end it
     bool cancelled_ = false;
     bool calling_ = false;
+    bool call_failed_ = false;
 };
 
 }  // namespace leasehold::inline v0::detail

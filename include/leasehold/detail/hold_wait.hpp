@@ -64,6 +64,7 @@ public:
         Store* const in = std::exchange(store_, nullptr);
         if (!in) return;
         catch_into(ec, [&] { static_cast<void>(in->release(name_, owner_, token_, duration::zero(), ec)); });
+        waiting::released(*in, name_);
     }
 
     [[nodiscard]] bool empty() const noexcept { return store_ == nullptr; }

@@ -84,6 +84,18 @@ BOOST_AUTO_TEST_CASE(each_holder_that_comes_before_is_asked)
     BOOST_TEST(held);
 }
 
+BOOST_AUTO_TEST_CASE(hold_that_is_given_back_wakes_the_next_of_its_process)
+{
+    leasehold_test::scripted_store scripted{clock};
+    const lh::fencing_token token = scripted.try_acquire("n", "held closed", 1h, ec).token;
+    lh::detail::hold_grant<leasehold_test::scripted_store> grant{scripted, "n", "held closed", token};
+    lh::waker to_wake;
+    const lh::waiting::local_queue::place next{lh::waiting::queue_of(scripted), lh::waiting::key_of(scripted, "n"), to_wake};
+    grant = {};
+    BOOST_TEST(to_wake.woken());
+    BOOST_TEST(!scripted.leases.inspect("n", ec).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(time_of_the_wait_is_that_of_the_stores_clock)
 {
     BOOST_TEST_PASSPOINT();

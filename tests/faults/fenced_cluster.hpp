@@ -15,6 +15,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -30,14 +31,16 @@ inline galera_cluster& fenced_cluster()
         lh::odbc_store{connection_string}.create_schema();
         odbc_connection{connection_string}.execute(application::table);
         // The other nodes make the table after this one has answered.
-        lh::odbc_store other{the_cluster.node(1).connection_string()};
-        BOOST_TEST_REQUIRE(eventually(
-            [&] {
-                std::error_code ec;
-                static_cast<void>(other.inspect("n", ec));
-                return !ec;
-            },
-            30s));
+        for (std::size_t i = 1; i < galera_cluster::size; ++i) {
+            lh::odbc_store other{the_cluster.node(i).connection_string()};
+            BOOST_TEST_REQUIRE(eventually(
+                [&] {
+                    std::error_code ec;
+                    static_cast<void>(other.inspect("n", ec));
+                    return !ec;
+                },
+                30s));
+        }
         return true;
     }();
     static_cast<void>(prepared);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -11,6 +12,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 BOOST_AUTO_TEST_SUITE(asio_run_shards_test)
@@ -227,6 +230,69 @@ BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_gives_everything_back, fixtu
     }
     BOOST_TEST(shards->view().empty());
     BOOST_TEST(shards->members().empty());
+}
+
+namespace {
+
+// Releases of shards take their time, or fail.
+struct hesitant_store : lh::forwarding_store<lh::memory_store, hesitant_store> {
+    using forwarding_store::forwarding_store;
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code& ec, Make make) -> decltype(make())
+    {
+        if (call.operation != lh::store_operation::release || call.name.starts_with("orders/members/")) return make();
+        ++releases;
+        std::this_thread::sleep_for(takes);
+        if (!fails) return make();
+        ec = lh::errc::store_unavailable;
+        return {};
+    }
+    std::chrono::milliseconds takes{0};
+    bool fails = false;
+    std::atomic<int> releases = 0;
+};
+
+// Destroys the context of a member that works on eight shards. Returns how many of its coroutines were destroyed after their terms.
+int destroy_context_over(hesitant_store& store)
+{
+    lh::shard_group shards{store, "orders", 8, lh::shard_options{.ttl = 3s}};
+    using term_type = decltype(shards)::shard_type;
+    struct end_of_work {
+        const term_type& shard;
+        int& too_late;
+        ~end_of_work() { too_late += shard.held() ? 0 : 1; }
+    };
+    int too_late = 0;
+    const auto work = [&too_late](term_type& shard) -> net::awaitable<void> {
+        const end_of_work at_end{shard, too_late};
+        net::steady_timer pause{co_await net::this_coro::executor, net::steady_timer::time_point::max()};
+        co_await pause.async_wait(net::use_awaitable);
+    };
+    {
+        running_context io{1};
+        lh::async_run_shards(shards, work, net::bind_executor(io.context, [](std::exception_ptr) {}));
+        BOOST_TEST(eventually([&] { return shards.owned().size() == 8; }));
+    }
+    return too_late;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_asks_a_slow_store_no_more_after_a_second, fixture)
+{
+    hesitant_store slow{store};
+    slow.takes = 400ms;
+    BOOST_TEST(destroy_context_over(slow) == 0);
+    BOOST_TEST(slow.releases >= 1);
+    BOOST_TEST(slow.releases <= 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_asks_a_store_that_fails_no_more, fixture)
+{
+    hesitant_store failing{store};
+    failing.fails = true;
+    BOOST_TEST(destroy_context_over(failing) == 0);
+    BOOST_TEST(failing.releases == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,14 +16,18 @@
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/owner_id/fixed_owner_id.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
+#include <leasehold/release_all.hpp>
 #include <leasehold/renewal/call_queue.hpp>
 #include <leasehold/shard_group.hpp>
+#include <leasehold/shard_term.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -60,26 +64,59 @@ private:
     std::shared_ptr<net::steady_timer> timer_;
 };
 
+/// The terms of coroutines that were destroyed before their work had ended, and whoever is the last to refer to them ends them, together:
+/// no term ends before its coroutine is destroyed, and a store that is slow or fails is not asked for each.
+template <class Runner>
+class forgotten_shards {
+public:
+    using job_type = typename Runner::job_type;
+    using guard_type = typename Runner::lease_type::guard_type;
+
+    forgotten_shards() = default;
+    forgotten_shards(const forgotten_shards&) = delete;
+    forgotten_shards& operator=(const forgotten_shards&) = delete;
+    ~forgotten_shards()
+    {
+        guards_to_release<guard_type> left{release_limit{max_release_time}};
+        for (const auto& each : jobs_) {
+            guard_type guard = shard_access::take_guard(*each.second->shard);
+            left.add(guard);
+        }
+        left.send();
+    }
+
+    /// Of an operation that was destroyed. Its work is never resumed either.
+    void take_from(Runner& runner) noexcept { jobs_ = runner.forget_work(); }
+
+private:
+    std::map<std::size_t, std::shared_ptr<job_type>> jobs_;
+};
+
 /// The work on shards, each a coroutine on a strand of its own.
 template <class Runner, class Executor, class Work>
 class async_shard_work {
 public:
     using job_type = typename Runner::job_type;
+    using forgotten_type = std::shared_ptr<forgotten_shards<Runner>>;
 
     async_shard_work(Runner& runner, const Executor& executor, Work work)
-        : runner_{&runner}, executor_{executor}, work_{std::make_shared<Work>(std::move(work))}
+        : runner_{&runner}, executor_{executor}, work_{std::make_shared<Work>(std::move(work))},
+          forgotten_{std::make_shared<forgotten_shards<Runner>>()}
     {
     }
+    async_shard_work(const async_shard_work&) = delete;
+    async_shard_work& operator=(const async_shard_work&) = delete;
+    ~async_shard_work() { forgotten_->take_from(*runner_); }
 
     /// From a thread that may wait for the store. Throws where there is no memory.
     void operator()(const std::shared_ptr<job_type>& job) const
     {
         const auto cancels = std::make_shared<cancellable_work<Executor>>(executor_);
-        const auto begins = [runner = runner_, job, cancels, work = work_](auto&) {
+        const auto begins = [runner = runner_, job, cancels, work = work_, forgotten = forgotten_](auto&) {
             const auto ended = [runner, job](std::exception_ptr thrown) { tell_end(*runner, *job, thrown); };
             std::error_code ec;
             catch_into(ec, [&] {
-                net::co_spawn(cancels->strand(), work_on(job, cancels, work), net::bind_executor(cancels->strand(), ended));
+                net::co_spawn(cancels->strand(), work_on(job, cancels, work, forgotten), net::bind_executor(cancels->strand(), ended));
             });
             if (ec) runner->finished(*job, true, {});
         };
@@ -88,7 +125,7 @@ public:
 
 private:
     static net::awaitable<void> work_on(std::shared_ptr<job_type> job, std::shared_ptr<cancellable_work<Executor>> cancels,
-                                        std::shared_ptr<Work> work)
+                                        std::shared_ptr<Work> work, [[maybe_unused]] forgotten_type forgotten)
     {
         co_await work_until_over(*job->shard, *cancels, *work);
     }
@@ -109,6 +146,7 @@ private:
     Runner* runner_;
     Executor executor_;
     std::shared_ptr<Work> work_;
+    forgotten_type forgotten_;
 };
 
 /// shard_group::run() as a coroutine.
@@ -130,7 +168,6 @@ struct async_shards {
         const std::stop_token stop = end->token();
         const std::stop_callback wake_when_stopped{stop, [&runner] { runner.wake(); }};
         const async_shard_work<runner_type, Executor, Work> start{runner, end->work()->strand().get_inner_executor(), std::move(work)};
-        const forgets_work<runner_type> forgets{runner};
         std::optional<typename runner_type::session> session;
         const auto steps = [&](std::error_code&) {
             if (!session) session.emplace(runner);
@@ -158,17 +195,6 @@ struct async_shards {
 
 private:
     static constexpr std::chrono::milliseconds between_failures{100};
-
-    // Also with a coroutine that is never resumed: then the work is never resumed either.
-    template <class Runner>
-    struct forgets_work {
-        explicit forgets_work(Runner& of) : runner{of} {}
-        forgets_work(const forgets_work&) = delete;
-        forgets_work& operator=(const forgets_work&) = delete;
-        ~forgets_work() { runner.forget_work(); }
-
-        Runner& runner;
-    };
 };
 
 struct start_run_shards {
@@ -197,7 +223,9 @@ struct start_run_shards {
 ///
 /// Completes with void(std::exception_ptr): none after a cancellation, which is a stop: all coroutines have ended then, all shards are
 /// released, and the member has left. Otherwise what run() throws. on_event is called on a thread of the library. Pauses between looks
-/// follow Asio's steady clock, not the group's. Lifetime: the group must outlive the operation. While it runs, nobody may call run().
+/// follow Asio's steady clock, not the group's. Lifetime: the group must outlive the operation. While it runs, nobody may call run(). If it
+/// is destroyed with its context, the member leaves and its shards are released: no release begins after one that fails, nor after
+/// max_release_time (1 s).
 template <lease_store Store, lease_clock Clock, class Work, class Token>
     requires std::invocable<Work&, typename shard_group<Store, Clock>::shard_type&>
 auto async_run_shards(shard_group<Store, Clock>& group, Work work, Token&& token)

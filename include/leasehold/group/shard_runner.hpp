@@ -264,12 +264,11 @@ public:
         wake_sleeper();
     }
 
-    // Nobody will tell of the end of the work any more: it was destroyed.
-    void forget_work() noexcept
+    // Nobody will tell of the end of the work any more: it was destroyed. Returns what it worked on.
+    [[nodiscard]] std::map<std::size_t, std::shared_ptr<job_type>> forget_work() noexcept
     {
-        std::map<std::size_t, std::shared_ptr<job_type>> forgotten;
         const std::lock_guard lock{mutex_};
-        forgotten.swap(jobs_);
+        return std::exchange(jobs_, {});
     }
 
     [[nodiscard]] duration cycle() const noexcept { return std::max<duration>(options_.ttl / 3, std::chrono::milliseconds{1}); }
@@ -424,7 +423,6 @@ private:
         tell({.kind = shard_event_kind::draining, .shard = index, .token = found->shard->token()});
     }
 
-    // True: something is on its way, so look again soon.
     // True: something is on its way, so look again soon.
     template <class Start>
     bool look(session& s, bool stopping, const Start& start)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Members that divide shards, without servers: small worlds explored whole, schedules drawn at random, and figures.
+#include "shards_figures.hpp"
 #include "shards_small.hpp"
 #include "shards_timed.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <string>
@@ -104,104 +104,16 @@ void play(std::uint64_t seed)
     if (w.moves() > moved + 8) throw broken_rule{"it goes in circles: " + std::to_string(w.moves() - moved) + " moves after it was fair"};
 }
 
-struct measured {
-    std::vector<double> cycles;
-    std::vector<double> moves;
-
-    void print(const char* what, const char* unit) const
-    {
-        auto c = cycles;
-        auto m = moves;
-        std::ranges::sort(c);
-        std::ranges::sort(m);
-        std::cout << std::fixed << std::setprecision(1) << "  " << what << " median " << c[c.size() / 2] << ", at worst " << c.back() << ' '
-                  << unit << "; moves " << std::setprecision(0) << m[m.size() / 2] << ", at most " << m.back() << '\n';
-    }
-};
-
-constexpr double in_cycles(std::int64_t ms) { return static_cast<double>(ms) / static_cast<double>(cycle_ms); }
-
-bool check(bool holds, const char* goal)
-{
-    if (!holds) std::cout << "  MISSED: " << goal << '\n';
-    return holds;
-}
-
 bool figures(std::uint64_t seeds)
 {
-    measured join;
-    measured kill;
-    measured start;
-    measured leave;
-    measured surge;
-    measured restart;
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        {
-            timed_world w{64, seed};
-            for (int m = 0; m < 3; ++m) w.join();
-            w.run_until([&w] { return w.fair(); }, 20 * cycle_ms, "fair");
-            w.run_until(w.now() + 5 * cycle_ms + w.random().below(cycle_ms));
-            const std::size_t before = w.moves();
-            w.join();
-            join.cycles.push_back(in_cycles(w.run_until([&w] { return w.fair(); }, 20 * cycle_ms, "fair")));
-            w.run_until(w.now() + 10 * cycle_ms);
-            join.moves.push_back(static_cast<double>(w.moves() - before));
-            const std::size_t at_kill = w.moves();
-            w.kill(1);
-            kill.cycles.push_back(in_cycles(w.run_until([&w] { return w.all_owned(); }, 20 * cycle_ms, "owned") - ttl_ms));
-            w.run_until(w.now() + 10 * cycle_ms);
-            kill.moves.push_back(static_cast<double>(w.moves() - at_kill));
-        }
-        {
-            timed_world w{1024, seed};
-            for (int m = 0; m < 16; ++m) w.join();
-            start.cycles.push_back(in_cycles(w.run_until([&w] { return w.fair(); }, 20 * cycle_ms, "fair")));
-            w.run_until(w.now() + 10 * cycle_ms);
-            start.moves.push_back(static_cast<double>(w.moves()));
-        }
-        for (const bool first_joins : {true, false}) {
-            timed_world w{64, seed};
-            for (int m = 0; m < 4; ++m) w.join();
-            w.run_until([&w] { return w.fair(); }, 20 * cycle_ms, "fair");
-            w.run_until(w.now() + 5 * cycle_ms);
-            const std::size_t before = w.moves();
-            const std::int64_t begun = w.now();
-            const auto settle = [&w] {
-                w.run_until([&w] { return w.fair(); }, 20 * cycle_ms, "fair");
-                w.run_until(w.now() + 2 * cycle_ms);
-            };
-            for (std::size_t m = 0; m < 4; ++m) {
-                if (first_joins) {
-                    w.join();
-                    settle();
-                }
-                w.leave(m);
-                const std::int64_t gone = w.run_until([&] { return w.all_owned() && !w.alive(m); }, 20 * cycle_ms, "owned");
-                leave.cycles.push_back(in_cycles(gone));
-                leave.moves.push_back(0);
-                settle();
-                if (!first_joins) {
-                    w.join();
-                    settle();
-                }
-            }
-            measured& of = first_joins ? surge : restart;
-            of.cycles.push_back(in_cycles(w.now() - begun));
-            of.moves.push_back(static_cast<double>(w.moves() - before));
-        }
+    std::cout << "Cycles are a third of the ttl; " << seeds << " seeds; work drains at once.\n" << std::fixed;
+    bool fine = true;
+    const all_figures measured{seeds};
+    for (const figure* each : measured.all()) {
+        std::cout << "  " << each->what << ": median " << std::setprecision(1) << each->median() << ", at worst " << each->worst()
+                  << " cycles; at most " << std::setprecision(0) << each->most_moves() << " moves" << (each->met() ? "\n" : ": MISSED\n");
+        fine = fine && each->met();
     }
-    std::cout << "Cycles are a third of the ttl; " << seeds << " seeds; work drains at once.\n";
-    join.print("64 shards, a fourth member joins: fair after", "cycles");
-    kill.print("64 shards, one of four is killed: all owned, beyond the ttl, after", "cycles");
-    start.print("1,024 shards, 16 members start at once: fair after", "cycles");
-    leave.print("64 shards, one of four or five leaves: gone, and all owned after", "cycles");
-    surge.print("rolling restart of four, each after its successor has joined, takes", "cycles");
-    restart.print("rolling restart of four, each before its successor joins, takes", "cycles");
-    bool fine = check(*std::ranges::max_element(join.cycles) <= 2, "a join within two cycles");
-    fine &= check(*std::ranges::max_element(join.moves) <= 16, "a join with at most 16 moves");
-    fine &= check(*std::ranges::max_element(kill.cycles) <= 2, "a kill within ttl + two cycles");
-    fine &= check(*std::ranges::max_element(start.cycles) <= 3, "a start within three cycles");
-    fine &= check(*std::ranges::max_element(surge.moves) <= 110, "a rolling restart with at most 110 moves");
     return fine;
 }
 

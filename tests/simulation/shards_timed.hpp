@@ -65,6 +65,9 @@ public:
 
     void pause(std::size_t m, bool paused) { members_[m].paused = paused; }
 
+    // It looks no more, while its leases are renewed and its work goes on.
+    void hang(std::size_t m) { members_[m].hangs = true; }
+
     // SIGTERM: gives everything away, then goes.
     void leave(std::size_t m)
     {
@@ -153,6 +156,7 @@ private:
         bool listed = true;
         bool paused = false;
         bool leaving = false;
+        bool hangs = false;
         std::uint32_t capacity = 1;
         std::optional<group::shard_machine> machine;
     };
@@ -175,7 +179,7 @@ private:
 
     void look(std::size_t m)
     {
-        if (!members_[m].alive) return;
+        if (!members_[m].alive || members_[m].hangs) return;
         group::shard_look seen;
         std::vector<std::size_t> index(members_.size(), group::nobody);
         for (std::size_t each = 0; each < members_.size(); ++each) {
@@ -200,7 +204,7 @@ private:
     void act(std::size_t m, group::shard_look seen)
     {
         member& of = members_[m];
-        if (!of.alive) return;
+        if (!of.alive || of.hangs) return;
         seen.members[seen.me].paused = of.paused;
         const group::shard_actions todo = of.machine->looked(seen, time());
         for (const std::size_t i : todo.drain)

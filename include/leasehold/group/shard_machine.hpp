@@ -300,10 +300,11 @@ private:
             if (move.to == look.me || now - unowned_since_.at(move.shard) >= wait_for(move.to, look)) take_if_room(move.shard);
     }
 
-    // How long this member leaves a free shard to the one that the plan prefers: that one may hang. Then the next ones come in turn.
+    // How long this member leaves a free shard to the one that the plan prefers: that one may hang. Then the next ones come in turn, the
+    // first of them after all of the patience and no more.
     [[nodiscard]] duration wait_for(std::size_t preferred, const shard_look& look) const
     {
-        const std::size_t others_before = (look.me + look.members.size() - preferred) % look.members.size();
+        const std::size_t others_before = (look.me + look.members.size() - preferred - 1) % look.members.size();
         return pacing_.patience + static_cast<duration::rep>(others_before) * pacing_.patience / 2;
     }
 

@@ -115,10 +115,23 @@ BOOST_AUTO_TEST_CASE(free_shard_is_left_to_the_one_that_should_have_it_until_tha
     machine.taken(1, 1);
     const std::vector<group::seen_row> rows{{0, 1, 0, {}}, {1, 1, 0, {}}};
     BOOST_TEST(machine.looked(look(rows), now).take.empty());
-    now += 8s;
+    now += 6s - 1ms;
     BOOST_TEST(machine.looked(look(rows), now).take.empty());
-    now += 1s;
+    now += 1ms;
     BOOST_TEST((machine.looked(look(rows), now).take == indices{2, 3}));
+}
+
+// The third member should have it, and hangs; the first is next, and this one, the second, is the last.
+BOOST_AUTO_TEST_CASE(free_shard_is_left_longer_by_those_whose_turn_comes_later)
+{
+    machine.taken(1, 1);
+    machine.taken(2, 1);
+    const group::shard_look seen{{{.order = 1}, {.order = 2}, {.order = 3}}, 1, {{0, 1, 0, {}}, {1, 1, 1, {}}, {2, 1, 1, {}}}};
+    BOOST_TEST(machine.looked(seen, now).take.empty());
+    now += 9s - 1ms;
+    BOOST_TEST(machine.looked(seen, now).take.empty());
+    now += 1ms;
+    BOOST_TEST((machine.looked(seen, now).take == indices{3}));
 }
 
 BOOST_AUTO_TEST_CASE(shard_whose_work_has_thrown_is_taken_again_after_pauses_that_grow)
@@ -195,6 +208,31 @@ BOOST_AUTO_TEST_CASE(member_that_is_paused_drains_everything_and_takes_nothing)
     BOOST_TEST((todo.drain == indices{0}));
     BOOST_TEST(todo.take.empty());
     BOOST_TEST(todo.ask.empty());
+    now += 1h;
+    BOOST_TEST(machine.looked(look({}, true), now).take.empty(), "although nobody comes for what is free");
+}
+
+BOOST_AUTO_TEST_CASE(member_takes_no_more_than_its_limit_although_nobody_comes_for_the_rest)
+{
+    machine.taken(0, 1);
+    group::shard_look seen = look({{0, 1, 0, {}}});
+    seen.members[0].most = 2;
+    BOOST_TEST(machine.looked(seen, now).take.size() <= 1U);
+    now += 1h;
+    BOOST_TEST(machine.looked(seen, now).take.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(shard_that_its_owner_has_not_released_is_not_taken)
+{
+    machine.taken(0, 1);
+    machine.taken(1, 1);
+    // One that has left the list still owns two: it drains them, or has died.
+    std::vector<group::seen_row> rows{{0, 1, 0, {}}, {1, 1, 0, {}}, {3, 1, group::nobody, {}}, {2, 1, group::nobody, {}}};
+    BOOST_TEST(machine.looked(alone(rows), now).take.empty());
+    now += 1h;
+    BOOST_TEST(machine.looked(alone(rows), now).take.empty());
+    rows.pop_back();
+    BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));
 }
 
 BOOST_AUTO_TEST_CASE(shards_that_are_no_more_are_drained)

@@ -212,6 +212,9 @@ public:
         if (!guard_.empty()) guard_.release(ec);
     }
 
+    /// The guard of its lease, for functions that take guards; empty once it has left.
+    [[nodiscard]] const typename lease_type::guard_type& guard() const noexcept { return guard_; }
+
     /// That a member with this id lives already, in words.
     [[nodiscard]] std::string lives_already() const
     {

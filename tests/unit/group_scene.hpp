@@ -104,6 +104,15 @@ public:
         for (; time.count() > 0; time -= std::chrono::milliseconds{250}) clock_.advance(std::chrono::milliseconds{250});
     }
 
+    // The same for a test that counts: all threads do what is due before the clock goes on.
+    void pass_slowly(std::chrono::milliseconds time)
+    {
+        for (; time.count() > 0; time -= std::chrono::milliseconds{250}) {
+            clock_.advance(std::chrono::milliseconds{250});
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        }
+    }
+
     [[nodiscard]] bool shares_are(std::vector<std::size_t> expected) const
     {
         std::vector<std::size_t> shares;

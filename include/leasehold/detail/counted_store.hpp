@@ -4,6 +4,7 @@
 
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/agreed_count.hpp>
+#include <leasehold/detail/attempt_one.hpp>
 #include <leasehold/detail/count_machine.hpp>
 #include <leasehold/detail/permit_names.hpp>
 #include <leasehold/detail/printable.hpp>
@@ -232,7 +233,6 @@ public:
     }
 
 private:
-    static constexpr std::string_view wakes_nobody{};  // nobody waits for the record
     static constexpr std::string_view closed{"0 permits"};  // the owner of a permit that is no more
     static constexpr duration between_looks = std::chrono::milliseconds{250};
 
@@ -533,19 +533,7 @@ private:
         closed_until_.clear();
     }
 
-    // What says whom the term wakes is a call for many.
-    acquire_result try_one(const term_request& request, std::error_code& ec)
-    {
-        if constexpr (batch_acquiring_store<Store>) {
-            if (request.wakes) {
-                std::optional<acquire_result> said;
-                this->underlying().acquire_many({&request, 1}, 1, {&said, 1}, ec);
-                if (!said && !ec) ec = errc::store_failure;
-                return said.value_or(acquire_result{});
-            }
-        }
-        return this->underlying().try_acquire(request.name, request.owner, request.ttl, ec);
-    }
+    acquire_result try_one(const term_request& request, std::error_code& ec) { return attempt_one(this->underlying(), request, ec); }
 
     template <class Items>
     static duration longest(const Items& items) noexcept

@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/attempt_one.hpp>
 #include <leasehold/detail/count_machine.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/duration.hpp>
@@ -45,7 +46,7 @@ public:
         ec.clear();
         if (!in_any_case && !machine_.due(now, ttl_)) return std::nullopt;
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
-            const acquire_result said = store_.try_acquire(name_, count_text(count_), detail::count_machine::record_ttl(ttl_), ec);
+            const acquire_result said = write(count_text(count_), detail::count_machine::record_ttl(ttl_), ec);
             if (ec) return std::nullopt;
             if (said.granted()) {
                 machine_.written(now, ttl_);
@@ -78,12 +79,12 @@ public:
     {
         std::string old = count_text(count_);
         for (int attempt = 0; attempt < 2 * most_attempts; ++attempt) {
-            const acquire_result mine = store_.try_acquire(name_, old, ttl_, ec);
+            const acquire_result mine = write(old, ttl_, ec);
             if (ec) return;
             if (mine.granted()) {
                 store_.release(name_, old, mine.token, duration::zero(), ec);
                 if (ec) return;
-                const acquire_result said = store_.try_acquire(name_, count_text(count), detail::count_machine::record_ttl(ttl_), ec);
+                const acquire_result said = write(count_text(count), detail::count_machine::record_ttl(ttl_), ec);
                 if (ec) return;
                 if (said.granted()) {
                     follow(count);
@@ -108,6 +109,12 @@ public:
     [[nodiscard]] const std::string& disagreement() const noexcept { return disagreement_; }
 
 private:
+    // Nobody waits for the record; and all members have it, of whom one alone could be the one to wake others.
+    acquire_result write(std::string_view count, duration ttl, std::error_code& ec)
+    {
+        return detail::attempt_one(store_, {name_, count, ttl, detail::wakes_nobody}, ec);
+    }
+
     [[nodiscard]] std::string disagreement_with(const lease_record& other) const
     {
         const std::string here = "'" + detail::printable(name_) + "' has " + count_text(count_) + " here, but ";

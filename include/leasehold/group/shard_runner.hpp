@@ -10,6 +10,8 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/batch_attempt.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/guard_sets.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -448,7 +450,7 @@ private:
         }
         if (share_changed) tell({.kind = shard_event_kind::share_changed});
         for (const std::size_t each : todo.drain) drain(each);
-        take(s, todo.take, start);
+        if (take(s, todo.take, start)) renew_together(s);
         ask(todo.ask);
         for (const std::size_t each : todo.late) {
             count_up(&shard_statistics::late);
@@ -499,10 +501,12 @@ private:
             s.published = text;
     }
 
+    // True: the store has granted some.
     template <class Start>
-    void take(session& s, const std::vector<std::size_t>& shards, const Start& start)
+    bool take(session& s, const std::vector<std::size_t>& shards, const Start& start)
     {
         const std::size_t together = std::max<std::size_t>(detail::attempts_together(store_), 1);
+        bool some_granted = false;
         for (std::size_t i = 0; i < shards.size(); i += together) {
             const std::span<const std::size_t> some = std::span{shards}.subspan(i, std::min(together, shards.size() - i));
             std::vector<std::pair<std::size_t, typename lease_type::guard_type>> granted;
@@ -510,8 +514,30 @@ private:
             granted.reserve(some.size());
             acquire(s, some, granted, ec);
             if (ec) tell_failure("take", ec);
+            some_granted = some_granted || !granted.empty();
             for (auto& [index, guard] : granted) begin_work(s, index, std::move(guard), start);
-            if (ec) return;
+            if (ec) break;
+        }
+        return some_granted;
+    }
+
+    // All terms of this member, so that they are due together from now on. Those that were taken at different times would go on to be
+    // renewed at different times, with a statement for each. What fails here is left to the next renewals.
+    void renew_together(session& s) noexcept
+    {
+        if constexpr (batching_store<Store>) {
+            std::error_code no_memory;
+            detail::catch_into(no_memory, [&] {
+                std::vector<typename lease_type::guard_type::body_type> terms;
+                if (s.member.held()) terms.push_back(detail::lease_access::body(s.member.guard()));
+                {
+                    const std::lock_guard lock{mutex_};
+                    for (const auto& [index, job] : jobs_)
+                        if (!job->finished && job->shard->held()) terms.push_back(detail::lease_access::body(job->shard->guard()));
+                }
+                detail::set_failure failure;
+                detail::renew_set(terms, std::nullopt, failure);
+            });
         }
     }
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_ATTEMPT_ONE_HPP
+#define LEASEHOLD_DETAIL_ATTEMPT_ONE_HPP
+
+#include <leasehold/error.hpp>
+#include <leasehold/store/concept.hpp>
+
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace leasehold::inline v0::detail {
+
+// Of a term for which nobody waits: the store does not prepare to wake anybody.
+inline constexpr std::string_view wakes_nobody{};
+
+// An attempt that says whose waiters the end of its term wakes, which only a call for many can say.
+template <lease_store Store>
+acquire_result attempt_one(Store& store, const term_request& request, std::error_code& ec)
+{
+    if constexpr (batch_acquiring_store<Store>) {
+        if (request.wakes) {
+            std::optional<acquire_result> said;
+            store.acquire_many({&request, 1}, 1, {&said, 1}, ec);
+            if (!said && !ec) ec = errc::store_failure;
+            return said.value_or(acquire_result{});
+        }
+    }
+    return store.try_acquire(request.name, request.owner, request.ttl, ec);
+}
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

@@ -51,7 +51,10 @@ public:
         }
     }
 
-    [[nodiscard]] std::vector<const figure*> all() const { return {&join_, &kill_, &kill_beside_hung_, &start_, &leave_, &restart_, &restart_old_first_}; }
+    [[nodiscard]] std::vector<const figure*> all() const
+    {
+        return {&join_, &kill_, &kill_beside_hung_, &start_, &leave_, &restart_, &restart_old_first_};
+    }
 
 private:
     static constexpr std::int64_t at_most = 20 * cycle_ms;
@@ -130,14 +133,14 @@ private:
         (successor_joins_first ? restart_ : restart_old_first_).add(w.now() - begun, w.moves() - before);
     }
 
-    figure join_{"64 shards, a fourth member joins: shares are fair", 2, 16};
-    figure kill_{"64 shards, one of four members is killed: all are owned again, after the ttl", 2, 16};
-    figure kill_beside_hung_{"… and another hangs, whose leases are renewed", 4, 16};
-    figure start_{"1,024 shards, 16 members start at once: shares are fair", 3, any};
-    figure leave_{"64 shards, one of four or five members stops: it has left, and all are owned", 2, 16};
-    figure restart_{"64 shards, rolling restart of four members, each after its successor has joined", any, 110};
+    figure join_{"a fourth member joins: shares are fair", 2, 16};
+    figure kill_{"one of four is killed: all are owned, after the ttl", 2, 16};
+    figure kill_beside_hung_{"one of four is killed, another hangs: all are owned, after the ttl", 4, 16};
+    figure start_{"16 members start at once on 1,024: shares are fair", 3, any};
+    figure leave_{"one of four or five stops: it has left, all are owned", 2, 16};
+    figure restart_{"rolling restart of four, each after its successor has joined", any, 110};
     // Each stop moves the 16 shards of one that stops, and each join 16 others: there is no other way to fair shares.
-    figure restart_old_first_{"64 shards, rolling restart of four members, each before its successor joins", any, 128};
+    figure restart_old_first_{"rolling restart of four, each before its successor joins", any, 128};
 };
 
 }  // namespace shards

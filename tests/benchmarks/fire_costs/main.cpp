@@ -2,13 +2,8 @@
 // How many statements a fire costs beyond a grant and a release, counted at the database: with one host, with hosts that alternate, and
 // with a new process each time; and what looks cost while no fire is due. Ends with 1 if a goal is missed.
 #include <benchmarks/choice.hpp>
+#include <benchmarks/counted_statements.hpp>
 #include <benchmarks/results.hpp>
-#include <benchmarks/usual_sizes.hpp>
-
-#include <support/environment.hpp>
-#include <support/mariadb_server.hpp>
-#include <support/postgresql_server.hpp>
-#include <support/temporary_directory.hpp>
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
@@ -17,9 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <fstream>
-#include <functional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -36,12 +28,6 @@ constexpr int fires = 8;
 constexpr lh::every often{.period = 400ms};
 constexpr double goal = 2;  // statements beyond a grant and a release
 constexpr double noise = 0.25;  // what a server does by itself meanwhile, a fire
-
-struct subject {
-    std::string label;
-    std::string connection_string;
-    std::function<std::int64_t()> statements;  ///< that the database has carried out so far, this question apart
-};
 
 // On a clock that is turned, so that no reading of the store's clock is young enough to be used again: fires are far apart as a rule.
 struct host {
@@ -65,7 +51,7 @@ struct host {
 
 // A round, on average. What the first one costs more is taken off: fires are missed while nobody counts.
 template <class Round>
-double counted(const subject& s, Round round)
+double counted(const counting_database& s, Round round)
 {
     const auto all = [&s, &round](int rounds) {
         const std::int64_t before = s.statements();
@@ -85,7 +71,7 @@ void grant_and_release(lh::odbc_store& store)
 
 class measuring {
 public:
-    measuring(const subject& of, results& raw) : s_{of}, raw_{raw} { store_.create_schema(); }
+    measuring(const counting_database& of, results& raw) : s_{of}, raw_{raw} { store_.create_schema(); }
 
     bool run()
     {
@@ -122,59 +108,11 @@ private:
         met_ = met_ && met;
     }
 
-    const subject& s_;
+    const counting_database& s_;
     results& raw_;
     lh::odbc_store store_{s_.connection_string};
     bool met_ = true;
 };
-
-std::int64_t number_in(const std::string& text)
-{
-    const auto digits = text.find_first_of("0123456789");
-    return digits == text.npos ? 0 : std::stoll(text.substr(digits));
-}
-
-bool measure_postgresql(results& raw)
-{
-    postgresql_server server{postgresql_of_usual_size({"-c", "log_statement=all"})};
-    // Those about the table: not what the driver clears away by DEALLOCATE, nor the transactions of the server's own processes.
-    const auto statements = [&server] {
-        std::istringstream lines{server.log()};
-        std::int64_t carried_out = 0;
-        for (std::string line; std::getline(lines, line);)
-            carried_out += line.find("LOG:  execute") != line.npos && line.find("\"leasehold\"") != line.npos;
-        return carried_out;
-    };
-    const subject s{"PostgreSQL", server.connection_string(), statements};
-    return measuring{s, raw}.run();
-}
-
-bool measure_mariadb(results& raw)
-{
-    mariadb_server server{mariadb_of_usual_size()};
-    const auto statements = [&server] {
-        return number_in(
-            server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
-    };
-    const subject s{"MariaDB", server.connection_string(), statements};
-    return measuring{s, raw}.run();
-}
-
-// The driver writes each statement that SQLite carries out into a file.
-bool measure_sqlite(results& raw)
-{
-    const temporary_directory folder;
-    const std::string trace = (folder.path() / "trace").string();
-    const auto statements = [&trace] {
-        std::ifstream lines{trace};
-        std::int64_t about_leases = 0;
-        for (std::string line; std::getline(lines, line);) about_leases += !line.starts_with("--") && line.find("`leasehold`") != line.npos;
-        return about_leases;
-    };
-    const std::string where = sqlite_connection_string(folder.path() / "leases.db");
-    const subject s{"SQLite", where + ";TraceFile=" + trace, statements};
-    return measuring{s, raw}.run();
-}
 
 }  // namespace
 
@@ -187,10 +125,7 @@ int main(int argc, char** argv)
     }
     try {
         results raw{"fire_costs", chosen->results};
-        bool met = true;
-        if (chosen->wants("sqlite")) met = measure_sqlite(raw) && met;
-        if (chosen->wants("postgresql")) met = measure_postgresql(raw) && met;
-        if (chosen->wants("mariadb")) met = measure_mariadb(raw) && met;
+        const bool met = on_counting_databases(*chosen, [&raw](const counting_database& of) { return measuring{of, raw}.run(); });
         return met ? 0 : 1;
     }
     catch (const std::exception& e) {

@@ -69,6 +69,24 @@ void judge_waiting(const checkup& found, std::vector<finding>& says)
         says.push_back({good, "waiters poll, because this database can't wake them" + took});
 }
 
+// Of PostgreSQL. What a standby lacks when it is promoted is lost: the term is free again, and its token is granted twice.
+void judge_replication(const checkup& found, std::vector<finding>& says)
+{
+    const auto of = [&found](const char* setting) {
+        const auto at = found.settings.find(setting);
+        return at == found.settings.end() ? std::string{} : at->second;
+    };
+    const std::string commit = of("synchronous_commit");
+    const bool names_standbys = !of("synchronous_standby_names").empty();
+    if (names_standbys && (commit == "off" || commit == "local"))
+        says.push_back({warning, "synchronous_commit is " + commit + " for this user, so a commit doesn't wait for the synchronous standby: a"
+                                     " fail-over can forget the last grants; set it to on"});
+    const std::string standbys = of("standbys");
+    if (!names_standbys && !standbys.empty() && standbys != "0")
+        says.push_back({warning, "standbys follow this server (" + standbys + "), but none is synchronous: a fail-over to one can forget the"
+                                     " last grants; set synchronous_standby_names (with Patroni: synchronous_mode)"});
+}
+
 void judge_settings(const checkup& found, std::vector<finding>& says)
 {
     const auto is = [&found](const char* setting, const char* value) {
@@ -78,6 +96,7 @@ void judge_settings(const checkup& found, std::vector<finding>& says)
     if (is("fsync", "off"))
         says.push_back(
             {warning, "fsync is off: if the server's host crashes, the database can forget who holds what; switch it on"});
+    judge_replication(found, says);
     if (is("innodb_flush_log_at_trx_commit", "0") || is("innodb_flush_log_at_trx_commit", "2"))
         says.push_back({warning, "innodb_flush_log_at_trx_commit is " + found.settings.at("innodb_flush_log_at_trx_commit") +
                                      ": in a crash the database can forget the leases of the last second; set it to 1"});
@@ -109,7 +128,14 @@ product product_of(const connection_facts& facts)
 
 const std::map<std::string, std::string>& settings_to_ask(product of)
 {
-    static const std::map<std::string, std::string> none, postgresql{{"fsync", "show fsync"}},
+    // Who may not see more of pg_stat_replication sees its lines. A copy that is being made is not a standby, nor is a subscription.
+    static const std::map<std::string, std::string> none,
+        postgresql{{"fsync", "show fsync"},
+                   {"synchronous_commit", "show synchronous_commit"},
+                   {"synchronous_standby_names", "show synchronous_standby_names"},
+                   {"standbys", "select count(*) from pg_stat_replication where application_name not in ('pg_basebackup', 'pg_receivewal')"
+                                " and pid not in (select active_pid from pg_replication_slots where slot_type = 'logical'"
+                                " and active_pid is not null)"}},
         sqlite{{"journal_mode", "pragma journal_mode"}},
         mariadb{{"innodb_flush_log_at_trx_commit", "select @@innodb_flush_log_at_trx_commit"},
                 {"binlog_format", "select @@binlog_format"},

@@ -127,6 +127,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(doctor_names_the_database_and_how_waiting_works, S
     BOOST_TEST(result.out.find(Server::password) == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(doctor_says_so_where_a_fail_over_can_lose_a_grant)
+{
+    postgresql_server primary;
+    tool_fixture tool{primary.connection_string()};
+    BOOST_REQUIRE(tool.run({"init"}).status.success());
+    const auto says = [&tool](const std::string& words) { return tool.run({"doctor"}).out.find("mend  " + words) != std::string::npos; };
+    BOOST_TEST(!says("standbys follow"));
+    postgresql_server standby{postgresql_server::standby_of{primary}};
+    BOOST_TEST(eventually([&] { return says("standbys follow this server (1), but none is synchronous"); }));
+    primary.commit_also_on(standby);
+    BOOST_TEST(!says("standbys follow"));
+    BOOST_TEST(!says("synchronous_commit"));
+    for (const std::string setting : {"off", "local"}) {
+        primary.execute_sql("alter role leasehold set synchronous_commit = " + setting);
+        BOOST_TEST(says("synchronous_commit is " + setting + " for this user"));
+    }
+}
+
 // A trigger is the shortest way to a table that doesn't keep what it is given.
 BOOST_AUTO_TEST_CASE(doctor_says_so_where_leases_do_not_exclude)
 {

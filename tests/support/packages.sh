@@ -153,6 +153,9 @@ leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++
 leasehold_hsqldb_packages=(libhsqldb-java=file:/usr/share/java/hsqldb*.jar default-jre-headless=command:java)
 leasehold_virtuoso_packages=(virtuoso-opensource-7-bin=command:virtuoso-t,command:isql-vt
     libvirtodbc0=file:/usr/lib/*/odbc/virtodbc.so)
+# Only with --servers patroni.
+leasehold_patroni_packages=(patroni=command:patroni python3-etcd=file:/usr/lib/python3/dist-packages/etcd/__init__.py
+    etcd-server=command:etcd haproxy=command:haproxy)
 leasehold_server_packages=(
     postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
     odbc-postgresql="odbc-driver:PostgreSQL Unicode"

@@ -84,8 +84,7 @@ void postgresql_server::promote()
 
 std::string postgresql_server::connection_string(const std::string& as, const std::string& with, const std::string& to) const
 {
-    return "Driver=" + find_odbc_driver({"PostgreSQL Unicode", "PostgreSQL", "PostgreSQL ANSI"}) +
-           ";Server=127.0.0.1;Port=" + std::to_string(port()) + ";Database=" + to + ";UID=" + as + ";PWD=" + with;
+    return postgresql_connection_string(port(), as, with, to);
 }
 
 std::vector<std::string> postgresql_server::command() const
@@ -123,10 +122,23 @@ bool postgresql_server::ready() const
 
 std::string postgresql_server::run_client(const std::string& to, const std::string& sql)
 {
-    return run({program({"psql"}), "--no-psqlrc", "--quiet", "--no-align", "--tuples-only",
-                "--field-separator=\t", "--set=ON_ERROR_STOP=1", "--host=" + folder().string(),
-                "--port=" + std::to_string(port()), "--username=postgres", "--dbname=" + to, "--command=" + sql},
-               false);
+    std::vector<std::string> psql = psql_command(folder(), port(), to, sql);
+    psql.front() = program({psql.front()});
+    return run(psql, false);
+}
+
+std::filesystem::path postgresql_programs() { return server_program("postgres", {}).parent_path(); }
+
+std::string postgresql_connection_string(int port, const std::string& user, const std::string& password, const std::string& database)
+{
+    return "Driver=" + find_odbc_driver({"PostgreSQL Unicode", "PostgreSQL", "PostgreSQL ANSI"}) +
+           ";Server=127.0.0.1;Port=" + std::to_string(port) + ";Database=" + database + ";UID=" + user + ";PWD=" + password;
+}
+
+std::vector<std::string> psql_command(const std::filesystem::path& folder, int port, const std::string& database, const std::string& sql)
+{
+    return {"psql", "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--field-separator=\t", "--set=ON_ERROR_STOP=1",
+            "--host=" + folder.string(), "--port=" + std::to_string(port), "--username=postgres", "--dbname=" + database, "--command=" + sql};
 }
 
 }  // namespace leasehold_test

@@ -4,6 +4,10 @@
 
 #include <support/database_server.hpp>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 namespace leasehold_test {
 
 class postgresql_server final : public database_server {
@@ -33,6 +37,17 @@ private:
     [[nodiscard]] bool ready() const override;
     std::string run_client(const std::string& database, const std::string& sql) override;
 };
+
+/// The folder with the server's programs, as this machine has them. Throws missing_requirement.
+[[nodiscard]] std::filesystem::path postgresql_programs();
+
+/// To a PostgreSQL, or to what is in front of one.
+[[nodiscard]] std::string postgresql_connection_string(int port, const std::string& user, const std::string& password,
+                                                       const std::string& database);
+
+/// psql as administrator, through the socket in `folder`.
+[[nodiscard]] std::vector<std::string> psql_command(const std::filesystem::path& folder, int port, const std::string& database,
+                                                    const std::string& sql);
 
 }  // namespace leasehold_test
 

@@ -15,10 +15,11 @@ bool can_be_done(place where, const site& at)
 {
     switch (where) {
     case place::anywhere: return true;
-    case place::single_server: return !at.is_cluster();
+    case place::single_server: return !at.is_cluster() && !at.is_patroni();
     case place::cluster: return at.is_cluster();
     case place::galera: return at.is_galera();
     case place::group_replication: return at.is_cluster() && !at.is_galera();
+    case place::patroni: return at.is_patroni();
     }
     return false;
 }

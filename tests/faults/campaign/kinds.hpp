@@ -10,7 +10,7 @@
 
 namespace campaign {
 
-enum class place : std::uint8_t { anywhere, single_server, cluster, galera, group_replication };
+enum class place : std::uint8_t { anywhere, single_server, cluster, galera, group_replication, patroni };
 enum class target : std::uint8_t { holder, waiter, anybody, server, all };
 /// Of the time without a holder, what is due to the fault alone.
 enum class excused : std::uint8_t { nothing, all_of_it, group_changes };

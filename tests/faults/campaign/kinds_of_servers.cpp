@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -21,6 +22,8 @@ namespace campaign {
 
 using namespace std::chrono_literals;
 using leasehold_test::database_server;
+using leasehold_test::patroni_cluster;
+using leasehold_test::patroni_node;
 using leasehold_test::tcp_gate;
 
 namespace {
@@ -187,6 +190,48 @@ void catch_up(const scene& on, const drawn_fault& fault, instant ending)
     wait_until_whole(on);
 }
 
+// The primary of a Patroni cluster, by its number in `variant`; it comes back when another leads.
+
+template <auto What>
+bool at_primary(const scene& on, drawn_fault& fault)
+{
+    patroni_cluster& cluster = on.database.patroni();
+    const std::size_t primary = cluster.primary();
+    if (primary == patroni_cluster::size) return false;
+    fault.variant = static_cast<std::uint32_t>(primary);
+    (cluster.node(primary).*What)();
+    return true;
+}
+
+// While all others refuse writes, no write is acknowledged: the lost one can't have it confirmed.
+void note_that_none_leads_beside(const scene& on, std::size_t lost, instant from)
+{
+    patroni_cluster& cluster = on.database.patroni();
+    instant none_led_at = from;
+    const bool promoted = leasehold_test::eventually(
+        [&] {
+            const instant looking = now();
+            bool all_refuse = true;
+            for (std::size_t i = 0; i < patroni_cluster::size; ++i) all_refuse = all_refuse && (i == lost || cluster.node(i).is_standby());
+            if (all_refuse) none_led_at = looking;
+            return !all_refuse && cluster.primary_beside(lost);
+        },
+        2min, 100ms);
+    if (!promoted) throw std::runtime_error{"no other node leads"};
+    note_refusal(on, "*", from, none_led_at, "no_primary");
+    on.notes.write({event::effect, "*", (now() - from) / millisecond, from, now(), "fail_over:milliseconds"});
+}
+
+template <auto What>
+void bring_back(const scene& on, const drawn_fault& fault, instant)
+{
+    patroni_cluster& cluster = on.database.patroni();
+    note_that_none_leads_beside(on, fault.variant, fault.in_force);
+    std::this_thread::sleep_for(2s);  // for terms that the new one grants
+    (cluster.node(fault.variant).*What)();
+    cluster.wait_until_whole();
+}
+
 constexpr auto sort = fault_lane::sort::surroundings;
 
 constexpr auto kinds = std::to_array<fault_kind>({
@@ -226,6 +271,13 @@ constexpr auto kinds = std::to_array<fault_kind>({
      &at_database<&site::take_out>, &rejoin_node},
     {"node_leaves_group", sort, place::group_replication, target::server, 2, 500 * millisecond, 4 * second,
      excused::group_changes, &at_database<&site::take_out>, &rejoin_node},
+
+    {"primary_killed", sort, place::patroni, target::all, 6, 1, 100 * millisecond, excused::all_of_it,
+     &at_primary<&patroni_node::kill>, &bring_back<&patroni_node::start>},
+    {"primary_frozen", sort, place::patroni, target::all, 6, 1, 100 * millisecond, excused::all_of_it,
+     &at_primary<&patroni_node::freeze>, &bring_back<&patroni_node::thaw>},
+    {"primary_cut_off", sort, place::patroni, target::all, 6, 1, 100 * millisecond, excused::all_of_it,
+     &at_primary<&patroni_node::isolate>, &bring_back<&patroni_node::rejoin>},
 });
 
 }  // namespace

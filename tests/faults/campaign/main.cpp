@@ -25,8 +25,8 @@
 namespace {
 
 constexpr int skipped = 77;
-constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera|group_replication] [--seconds N]
-                      [--seed N] [--right lease|permit|changing|shared|set] [--crowd] [--only KIND] [--keep]
+constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera|group_replication|patroni]
+                      [--seconds N] [--seed N] [--right lease|permit|changing|shared|set] [--crowd] [--only KIND] [--keep]
                       [--history FILE]
        fault_campaign check FOLDER [--history FILE]
        fault_campaign check FILE.jsonl

@@ -23,9 +23,11 @@ site::site(const std::string& kind, const circumstances& around)
                                                                   : leasehold_test::server_family::mysql,
                                                   around.tls, around.language}
 {
-    if (kind != "postgresql" && kind != "mariadb" && kind != "galera" && kind != "group_replication")
+    if (kind != "postgresql" && kind != "mariadb" && kind != "galera" && kind != "group_replication" && kind != "patroni")
         throw std::invalid_argument{"no such database here: " + kind};
-    if (is_postgresql())
+    if (is_patroni())
+        server_ = std::make_unique<leasehold_test::patroni_cluster>(leasehold_test::replication::synchronous, server_arguments());
+    else if (is_postgresql())
         server_ = std::make_unique<leasehold_test::postgresql_server>(server_arguments());
     else if (kind == "mariadb")
         server_ = std::make_unique<leasehold_test::mariadb_server>(server_arguments());
@@ -60,6 +62,8 @@ database_server& site::server(std::size_t number)
     if (is_cluster()) return cluster_->node(number);
     return *server_;
 }
+
+leasehold_test::patroni_cluster& site::patroni() { return dynamic_cast<leasehold_test::patroni_cluster&>(*server_); }
 
 std::string site::connection_string(std::size_t number, int port)
 {

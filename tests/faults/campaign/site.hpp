@@ -6,6 +6,7 @@
 
 #include <support/database_server.hpp>
 #include <support/database_cluster.hpp>
+#include <support/patroni_cluster.hpp>
 #include <support/surroundings.hpp>
 
 #include <chrono>
@@ -22,7 +23,7 @@ namespace campaign {
 /// The database of a campaign: one server, or a cluster of them.
 class site {
 public:
-    /// "postgresql", "mariadb", "galera" or "group_replication".
+    /// "postgresql", "mariadb", "galera", "group_replication" or "patroni" (in synchronous mode).
     site(const std::string& kind, const circumstances& around);
 
     [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
@@ -31,6 +32,9 @@ public:
     [[nodiscard]] leasehold_test::database_server& server(std::size_t number);
     [[nodiscard]] bool is_galera() const noexcept { return kind_ == "galera"; }
     [[nodiscard]] leasehold_test::database_cluster& cluster() { return *cluster_; }
+    /// To the contenders it is one server, behind which the primary changes.
+    [[nodiscard]] bool is_patroni() const noexcept { return kind_ == "patroni"; }
+    [[nodiscard]] leasehold_test::patroni_cluster& patroni();
 
     /// To that server through another port of this host.
     [[nodiscard]] std::string connection_string(std::size_t number, int port);
@@ -73,7 +77,7 @@ private:
     [[nodiscard]] std::string list_of_sessions() const;
     [[nodiscard]] std::string sleeping_session() const;
     [[nodiscard]] std::vector<std::string> server_arguments() const;
-    [[nodiscard]] bool is_postgresql() const noexcept { return kind_ == "postgresql"; }
+    [[nodiscard]] bool is_postgresql() const noexcept { return kind_ == "postgresql" || is_patroni(); }
     [[nodiscard]] std::string number_of(std::size_t server, const std::string& sql);
     void prepare_for_lag();
     void lock_in_other_session(std::size_t number, const std::string& sql);

@@ -79,12 +79,12 @@ void judge_replication(const checkup& found, std::vector<finding>& says)
     const std::string commit = of("synchronous_commit");
     const bool names_standbys = !of("synchronous_standby_names").empty();
     if (names_standbys && (commit == "off" || commit == "local"))
-        says.push_back({warning, "synchronous_commit is " + commit + " for this user, so a commit doesn't wait for the synchronous standby: a"
-                                     " fail-over can forget the last grants; set it to on"});
+        says.push_back({warning, "synchronous_commit is " + commit + " for this user, so a commit doesn't wait for the synchronous"
+                                 " standby: a fail-over can forget the last grants; set it to on"});
     const std::string standbys = of("standbys");
     if (!names_standbys && !standbys.empty() && standbys != "0")
-        says.push_back({warning, "standbys follow this server (" + standbys + "), but none is synchronous: a fail-over to one can forget the"
-                                     " last grants; set synchronous_standby_names (with Patroni: synchronous_mode)"});
+        says.push_back({warning, "standbys follow this server (" + standbys + "), but none is synchronous: a fail-over to one can"
+                                 " forget the last grants; set synchronous_standby_names (with Patroni: synchronous_mode)"});
 }
 
 void judge_settings(const checkup& found, std::vector<finding>& says)

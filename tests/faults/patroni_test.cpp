@@ -89,8 +89,10 @@ private:
     }
 
     lh::odbc_store store_;
-    lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal> lease_{store_, "kept", long_terms, lh::no_renewal{}};
-    decltype(lease_)::guard_type guard_{};
+    using lease_type = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal>;
+
+    lease_type lease_{store_, "kept", long_terms, lh::no_renewal{}};
+    lease_type::guard_type guard_{};
     lh::fencing_token token_{};
     std::atomic<lh::duration::rep> longest_ = 0;
     std::atomic<bool> lost_ = false;
@@ -199,7 +201,8 @@ BOOST_AUTO_TEST_CASE(without_synchronous_mode_two_hold_what_a_primary_granted_th
         BOOST_TEST_CONTEXT("synchronous mode " << (mode == replication::synchronous))
         {
             patroni_cluster cluster{mode};
-            lh::odbc_store first{cluster.connection_string(), {.call_timeout = 2s}}, second{cluster.connection_string(), {.call_timeout = 2s}};
+            const std::string where = cluster.connection_string();
+            lh::odbc_store first{where, {.call_timeout = 2s}}, second{where, {.call_timeout = 2s}};
             first.create_schema();
             lh::basic_lease lease{first, "n", long_terms}, other{second, "n", long_terms};
             BOOST_REQUIRE(is_held(lease.try_acquire()));  // so the session is there, and the row

@@ -9,10 +9,10 @@ other_servers_in=${LEASEHOLD_SERVERS:-/var/tmp/leasehold-servers}
 # What each is: packages of Debian sid, what says its version, whose driver, and the tests that are about it. Tests that are about
 # several databases take the others from this machine.
 other_servers_faults='expiry_by_observation|fence|fence_of_several|fenced_writes|frozen_release|frozen_server|hanging_calls|killed_sessions|leader|locked_tables|lost_connections|names_without_key|read_only_server|servers|stuck_lock|taken_over_tables|waiting|waiting_sessions'
-other_server_names='mysql, mariadb11, postgresql10 to postgresql16, postgresql18, hsqldb, virtuoso and patroni'
+other_server_names='mysql, mariadb11, postgresql10 to postgresql16, postgresql18, hsqldb, virtuoso, patroni and pgpool'
 other_server() # name
 {
-    embedded= around=no packages=()
+    embedded= packages=()
     case $1 in
     mysql)
         packages=(mysql-server-core mysql-client-core) version=(mysqld --version) driver=odbc-mariadb
@@ -27,9 +27,15 @@ other_server() # name
         tests="contract\\.(postgresql|generic)|faults\\.($other_servers_faults)|campaign\\.short\\.postgresql"
         ;;
     patroni)
-        around=yes version=(patroni --version) driver=odbc-postgresql
+        version=(patroni --version) driver=odbc-postgresql
         tests="faults\\.patroni|campaign\\.short\\.patroni"
         server_setting=LEASEHOLD_FAIL_OVERS=3
+        return
+        ;;
+    pgpool)
+        version=(sh -c 'pgpool --version 2>&1') driver=odbc-postgresql
+        tests='contract\.pgpool|faults\.pgpool'
+        server_setting=LEASEHOLD_READS=to_primary
         return
         ;;
     postgresql10) embedded=10.23.0-beta.6 ;;
@@ -87,7 +93,6 @@ END
 prepare_other_server() # name log
 {
     other_server "$1"
-    [ $around = no ] || return 0
     [ -n "$embedded" ] || [ ${#packages[@]} -gt 0 ] || return 0  # tests/run has installed it
     mkdir -p "$other_servers_in"
     if [ -n "$embedded" ]; then
@@ -122,6 +127,7 @@ note_other_server() # name outcome
     mariadb11) words="MariaDB $number" ;;
     hsqldb) words="HSQLDB $number" ;;
     virtuoso) words="Virtuoso $number" ;;
+    pgpool) words="pgpool-II $number, PostgreSQL $(psql --version | grep -oE '[0-9]+\.[0-9]+' | head -n 1)" ;;
     patroni) words="Patroni $number, PostgreSQL $(psql --version | grep -oE '[0-9]+\.[0-9]+' | head -n 1)" ;;
     *) words="PostgreSQL $number" ;;
     esac

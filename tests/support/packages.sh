@@ -156,6 +156,7 @@ leasehold_virtuoso_packages=(virtuoso-opensource-7-bin=command:virtuoso-t,comman
 # Only with --servers patroni.
 leasehold_patroni_packages=(patroni=command:patroni python3-etcd=file:/usr/lib/python3/dist-packages/etcd/__init__.py
     etcd-server=command:etcd haproxy=command:haproxy)
+leasehold_pgpool_packages=(pgpool2=command:pgpool)  # only with --servers pgpool
 leasehold_server_packages=(
     postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
     odbc-postgresql="odbc-driver:PostgreSQL Unicode"

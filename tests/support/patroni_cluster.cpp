@@ -116,10 +116,10 @@ void patroni_node::write_configuration() const
 {
     std::ofstream file{folder() / "patroni.yml"};
     file << "scope: leasehold\nname: node" << number_ << "\nrestapi:\n  listen: " << local_address(rest_port_)
-         << "\n  connect_address: " << local_address(to_rest_.port()) << "\netcd3:\n  use_proxies: true\n  host: " << local_address(to_etcd_.port())
+         << "\n  connect_address: " << local_address(to_rest_.port())
+         << "\netcd3:\n  use_proxies: true\n  host: " << local_address(to_etcd_.port())
          << "\nwatchdog:\n  mode: \"off\"\nbootstrap:\n  dcs:\n    ttl: " << patroni_cluster::leader_ttl / 1s
-         << "\n    loop_wait: 5\n    retry_timeout: 5\n    synchronous_mode: "
-         << (mode_ == replication::synchronous ? "true" : "false")
+         << "\n    loop_wait: 5\n    retry_timeout: 5\n    synchronous_mode: " << (mode_ == replication::synchronous ? "true" : "false")
          << "\n    postgresql:\n      use_pg_rewind: true\n      parameters:\n        max_connections: 200\n"
             "  initdb:\n  - encoding: UTF8\n  - locale: C\n  - no-sync\n"
             "postgresql:\n  listen: "
@@ -183,10 +183,8 @@ void patroni_cluster::start_etcd()
                                                peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "etcd=" + peer},
                       process_options{.user = account_for_server({"postgres"}), .output_file = folder() / "etcd.log"});
         return eventually(
-            [this] {
-                return !etcd_->running() || connection{etcd_port_}.status_line("/health").find(" 200 ") != std::string::npos;
-            },
-            60s, 50ms);
+            [this] { return !etcd_->running() || connection{etcd_port_}.status_line("/health").find(" 200 ") != std::string::npos; }, 60s,
+            50ms);
     };
     // Another program may have been quicker at a port.
     for (int attempt = 0; attempt < 5; ++attempt)
@@ -238,7 +236,8 @@ bool patroni_cluster::whole()
     constexpr const char* followers = "select count(*) from pg_stat_replication where state = 'streaming'";
     const std::size_t leader = primary();
     if (leader == size || nodes_[leader]->run_client("postgres", followers) != "2\n") return false;
-    return mode_ == replication::asynchronous || std::ranges::any_of(nodes_, [](const auto& each) { return each->is_synchronous_standby(); });
+    return mode_ == replication::asynchronous ||
+           std::ranges::any_of(nodes_, [](const auto& each) { return each->is_synchronous_standby(); });
 }
 
 void patroni_cluster::wait_until_whole()

@@ -138,7 +138,8 @@ std::string postgresql_connection_string(int port, const std::string& user, cons
 std::vector<std::string> psql_command(const std::filesystem::path& folder, int port, const std::string& database, const std::string& sql)
 {
     return {"psql", "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--field-separator=\t", "--set=ON_ERROR_STOP=1",
-            "--host=" + folder.string(), "--port=" + std::to_string(port), "--username=postgres", "--dbname=" + database, "--command=" + sql};
+            "--host=" + folder.string(), "--port=" + std::to_string(port), "--username=postgres", "--dbname=" + database,
+            "--command=" + sql};
 }
 
 }  // namespace leasehold_test

@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(replication_that_can_lose_a_grant_is_a_warning)
     BOOST_TEST(warnings("on", "standby", "1") == "");
     BOOST_TEST(warnings("remote_apply", "standby", "1") == "");
     for (const char* commit : {"off", "local"})
-        BOOST_TEST(warnings(commit, "standby", "1").starts_with("synchronous_commit is " + std::string{commit}), warnings(commit, "standby", "1"));
-    BOOST_TEST(warnings("on", "", "2").starts_with("standbys follow this server (2), but none is synchronous"), warnings("on", "", "2"));
+        BOOST_TEST(warnings(commit, "standby", "1").starts_with("synchronous_commit is " + std::string{commit}));
+    BOOST_TEST(warnings("on", "", "2").starts_with("standbys follow this server (2), but none is synchronous"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

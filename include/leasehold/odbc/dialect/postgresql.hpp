@@ -34,8 +34,8 @@ struct postgresql {
         if (at.pooled)
             leave_nothing_behind(d, at);
         else
-            d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + settings(at, "false") + ", " + plan + ", " +
-                            keepalives(at)};
+            d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + mark + ", " + settings(at, "false") + ", " +
+                            plan + ", " + keepalives(at)};
         d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{this term} and {live}"},
@@ -145,13 +145,20 @@ private:
     static constexpr const char* isolation = "set_config('default_transaction_isolation', 'read committed', false)";
     static constexpr const char* encoding = "set_config('client_encoding', 'UTF8', false)";
 
+    // A balancer sends what changes a session to the primary, and what only reads perhaps to a standby, which then does not know the mark.
+    static constexpr const char* mark = "set_config('leasehold.session', 'marked', false)";
+
     // A pooler's session has no settings of ours but the encoding.
     static std::string session_check(const server_info& at)
     {
-        const std::string of_session = at.pooled ? "" : ", ('TimeZone', 'UTC'), ('default_transaction_isolation', 'read committed')";
-        return "select chr(10) || coalesce(string_agg(name || ' is ' || current_setting(name) || ' and must be ' || value, ', '), '')"
+        const std::string of_session = at.pooled ? ""
+                                                 : ", ('leasehold.session', 'marked'), ('TimeZone', 'UTC'),"
+                                                   " ('default_transaction_isolation', 'read committed')";
+        return "select chr(10) || coalesce(string_agg(case name when 'leasehold.session' then 'reads go to another server than writes,"
+               " as with load_balance_mode of pgpool-II, and must go to the primary' else"
+               " name || ' is ' || current_setting(name) || ' and must be ' || value end, ', '), '')"
                " from (values ('client_encoding', 'UTF8')" +
-               of_session + ") as needed (name, value) where current_setting(name) <> value";
+               of_session + ") as needed (name, value) where coalesce(current_setting(name, true), '') <> value";
     }
 
     // What goes in one message goes to one session, as one transaction, and its time-outs hold from the statement after them on.

@@ -122,9 +122,9 @@ struct transaction {
     std::error_code ec;
 
     template <class Guard>
-    friend bool save_checkpoint_on(transaction& in, const Guard&, const std::string& text)
+    friend bool save_checkpoint_on(transaction& in, const Guard&, const std::string& saved)
     {
-        in.text = text;
+        in.text = saved;
         return true;
     }
 };

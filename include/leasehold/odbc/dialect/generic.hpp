@@ -51,7 +51,9 @@ struct generic {
         // Locks the whole row, as every database does; also against renewals.
         d.fence.lock = "update {table} set {version} = :version where {this live term}";
         d.fence.written = "select {token}, {version} from {table} where {name} = :name and {version} = :version";
-        return observing(std::move(d));
+        d = observing(std::move(d));
+        if (is_virtuoso) d.checkpoint.replace.clear();  // then what is replaced is read before the save
+        return d;
     }
 };
 

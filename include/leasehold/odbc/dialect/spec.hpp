@@ -189,7 +189,8 @@ inline handover_sql plain_handover()
 /// What is saved belongs to the name, so nothing else that is done to the row needs to know of it, and it stays until it is saved anew.
 struct checkpoint_sql {
     std::string save{};  ///< :checkpoint is the checkpoint of the row that has :owner, :token and is live, and is that term's
-    /// The same, if the row's checkpoint is :replaced; no checkpoint counts as an empty one. Empty: `save` is carried out in its place.
+    /// The same, if the row's checkpoint is :replaced; no checkpoint counts as an empty one. Empty: a read before
+    /// `save` judges it, where spec::reads_back is set, and else nothing does.
     std::string replace{};
     /// Of the row of :name: the token of the term that saved its checkpoint, NULL if it has none; 1 if the row has :owner, :token and is
     /// live; the checkpoint.

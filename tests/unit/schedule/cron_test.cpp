@@ -40,14 +40,17 @@ public:
             field = std::string{line.substr(0, end)};
             line.remove_prefix(end);
         }
+        for (std::size_t field = 0; field < fields_.size(); ++field)
+            for (int value = 0; value < 60; ++value) allowed_[field][static_cast<std::size_t>(value)] = matches(field, value);
     }
 
     [[nodiscard]] bool fires_at(lh::fire_time minute) const
     {
         const auto day = chrono::floor<chrono::days>(minute);
-        const chrono::year_month_day date{day};
         const auto of_day = static_cast<int>(chrono::duration_cast<chrono::minutes>(minute - day).count());
-        if (!has(0, of_day % 60) || !has(1, of_day / 60) || !has(3, static_cast<int>(static_cast<unsigned>(date.month())))) return false;
+        if (!has(0, of_day % 60) || !has(1, of_day / 60)) return false;
+        const chrono::year_month_day date{day};
+        if (!has(3, static_cast<int>(static_cast<unsigned>(date.month())))) return false;
         const int weekday = static_cast<int>(chrono::weekday{day}.c_encoding());
         const bool by_month = has(2, static_cast<int>(static_cast<unsigned>(date.day())));
         const bool by_week = has(4, weekday) || (weekday == 0 && fields_[4].front() != '*' && has(4, 7));
@@ -56,7 +59,9 @@ public:
     }
 
 private:
-    [[nodiscard]] bool has(std::size_t field, int value) const
+    [[nodiscard]] bool has(std::size_t field, int value) const { return allowed_[field][static_cast<std::size_t>(value)]; }
+
+    [[nodiscard]] bool matches(std::size_t field, int value) const
     {
         static constexpr std::array<int, 5> first{0, 0, 1, 1, 0};
         static constexpr std::array<int, 5> last{59, 23, 31, 12, 6};
@@ -84,6 +89,7 @@ private:
     }
 
     std::array<std::string, 5> fields_;
+    std::array<std::array<bool, 60>, 5> allowed_{};
 };
 
 void agrees_with_the_oracle(const std::string& line, lh::fire_time from, chrono::minutes span)

@@ -186,6 +186,26 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_waiter_out_with_and_without_session_locks,
     }
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_no_statement_of_others_beyond_a_short_call, Database, networked)
+{
+    scene<Database> s{"short calls", 300ms};
+    lh::odbc_options options = s.database.options();
+    options.call_timeout = 500ms;
+    lh::odbc_store impatient{s.database.connection_string(), options};
+    lh::basic_lease others{impatient, s.name, lh::lease_terms{.ttl = 60s}};
+    const auto guard = s.lease.try_acquire();
+    BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard));
+    BOOST_TEST(s.has_run_out());
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        std::error_code ec;
+        BOOST_TEST(!is_held(others.try_acquire(ec)));
+        BOOST_TEST(!ec, ec.message());
+    }
+    BOOST_TEST(impatient.abandoned_calls() == 0U);
+    s.mine.commit();
+    BOOST_TEST(is_held(others.try_acquire_for(10s)));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(lets_the_holders_renewals_through, Database, networked)
 {
     scene<Database> s{"renewed"};

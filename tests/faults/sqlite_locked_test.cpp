@@ -9,6 +9,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -46,6 +47,30 @@ BOOST_AUTO_TEST_CASE(does_not_make_ones_own_term_busy_nor_forget_a_release)
     const auto next = store.try_acquire("n", "we", 1min, ec);
     BOOST_REQUIRE((!ec && next.granted()));
     BOOST_TEST(next.token > ours.token);  // the release was made first
+}
+
+BOOST_AUTO_TEST_CASE(does_not_make_a_released_name_busy)
+{
+    const temporary_directory folder;
+    const std::string connection_string = sqlite_connection_string(folder.path() / "leases.db");
+    lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = 2s, .lock_timeout = 200ms}};
+    store.create_schema();
+    std::error_code ec;
+    for (const char* name : {"n", "m"}) {
+        const auto ours = store.try_acquire(name, "we", 1min, ec);
+        BOOST_TEST(store.release(name, "we", ours.token, 0s, ec));
+    }
+    odbc_connection writer{connection_string};
+    writer.begin();
+    writer.execute("update leasehold set token = token where name = ''");
+    BOOST_TEST(!store.try_acquire("n", "another", 1min, ec).granted());
+    BOOST_TEST((ec == lh::errc::store_conflict));
+    const std::array<lh::term_request, 2> both{lh::term_request{"n", "another", 1min}, lh::term_request{"m", "another", 1min}};
+    std::array<std::optional<lh::acquire_result>, 2> answers;
+    store.acquire_many(both, 2, answers, ec);
+    BOOST_TEST((ec == lh::errc::store_conflict));
+    BOOST_TEST((!answers[0] && !answers[1]));
+    writer.roll_back();
 }
 
 BOOST_AUTO_TEST_CASE(keeps_no_call_longer_than_call_timeout_whatever_the_connection_string_says)

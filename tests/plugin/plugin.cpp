@@ -12,8 +12,6 @@ namespace {
 
 namespace lh = leasehold;
 
-using test_lease = lh::basic_lease<test_store, lh::manual_clock>;
-
 struct holder {
     test_lease lease;
     test_lease::guard_type guard;
@@ -53,9 +51,14 @@ void throw_lease_lost()
     throw lh::lease_lost{"n"};
 }
 
+bool has_locked(const test_lease& lease)
+{
+    return lease.guard().held();
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) plugin_functions leasehold_test_plugin()
 {
-    return {acquire, release, lost, is_lost, throw_store_error, throw_lease_lost};
+    return {acquire, release, lost, is_lost, throw_store_error, throw_lease_lost, has_locked};
 }

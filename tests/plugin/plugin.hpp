@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_PLUGIN_PLUGIN_HPP
 #define LEASEHOLD_TESTS_PLUGIN_PLUGIN_HPP
 
+#include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/store/memory_store.hpp>
 
@@ -9,6 +10,7 @@
 #include <system_error>
 
 using test_store = leasehold::basic_memory_store<leasehold::manual_clock>;
+using test_lease = leasehold::basic_lease<test_store, leasehold::manual_clock>;
 
 /// What the plugin does with a store of the program that loads it.
 struct plugin_functions {
@@ -22,6 +24,8 @@ struct plugin_functions {
     /// Throw exceptions of the library.
     void (*throw_store_error)();
     void (*throw_lease_lost)();
+    /// Whether the plugin takes the calling thread for the one that locked the lease.
+    bool (*has_locked)(const test_lease& lease);
 };
 
 /// The name of the plugin's only symbol, a function without arguments that returns its plugin_functions.

@@ -38,7 +38,7 @@ plugin_functions load()
 struct scene {
     lh::manual_clock clock;
     test_store store{clock};
-    lh::basic_lease<test_store, lh::manual_clock> lease{store, "shard-7", 1h, clock};
+    test_lease lease{store, "shard-7", 1h, clock};
     plugin_functions plugin = load();
 };
 
@@ -69,6 +69,16 @@ BOOST_FIXTURE_TEST_CASE(release_in_the_program_wakes_a_waiter_of_the_plugin, sce
     BOOST_TEST(eventually([&] { return holder != nullptr; }));
     waiter.join();
     plugin.release(holder);
+}
+
+BOOST_FIXTURE_TEST_CASE(threads_of_the_plugin_and_of_the_program_are_told_apart, scene)
+{
+    lease.lock();
+    bool another_has = true;  // the first thread that asks in the plugin
+    std::jthread{[&] { another_has = plugin.has_locked(lease); }}.join();
+    BOOST_TEST(!another_has);
+    BOOST_TEST(plugin.has_locked(lease));
+    lease.unlock();
 }
 
 // Hidden visibility gives the plugin a category of errors of its own, and types of its own.

@@ -122,6 +122,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(number_that_cannot_be_is_refused, Store, both_stor
     BOOST_TEST(is_held(semaphore.try_acquire(5, ec)), "it looks whether there are more by now");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(several_find_the_permits_of_a_count_that_has_grown, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(4), other = s.semaphore(4), third = s.semaphore(4);
+    const auto three = other.try_acquire(3);
+    BOOST_TEST(is_empty(semaphore.try_acquire(2)));
+    third.resize(8);
+    s.clock.advance(300ms);
+    BOOST_TEST(is_held(semaphore.try_acquire(2)));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(wait_for_several_ends_as_soon_as_enough_are_free, Store, both_stores)
 {
     scene<Store> s;

@@ -158,9 +158,9 @@ bool renew_set(std::tuple<Terms...>& terms, std::optional<duration> ttl, set_fai
     return std::apply([&renew](auto&... each) { return (renew(term_of(each)) && ...); }, terms);
 }
 
-// Renews terms of one store in one call.
+// Renews terms of one store in one call, which may take `within`.
 template <class Term>
-bool renew_together(std::span<Term> terms, std::optional<duration> ttl, set_failure& failure)
+bool renew_together(std::span<Term> terms, std::optional<duration> ttl, duration within, set_failure& failure)
 {
     std::vector<term_renewal> renewals;
     std::vector<renewal::sent_renewal> sent;
@@ -181,7 +181,7 @@ bool renew_together(std::span<Term> terms, std::optional<duration> ttl, set_fail
     answers.resize(of.size());
     std::error_code ec;
     auto& store = term_of(terms.front()).keeper().store();
-    if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, duration::max(), ec); });
+    if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, within, ec); });
     bool extended = of.size() == terms.size();
     for (std::size_t i = 0; i < of.size(); ++i) {
         auto& term = term_of(terms[of[i]]);
@@ -193,7 +193,7 @@ bool renew_together(std::span<Term> terms, std::optional<duration> ttl, set_fail
 }
 
 template <class Term>
-bool renew_set(std::vector<Term>& terms, std::optional<duration> ttl, set_failure& failure) noexcept
+bool renew_set(std::vector<Term>& terms, std::optional<duration> ttl, set_failure& failure, duration within = duration::max()) noexcept
 {
     for (std::size_t i = 0; i < terms.size();) {
         auto& first = term_of(terms[i]);
@@ -204,7 +204,7 @@ bool renew_set(std::vector<Term>& terms, std::optional<duration> ttl, set_failur
         if constexpr (batching_store<std::remove_reference_t<decltype(store)>>) {
             const std::size_t most = renewal::batch_size_of(store);
             while (end < terms.size() && end - i < most && term_of(terms[end]).store() == std::addressof(store)) ++end;
-            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(std::span{terms}.subspan(i, end - i), ttl, failure); });
+            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(std::span{terms}.subspan(i, end - i), ttl, within, failure); });
         }
         if (end - i == 1) extended = first.extend(ttl, ec);
         if (ec) failure.note(store, ec, first.name());

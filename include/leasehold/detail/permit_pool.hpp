@@ -237,14 +237,9 @@ public:
                                  std::to_string(count()) + " can be taken at once, not " + std::to_string(wanted), ec);
             return {};
         }
-        if (listing_store<Store> && search.may_rely_on_list(clock_.now(), terms_.ttl)) {
-            const auto held = counted_->held(ec);
-            if (ec || held.count + held.kept_closed + wanted > count())
-                return {.busy_for = held.first_ends == duration::max() ? duration::zero() : held.first_ends};
-        }
-        search.follow(count());
-        search.begin_round(clock_.now());
-        return take_some(search, wanted, ec);
+        some_result tried = look_and_take_some(search, wanted, ec);
+        if (tried.guard.empty() && !ec && counted_->has_grown(terms_.ttl, ec)) tried = look_and_take_some(search, wanted, ec);
+        return tried;
     }
 
     // Attempts at all permits that the caller doesn't have, of which guards[first + i] is for permit i. `all`: stops where one is busy.
@@ -390,6 +385,18 @@ private:
                    });
         if (!result.guard.empty()) ec.clear();  // whatever became of the others
         return result;
+    }
+
+    some_result look_and_take_some(permit_search& search, std::size_t wanted, std::error_code& ec)
+    {
+        if (listing_store<Store> && search.may_rely_on_list(clock_.now(), terms_.ttl)) {
+            const auto held = counted_->held(ec);
+            if (ec || held.count + held.kept_closed + wanted > count())
+                return {.busy_for = held.first_ends == duration::max() ? duration::zero() : held.first_ends};
+        }
+        search.follow(count());
+        search.begin_round(clock_.now());
+        return take_some(search, wanted, ec);
     }
 
     some_result take_some(permit_search& search, std::size_t wanted, std::error_code& ec)

@@ -522,7 +522,7 @@ private:
     }
 
     // All terms of this member, so that they are due together from now on. Those that were taken at different times would go on to be
-    // renewed at different times, with a statement for each. What fails here is left to the next renewals.
+    // renewed at different times, with a statement for each. What fails here is left to the next renewals, as is the time for them.
     void renew_together(session& s) noexcept
     {
         if constexpr (batching_store<Store>) {
@@ -535,8 +535,10 @@ private:
                     for (const auto& [index, job] : jobs_)
                         if (!job->finished && job->shard->held()) terms.push_back(detail::lease_access::body(job->shard->guard()));
                 }
+                duration left = duration::max();
+                for (const auto& term : terms) left = std::min(left, term.remaining());
                 detail::set_failure failure;
-                detail::renew_set(terms, std::nullopt, failure);
+                detail::renew_set(terms, std::nullopt, failure, renewal::time_in_batch(left));
             });
         }
     }

@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/config.hpp>
 #include <leasehold/detail/thread_without_signals.hpp>
 
 #include <atomic>
@@ -14,6 +15,23 @@
 #include <utility>
 
 namespace leasehold::inline v0::renewal {
+
+/// A thread, of those that one counter has counted.
+struct thread_number {
+    const void* counter;
+    std::uint64_t number;
+
+    friend bool operator==(const thread_number&, const thread_number&) = default;
+};
+
+/// The calling thread. Differs from any other, also from one that has ended. Shared libraries that share no variable number their
+/// threads by themselves, and don't take two threads for one.
+LEASEHOLD_SHARED inline thread_number this_thread() noexcept
+{
+    static std::atomic<std::uint64_t> threads = 0;  // relaxed: each value is taken once
+    static thread_local const std::uint64_t number = threads.fetch_add(1, std::memory_order_relaxed);
+    return {&threads, number};
+}
 
 /// The threads and synchronisation of the background work of leases on this clock. A simulator, whose clock is not real
 /// time, specialises it with its own types, so that the same engine runs there.
@@ -28,13 +46,8 @@ struct runtime_traits {
         return detail::thread_without_signals(std::forward<Function>(function));
     }
 
-    /// Identifies the calling thread. Differs from that of any other thread, also of one that has ended.
-    [[nodiscard]] static std::uint64_t this_thread() noexcept
-    {
-        static std::atomic<std::uint64_t> threads = 0;  // relaxed: each value is taken once
-        static thread_local const std::uint64_t number = threads.fetch_add(1, std::memory_order_relaxed);
-        return number;
-    }
+    /// Identifies the calling thread.
+    [[nodiscard]] static thread_number this_thread() noexcept { return renewal::this_thread(); }
 
     [[nodiscard]] static bool is_this(const thread& other) noexcept { return other.get_id() == std::this_thread::get_id(); }
 };

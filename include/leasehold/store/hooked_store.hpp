@@ -35,7 +35,8 @@ struct store_call_report {
 ///     lh::hooked_store logged{store, [](const lh::store_call& call, const lh::store_call_report& report) { ... }};
 ///
 /// The hook is called after each operation, on the same thread. That can be one of the library's own threads, so several
-/// threads may call the hook at once. It must not throw. A hook that also takes a const lease_event& is told when terms begin
+/// threads may call the hook at once. It must not throw, nor acquire, renew or release: the lease has not got the answer yet that the hook
+/// is told, and waits for it. A hook that also takes a const lease_event& is told when terms begin
 /// and end, losses included: see observed_store. Thread safety: like the store's, if the hook can be called from
 /// several threads. Lifetime: the store must outlive it.
 template <lease_store Store, std::invocable<const store_call&, const store_call_report&> Hook>

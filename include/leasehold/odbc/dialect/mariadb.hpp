@@ -148,13 +148,16 @@ private:
     static std::vector<std::string> on_connect(const server_info& at)
     {
         const auto whole = [](duration d) { return std::to_string(std::chrono::ceil<std::chrono::seconds>(d).count()); };
+        // In whole seconds. For less MariaDB does not wait: a wait may not outlast its call. MySQL waits for a second at least.
+        const std::string patience =
+            whole(at.lock_timeout) + (at.lock_timeout < std::chrono::seconds{1} ? " /*M!100300 - 1 */" : "");
         return {"set session transaction isolation level read committed",
                 std::string{set_characters} +
                     ", time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
                     " timestamp = default, sql_select_limit = default,"
                 // The other one is for a table that somebody has locked, or alters.
                 " innodb_lock_wait_timeout = " +
-                    whole(at.lock_timeout) + ", lock_wait_timeout = " + whole(at.lock_timeout) +
+                    patience + ", lock_wait_timeout = " + patience +
                     // A process that is frozen between a release of many and its commit keeps their rows locked no longer
                     // than a call. MySQL has no such setting, and takes this for a comment.
                     " /*M!100300 , idle_write_transaction_timeout = " + whole(at.call_timeout) + " */"};

@@ -57,7 +57,7 @@ struct many_attempts_sql {
     /// As `grant`, without :most, for a long list of names that may all be granted and are likely to be free: only rows that are there
     /// and not live. All that it grants is fresh. It shows 2 for the owner's own live terms and for names without a row.
     std::string grant_free{};
-    std::string read{};     ///< token, live, remaining us, owner and name of those that have a row
+    std::string read{};     ///< token, live (-1: released, where that is told), remaining us, owner and name of those that have a row
     std::string take{};     ///< new terms for :nth_owner, of those rows that are as `read` showed them, and not live; counts them
     std::string insert{};   ///< first terms with :token, for all or for none; as spec::insert
     std::size_t most = 0;   ///< names in one statement; 0: there are none

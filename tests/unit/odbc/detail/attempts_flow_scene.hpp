@@ -103,7 +103,7 @@ struct attempting_table {
             const auto found = rows_of.find(of.name(i));
             if (found == rows_of.end()) continue;
             const table_row& row = found->second;
-            of.set_row(i, {row.token, row.live, row.owner == of.owner(i), 1s, row.owner});
+            of.set_row(i, {row.token, row.live, false, row.owner == of.owner(i), 1s, row.owner});
         }
     }
 

@@ -212,6 +212,7 @@ BOOST_AUTO_TEST_CASE(postgresql_tells_why_it_refuses_a_connection_in_words_alone
     BOOST_TEST(refused("role \"u\" does not exist").advice == std::string_view{advice::log_in});
     BOOST_TEST(refused("database \"password\" does not exist").advice == std::string_view{advice::database});
     BOOST_TEST(refused("sorry, too many clients already").advice == std::string_view{advice::too_many});
+    BOOST_TEST(refused("too many connections for role \"app\"").advice == std::string_view{advice::too_many});
     BOOST_TEST(refused("remaining connection slots are reserved").advice == std::string_view{advice::too_many});
     BOOST_TEST(refused("Passwort-Authentifizierung fehlgeschlagen").kind == fault::unavailable);
     BOOST_TEST(refused("Passwort-Authentifizierung fehlgeschlagen").advice == std::string_view{advice::no_connection});

@@ -89,7 +89,8 @@ inline fault connection::read_answers(batch_kind kind, attempts& of, std::span<c
         const auto found = std::ranges::lower_bound(by_name, name, {}, [&](item_number i) { return of.name(i); });
         if (found == by_name.end() || of.name(*found) != name) continue;
         const std::string_view holder = text(column::owner);
-        of.set_row(*found, {token, number(column::live) != 0, holder == of.owner(*found), remaining, std::string{holder}});
+        const std::int64_t live = number(column::live);
+        of.set_row(*found, {token, live > 0, live < 0, holder == of.owner(*found), remaining, std::string{holder}});
     }
     for (const auto& [i, said] : answers) of.set_answer(i, said);
     if (kind != batch_kind::reads && items.size() > compiled_batches::few) {

@@ -61,6 +61,7 @@ inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
     {"", {}, fault::unavailable, advice::log_in, "role \""},
     {"", {}, fault::unavailable, advice::database, "database \""},
     {"", {}, fault::unavailable, advice::too_many, "sorry, too many clients"},
+    {"", {}, fault::unavailable, advice::too_many, "too many connections for "},
     {"", {}, fault::unavailable, advice::too_many, "remaining connection slots"},
 });
 
@@ -83,7 +84,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", {1049, 1044}, fault::unavailable, advice::database},
     {"", {3159}, fault::unavailable, advice::no_tls},
     {"53300", {}, fault::unavailable, advice::too_many},
-    {"", {1040, 1203}, fault::unavailable, advice::too_many},
+    {"", {1040, 1203, 1226}, fault::unavailable, advice::too_many},
     {"", {2002, 2003, 2005}, fault::unavailable, advice::no_server},
     {connecting_failed, {}, fault::unavailable, advice::no_connection},
 

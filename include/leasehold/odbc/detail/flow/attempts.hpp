@@ -20,6 +20,7 @@ namespace leasehold::inline v0::odbc::detail {
 struct attempted_row {
     std::int64_t token = 0;      // 0: there was none
     bool live = false;
+    bool released = false;       // as far as the statement tells
     bool ours = false;           // its owner is who asks
     duration remaining{};        // if live
     std::string holder{};        // its owner

@@ -146,7 +146,7 @@ fault attempt_part(attempting_database auto& db, attempts& of, std::span<const i
     return attempt_each(of, of.open(part), single);
 }
 
-// Where nobody can write for long: a name that had a term before is busy, as for one attempt. False: one of them is new, or the
+// Where nobody can write for long: a name whose term was not released is busy, as for one attempt. False: one of them is free, or the
 // asking owner's own, or they can't be read.
 bool attempted_busy_as_read(attempting_database auto& db, attempts& of)
 {
@@ -157,7 +157,7 @@ bool attempted_busy_as_read(attempting_database auto& db, attempts& of)
         if (read_attempted(db, of, part) != fault::none) return false;
         for (const item_number i : part) {
             const attempted_row& row = of.row(i);
-            if (row.token == 0 || (row.live && row.ours)) continue;
+            if (row.token == 0 || row.released || (row.live && row.ours)) continue;
             of.set_answer(i, row.live ? busy_for(row.token, row.remaining) : grant_answer{});
         }
     }

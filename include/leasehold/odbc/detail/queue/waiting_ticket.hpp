@@ -59,7 +59,7 @@ public:
         machine_.queued();
         try {
             session_->start([self = shared_from_this()] { self->wait_ended(); });
-        } catch (const std::system_error&) {
+        } catch (...) {  // no thread, or no memory for what it is to do
             machine_.wait_ended(false, now());
             sessions_->check_in_from_wait(std::exchange(session_, nullptr), name_, 0);
             return std::nullopt;

@@ -204,7 +204,7 @@ private:
     }
 
     // SQLite has one lock for all that write, and no telling it from a conflict. A grant that has met it for long enough is
-    // busy if the name had a term before, which its holder may have fenced.
+    // busy if the name has a term that was not released, which its holder may have fenced.
     bool busy_by_now(time_point begun)
     {
         const bool attempt = what_ == operation::acquire || what_ == operation::acquire_many;
@@ -219,11 +219,12 @@ private:
         return false;
     }
 
-    // Busy only if the term is another owner's.
+    // Busy only if the term is another owner's. Nobody needs the write lock for a name that is free.
     bool busy_after_a_look()
     {
         const fault failed = db_.observes() ? observe(db_) : db_.run(statement::read);
         if (failed != fault::none || !db_.found() || holder_read(db_) == holder::us) return false;
+        if (!db_.observes() && db_.number(column::released) != 0) return false;
         answer_.grant = busy_as_read(db_);
         return true;
     }

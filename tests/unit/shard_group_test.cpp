@@ -66,9 +66,10 @@ public:
         return memory_.inspect(name, ec);
     }
     [[nodiscard]] std::size_t batch_size() const noexcept { return 4096; }
-    void renew_many(std::span<const lh::term_renewal> terms, std::span<lh::batch_answer> answers, lh::duration, std::error_code& ec)
+    void renew_many(std::span<const lh::term_renewal> terms, std::span<lh::batch_answer> answers, lh::duration within, std::error_code& ec)
     {
         ++calls;
+        longest_renewal = std::max(longest_renewal.load(), within);
         fewest_renewed = std::min<int>(fewest_renewed, static_cast<int>(terms.size()));
         for (std::size_t i = 0; i < terms.size(); ++i) {
             const auto& each = terms[i];
@@ -118,6 +119,7 @@ public:
 
     std::atomic<int> calls{0};
     std::atomic<int> fewest_renewed{0};  // together
+    std::atomic<lh::duration> longest_renewal{lh::duration{}};  // that was allowed
     std::atomic<bool> down{false};
 
 private:
@@ -508,6 +510,7 @@ BOOST_AUTO_TEST_CASE(terms_that_were_taken_at_different_times_are_renewed_togeth
     group.pass_slowly(30s);  // 10 cycles
     BOOST_TEST(store.fewest_renewed == 12 + 1);  // of a member: its shards and itself
     BOOST_TEST(store.calls - calls <= 3 * 4 * 10);
+    BOOST_TEST((store.longest_renewal.load() <= 5s), "half of a term of 10 s is left for another try");
 }
 
 BOOST_AUTO_TEST_CASE(shard_is_its_owner_s_whatever_a_look_says)

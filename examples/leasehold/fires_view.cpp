@@ -66,6 +66,13 @@ std::string to_json(const fire_records& records, std::string_view between)
     return text + "]";
 }
 
+fire_records without_open_fires(fire_records records)
+{
+    for (auto& [name, record] : records)
+        if (record) record->open.reset();
+    return records;
+}
+
 std::vector<std::string> changes_of(const fire_records& before, const fire_records& now)
 {
     std::vector<std::string> lines;
@@ -76,6 +83,8 @@ std::vector<std::string> changes_of(const fire_records& before, const fire_recor
         if (record->last && (!was || was->last != record->last))
             lines.push_back(printable(name) + "  the run of " + to_text(record->last->fire) + " is completed by " +
                             short_owner(record->last->owner));
+        const bool given_up = was && was->open && !record->open && (!record->last || record->last->fire < was->open->fire);
+        if (given_up) lines.push_back(printable(name) + "  the run of " + to_text(was->open->fire) + " is given up");
         if (record->open && (!was || was->open != record->open))
             lines.push_back(printable(name) + "  the run of " + attempts_text(*record->open) + ", is not completed");
     }

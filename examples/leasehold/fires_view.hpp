@@ -29,6 +29,9 @@ using fire_records = std::map<std::string, std::optional<leasehold::fire_record>
 /// An array of them; `between` two.
 [[nodiscard]] std::string to_json(const fire_records& records, std::string_view between = ",\n ");
 
+/// The same, as if all runs were completed.
+[[nodiscard]] fire_records without_open_fires(fire_records records);
+
 /// What is different between two looks, as lines without their time.
 [[nodiscard]] std::vector<std::string> changes_of(const fire_records& before, const fire_records& now);
 

@@ -56,7 +56,8 @@ public:
         if (!ec)
             for (const lease_change& each : model_.look(held_, now)) lines.push_back(time_of_day() + "  " + to_line(each));
         if (!ec) {
-            for (const std::string& each : changes_of(fires_, fires)) lines.push_back(time_of_day() + "  " + each);
+            if (!fires_) fires_ = without_open_fires(fires);  // what the first look finds completed is no news
+            for (const std::string& each : changes_of(*fires_, fires)) lines.push_back(time_of_day() + "  " + each);
             fires_ = std::move(fires);
         }
         return lines;
@@ -71,7 +72,7 @@ public:
     {
         return "{\"at\": " + json_string(timestamp()) +
                (trouble_.empty() ? ", \"leases\": " + tool::to_json(held_, ", ") : ", \"error\": " + json_string(trouble_)) +
-               (trouble_.empty() && options_.fires ? ", \"fires\": " + tool::to_json(fires_, ", ") : "") + "}";
+               (trouble_.empty() && options_.fires ? ", \"fires\": " + tool::to_json(fires_.value_or(fire_records{}), ", ") : "") + "}";
     }
 
 private:
@@ -80,7 +81,7 @@ private:
     lh::steady_clock clock_;
     watch_model model_;
     std::vector<lh::lease_record> held_;
-    fire_records fires_;
+    std::optional<fire_records> fires_;
     lh::time_point next_{};
     std::string trouble_;
     bool looked_ = false;

@@ -513,11 +513,14 @@ private:
         return !why.ec;
     }
 
+    // Before it is noted once more that a fire is completed: the pauses of a lease whose renewal has failed.
+    static detail::backoff pauses_of_completing(duration ttl) noexcept { return {ttl / 60, ttl / 12}; }
+
     // The work is done, and the lease may outlast a failure of the store: so it tries again, for a ttl.
     void complete(run_type& begun, const std::stop_token& stop, failure& why)
     {
         const time_point until = after(clock().now(), book_->options().ttl);
-        detail::backoff retry{book_->options().retry_min, book_->options().retry_max};
+        detail::backoff retry = pauses_of_completing(book_->options().ttl);
         for (;;) {
             begun.complete(why.ec);
             if (!why.ec || !begun.held() || clock().now() >= until || stop.stop_requested()) return;

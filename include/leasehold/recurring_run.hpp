@@ -113,6 +113,7 @@ public:
     bool complete(std::error_code& ec) noexcept
     {
         const bool may = may_write(ec);
+        if (ec) return false;
         if (!may || state_ == state::completed) return state_ == state::completed;
         bool done = false;
         detail::catch_into(ec, [&] { done = write(detail::completed(record_, step_.fire, book_->now_at_hand(), guard_.owner()), ec); });
@@ -137,6 +138,7 @@ public:
     bool complete(Connection&& connection, std::error_code& ec) noexcept
     {
         const bool may = may_write(ec);
+        if (ec) return false;
         if (!may || state_ == state::completed) return state_ == state::completed;
         bool done = false;
         detail::catch_into(ec, [&] {

@@ -105,6 +105,24 @@ BOOST_FIXTURE_TEST_CASE(cancelled_hold_is_not_left_behind, fixture)
     }
 }
 
+BOOST_AUTO_TEST_CASE(cancelled_hold_of_a_name_that_is_held_closed_was_cancelled)
+{
+    lh::manual_clock clock;
+    scripted_store scripted{clock};
+    lh::forwarding_store<scripted_store> names{scripted};
+    names.hold("n", 1h, "theirs");
+    gate calls;
+    scripted.before(operation::inspect, [&](auto) { calls.pass(); });
+    running_context io;
+    cancellation slots;
+    recorder<bool> told;
+    lh::async_hold(names, "n", 1h, "x", slots.on(told.on(io.context)));
+    BOOST_TEST(calls.reached_by(1));
+    slots.cancel(io.context);
+    calls.open();
+    BOOST_TEST((told.get().ec == std::errc::operation_canceled));
+}
+
 // It may stand, which a cancellation denies.
 BOOST_AUTO_TEST_CASE(cancelled_hold_whose_call_fails_is_told_so)
 {

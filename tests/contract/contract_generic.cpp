@@ -26,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+namespace contract_generic {
 namespace {
 
 namespace lh = leasehold;
@@ -215,3 +216,4 @@ BOOST_AUTO_TEST_CASE(database_that_the_library_does_not_know_gets_this_dialect)
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+}  // namespace contract_generic

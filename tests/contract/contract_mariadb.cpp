@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+namespace contract_mariadb {
 namespace {
 
 namespace lh = leasehold;
@@ -158,3 +159,4 @@ BOOST_AUTO_TEST_CASE(purge_works_with_safe_updates)
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+}  // namespace contract_mariadb

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <string>
 
+namespace contract_pgbouncer {
 namespace {
 
 namespace lh = leasehold;
@@ -57,3 +58,4 @@ BOOST_AUTO_TEST_CASE(only_in_session_mode_a_release_wakes_waiters)
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+}  // namespace contract_pgbouncer

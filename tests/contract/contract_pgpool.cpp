@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <string>
 
+namespace contract_pgpool {
 namespace {
 
 namespace lh = leasehold;
@@ -55,3 +56,4 @@ BOOST_AUTO_TEST_CASE(release_wakes_waiters)
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+}  // namespace contract_pgpool

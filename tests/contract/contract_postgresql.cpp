@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+namespace contract_postgresql {
 namespace {
 
 namespace lh = leasehold;
@@ -166,3 +167,4 @@ BOOST_AUTO_TEST_CASE(grant_that_saw_a_row_which_is_removed_meanwhile_goes_on_wit
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+}  // namespace contract_postgresql

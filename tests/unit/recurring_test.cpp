@@ -762,7 +762,8 @@ BOOST_AUTO_TEST_CASE(run_notes_a_completion_after_an_outage_that_the_lease_has_o
     std::stop_source stop;
     std::map<lh::fire_time, int> calls;
     lh::recurring job{store, "job", lh::every{.period = 5ms},
-                      lh::recurring_options{.ttl = 30s, .retry_min = 1ms, .on_error = [&](const lh::store_error&) { ++told; }}};
+                      lh::recurring_options{.ttl = 3s, .retry_min = 10min, .retry_max = 10min,
+                                            .on_error = [&](const lh::store_error&) { ++told; }}};
     job.run(stop.get_token(), [&](auto& run) {
         if (++calls[run.fire()] == 1 && calls.size() == 1) outage = 6;
         if (calls.size() == 3) stop.request_stop();
@@ -795,6 +796,9 @@ BOOST_FIXTURE_TEST_CASE(completed_fire_stays_completed_for_a_run_whose_lease_is_
     std::error_code ec;
     BOOST_TEST(run.complete(ec));
     BOOST_TEST(!ec);
+    run.release(ec);
+    BOOST_TEST(!run.complete(ec), "an empty run is none");
+    BOOST_TEST((ec == lh::errc::not_held));
 }
 
 BOOST_FIXTURE_TEST_CASE(run_begins_with_the_next_fire, scene)

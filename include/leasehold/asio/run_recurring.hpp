@@ -192,9 +192,9 @@ private:
     static net::awaitable<void> complete(Recurring& of, typename Recurring::run_type& begun, election_stop<Executor>& end,
                                          told_failure<Recurring>& failed)
     {
-        const recurring_options& options = of.book_->options();
-        const time_point until = Recurring::after(of.clock().now(), options.ttl);
-        backoff retry{options.retry_min, options.retry_max};
+        const duration ttl = of.book_->options().ttl;
+        const time_point until = Recurring::after(of.clock().now(), ttl);
+        backoff retry = Recurring::pauses_of_completing(ttl);
         for (;;) {
             failed = {};
             co_await on_store(of, renewal::call_order::first, failed, [&] { begun.complete(failed.why.ec); });

@@ -145,22 +145,30 @@ void back_out(Guards& guards, const std::vector<std::size_t>& order) noexcept
     static_cast<void>(release_set(guards, order));
 }
 
+// How terms are renewed together. Who asks for all waits for a renewal of one that is at the store already, while the others wait
+// with it; else that one is left out.
+struct joint_renewal {
+    std::optional<duration> ttl{};
+    duration within = duration::max();  // that the call may take
+    bool all = true;
+};
+
 // Extends terms, or those of guards. False: one of them is lost. Stops at the first loss or failure, since the set is of no use then.
 template <class... Terms>
-bool renew_set(std::tuple<Terms...>& terms, std::optional<duration> ttl, set_failure& failure) noexcept
+bool renew_set(std::tuple<Terms...>& terms, const joint_renewal& how, set_failure& failure) noexcept
 {
     const auto renew = [&](auto& term) {
         std::error_code ec;
-        const bool extended = term.extend(ttl, ec);
+        const bool extended = term.extend(how.ttl, ec);
         if (ec) failure.note(term.keeper().store(), ec, term.name());
         return extended && !ec;
     };
     return std::apply([&renew](auto&... each) { return (renew(term_of(each)) && ...); }, terms);
 }
 
-// Renews terms of one store in one call, which may take `within`.
+// Renews terms of one store in one call.
 template <class Term>
-bool renew_together(std::span<Term> terms, std::optional<duration> ttl, duration within, set_failure& failure)
+bool renew_together(std::span<Term> terms, const joint_renewal& how, set_failure& failure)
 {
     std::vector<term_renewal> renewals;
     std::vector<renewal::sent_renewal> sent;
@@ -172,7 +180,7 @@ bool renew_together(std::span<Term> terms, std::optional<duration> ttl, duration
     for (std::size_t i = 0; i < terms.size(); ++i) {
         renewal::sent_renewal out;
         auto& term = term_of(terms[i]);
-        if (const auto what = term.keeper().begin_extension(term.term(), ttl, out)) {
+        if (const auto what = term.keeper().begin_extension(term.term(), how.ttl, out, how.all)) {
             renewals.push_back(*what);
             sent.push_back(std::move(out));
             of.push_back(i);
@@ -181,8 +189,8 @@ bool renew_together(std::span<Term> terms, std::optional<duration> ttl, duration
     answers.resize(of.size());
     std::error_code ec;
     auto& store = term_of(terms.front()).keeper().store();
-    if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, within, ec); });
-    bool extended = of.size() == terms.size();
+    if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, how.within, ec); });
+    bool extended = !how.all || of.size() == terms.size();
     for (std::size_t i = 0; i < of.size(); ++i) {
         auto& term = term_of(terms[of[i]]);
         term.keeper().end_renewal(sent[i], answers[i], ec);
@@ -193,7 +201,7 @@ bool renew_together(std::span<Term> terms, std::optional<duration> ttl, duration
 }
 
 template <class Term>
-bool renew_set(std::vector<Term>& terms, std::optional<duration> ttl, set_failure& failure, duration within = duration::max()) noexcept
+bool renew_set(std::vector<Term>& terms, const joint_renewal& how, set_failure& failure) noexcept
 {
     for (std::size_t i = 0; i < terms.size();) {
         auto& first = term_of(terms[i]);
@@ -204,9 +212,9 @@ bool renew_set(std::vector<Term>& terms, std::optional<duration> ttl, set_failur
         if constexpr (batching_store<std::remove_reference_t<decltype(store)>>) {
             const std::size_t most = renewal::batch_size_of(store);
             while (end < terms.size() && end - i < most && term_of(terms[end]).store() == std::addressof(store)) ++end;
-            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(std::span{terms}.subspan(i, end - i), ttl, within, failure); });
+            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(std::span{terms}.subspan(i, end - i), how, failure); });
         }
-        if (end - i == 1) extended = first.extend(ttl, ec);
+        if (end - i == 1) extended = first.extend(how.ttl, ec);
         if (ec) failure.note(store, ec, first.name());
         if (!extended || failure.error()) return false;
         i = end;
@@ -307,7 +315,7 @@ private:
     static bool extend(Terms& terms, std::optional<duration> ttl, set_failure& failure, std::error_code& ec) noexcept
     {
         const bool possible = !ttl || !broken_rule(terms, *ttl);
-        const bool extended = possible && renew_set(terms, ttl, failure);
+        const bool extended = possible && renew_set(terms, {.ttl = ttl}, failure);
         ec = possible ? failure.error() : make_error_code(errc::invalid_terms);
         return extended && !ec;
     }

@@ -538,7 +538,7 @@ private:
                 duration left = duration::max();
                 for (const auto& term : terms) left = std::min(left, term.remaining());
                 detail::set_failure failure;
-                detail::renew_set(terms, std::nullopt, failure, renewal::time_in_batch(left));
+                detail::renew_set(terms, {.within = renewal::time_in_batch(left), .all = false}, failure);
             });
         }
     }

@@ -253,11 +253,13 @@ public:
         return done;
     }
 
-    /// The part of extend() before the call; end_renewal() must follow. Nothing: the term is over. The texts in the result live as long as
-    /// the keeper.
-    std::optional<term_renewal> begin_extension(const term_ptr& extended, std::optional<duration> ttl, sent_renewal& out) noexcept
+    /// The part of extend() before the call; end_renewal() must follow. Nothing: the term is over, or a renewal of it is at the store and
+    /// `waits` is false. The texts in the result live as long as the keeper.
+    std::optional<term_renewal> begin_extension(const term_ptr& extended, std::optional<duration> ttl, sent_renewal& out,
+                                                bool waits = true) noexcept
     {
         std::unique_lock lock{mutex_};
+        if (!waits && extended->in_flight) return std::nullopt;
         wait_for_other(lock, extended);
         if (!begin_sending(extended, ttl, clock_.now(), out)) return std::nullopt;
         return term_renewal{name_, owner_, extended->token, out.ttl};

@@ -191,6 +191,8 @@ BOOST_AUTO_TEST_CASE(extension_in_parts_says_what_to_send_until_the_deadline)
     BOOST_TEST(what->token == token);
     BOOST_TEST((what->ttl == 30s));
     s.clock.advance(2s);
+    lh::renewal::sent_renewal other;
+    BOOST_TEST(!s.keeper().begin_extension(s.kept.newest, std::nullopt, other, false).has_value(), "one is at the store");
     s.end(batch_answer::yes);
     BOOST_TEST(s.term->remaining() == 25s, "from when it was sent");
     s.clock.advance(25s);

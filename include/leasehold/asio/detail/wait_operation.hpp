@@ -119,7 +119,7 @@ private:
             catch_into(ec, [&] { granted = waits_->attempt(step.action, ec); });
             lock.lock();
             calling_ = false;
-            call_failed_ = static_cast<bool>(ec);
+            call_failed_ = ec && !is_refusal(ec);
             if (ec || !granted.empty()) return finish(std::move(lock), ec, std::move(granted));
         }
     }
@@ -162,6 +162,9 @@ private:
             call_failed_ = static_cast<bool>(ec);
         }
     }
+
+    // What the store was asked says no: nothing has failed, and nothing stands.
+    static bool is_refusal(const std::error_code& ec) noexcept { return ec == errc::held_closed || ec == errc::invalid_terms; }
 
     static constexpr duration shortest_sleep = std::chrono::milliseconds{1};
     // Whether what is granted stays without its guard, as a hold does: it may stand after a call that failed. Then the handler is told of

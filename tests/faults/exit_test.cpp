@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(no_thread_connects_for_the_first_time_when_the_libraries_cl
     check_leaver({"connect"});
 }
 
-// As libpq uses OpenSSL once the server has answered: what is registered then is called before what was registered when the thread was left.
+// libpq first uses OpenSSL when the server has answered: that clean-up is registered after the thread was left, and so comes first.
 BOOST_AUTO_TEST_CASE(no_thread_connects_when_libraries_clean_up_that_were_used_after_it_was_left)
 {
     check_leaver({"late"}, "unheard_of,late_libraries");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Another process for exit_test: leaver CONNECTION-STRING [connect | late | fork]. It ends while a call that it has given up is carried out by
-// the driver; with connect, while it still connects for the first time; with late, some time after that was given up. With fork its child does, by a store of its own, after this process
-// has used one; and it ends as the child did.
+// Another process for exit_test: leaver CONNECTION-STRING [connect | late | fork]. It ends while a call that it has given up is carried
+// out by the driver; with connect, while it still connects for the first time; with late, some time after that was given up. With fork
+// its child does, by a store of its own, after this process has used one; and it ends as the child did.
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <chrono>

@@ -86,7 +86,8 @@ public:
     void wait() noexcept
     {
         const auto begun = std::chrono::steady_clock::now();
-        while (any_busy() && std::chrono::steady_clock::now() - begun < may_wait_) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        while (any_busy() && std::chrono::steady_clock::now() - begun < may_wait_)
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
         may_wait_ -= std::min(may_wait_, std::chrono::steady_clock::now() - begun);
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Another process for exit_test: leaver CONNECTION-STRING [connect | fork]. It ends while a call that it has given up is carried out by
-// the driver; with connect, while it still connects for the first time. With fork its child does, by a store of its own, after this process
-// has used one; and it ends as the child did.
+// Another process for exit_test: leaver CONNECTION-STRING [connect | late | fork]. It ends while a call that it has given up is carried
+// out by the driver; with connect, while it still connects for the first time; with late, some time after that was given up. With fork
+// its child does, by a store of its own, after this process has used one; and it ends as the child did.
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,9 +34,10 @@ void give_up_a_call(const std::string& connection_string, bool connected)
 
 int main(int count, char** arguments)
 {
-    const bool connected = count < 3 || std::string_view{arguments[2]} != "connect";
-    if (count == 2 || !connected) {
-        give_up_a_call(arguments[1], connected);
+    const std::string_view how = count < 3 ? "" : arguments[2];
+    if (how != "fork") {
+        give_up_a_call(arguments[1], how.empty());
+        if (how == "late") std::this_thread::sleep_for(300ms);
         return 0;
     }
     leasehold::odbc_store{arguments[1]}.create_schema();

@@ -15,6 +15,7 @@
 // | one_row | SQLRowCount says 1 |
 // | no_rows | SQLFetch finds nothing |
 // | no_commit | SQL_ATTR_AUTOCOMMIT is accepted, and nothing is ever committed |
+// | late_libraries | no lie: connecting takes twice as long, and the libraries are first used in the middle of it |
 // | lost_replies | every fourth statement is carried out, and answered with "connection lost" |
 //
 // LYING_DRIVER_DELAY in the environment is how many milliseconds each connect and each statement takes. Like the libraries of a real
@@ -81,6 +82,13 @@ struct call_that_takes_time {
     call_that_takes_time& operator=(const call_that_takes_time&) = delete;
     ~call_that_takes_time() { --calls_under_way; }
 };
+
+void clean_up_at_the_exit()
+{
+    [[maybe_unused]] static const int registered = std::atexit([] {
+        if (calls_under_way != 0) ::_exit(3);
+    });
+}
 
 std::mutex mutex;
 std::map<SQLHDBC, connection_notes> connections;
@@ -241,12 +249,11 @@ SQLRETURN SQL_API SQLFreeHandle(SQLSMALLINT kind, SQLHANDLE handle)
 SQLRETURN SQL_API SQLDriverConnect(SQLHDBC connection, SQLHWND window, SQLCHAR* in, SQLSMALLINT, SQLCHAR* out,
                                    SQLSMALLINT size, SQLSMALLINT* length, SQLUSMALLINT completion)
 {
-    [[maybe_unused]] static const int registered = std::atexit([] {
-        if (calls_under_way != 0) ::_exit(3);
-    });
-    const call_that_takes_time under_way;
     std::string told;
     std::string text = for_the_real_one(reinterpret_cast<const char*>(in), told);
+    if (told.find("late_libraries") != std::string::npos) const call_that_takes_time before_they_are_used;
+    clean_up_at_the_exit();
+    const call_that_takes_time under_way;
     const SQLRETURN done = REAL(SQLDriverConnect)(connection, window, reinterpret_cast<SQLCHAR*>(text.data()), SQL_NTS, out,
                                                   size, length, completion);
     if (!SQL_SUCCEEDED(done)) return done;

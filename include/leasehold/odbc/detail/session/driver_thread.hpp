@@ -82,6 +82,15 @@ public:
         if (is_of_this_process()) join_ended();
     }
 
+    // Of all waits together at most exit_wait_max.
+    void wait() noexcept
+    {
+        const auto begun = std::chrono::steady_clock::now();
+        while (any_busy() && std::chrono::steady_clock::now() - begun < may_wait_)
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        may_wait_ -= std::min(may_wait_, std::chrono::steady_clock::now() - begun);
+    }
+
     // To be called once a driver has connected.
     void wait_at_exit_after(std::string_view driver)
     {
@@ -99,12 +108,6 @@ private:
     static void wait_at_exit() noexcept { (void)std::atexit([] { of_process().wait(); }); }
 
     [[nodiscard]] bool is_of_this_process() const noexcept { return leasehold::detail::process_id() == process_; }
-
-    void wait() noexcept
-    {
-        const auto until = std::chrono::steady_clock::now() + exit_wait_max;
-        while (any_busy() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
 
     bool any_busy() noexcept
     {
@@ -127,7 +130,23 @@ private:
     std::list<entry> threads_;
     std::vector<std::string> drivers_;
     bool has_left_ = false;  // a thread
+    std::chrono::steady_clock::duration may_wait_ = exit_wait_max;  // used by the thread that ends the process
 };
+
+// What ends the process destroys its thread_local objects before any function that atexit has registered. So this waits before the
+// libraries clean up that were first used by a thread which had been left by then, as OpenSSL is by one that connects late: they have
+// registered theirs last. Where exit() is called on another thread, what atexit has registered has to do.
+struct waits_at_the_end {
+    waits_at_the_end() noexcept = default;
+    waits_at_the_end(const waits_at_the_end&) = delete;
+    waits_at_the_end& operator=(const waits_at_the_end&) = delete;
+    ~waits_at_the_end() { driver_threads::of_process().wait(); }
+};
+inline const bool main_thread_waits_at_the_end = [] {
+    thread_local const waits_at_the_end of_this_thread;
+    static_cast<void>(of_this_thread);
+    return true;
+}();
 
 // A thread that calls a driver, which may not return. Not thread-safe.
 class driver_thread {

@@ -196,10 +196,12 @@ private:
         const instant begin = now();
         std::error_code ec;
         const bool closed = store_.hold(name_, period, reason_of_hold(name_), {.wait_at_most = longest_wait_for_a_hold, .stop = stop}, ec);
-        const std::string how = closed                             ? "closed"
-                                : ec == std::errc::timed_out        ? "timed_out"
-                                : ec == std::errc::operation_canceled ? "cancelled"
-                                                                    : word_for(ec);
+        // A store's time-out is std::errc::timed_out as well, and is not that of the wait.
+        const bool is_of_the_wait = ec.category() == std::generic_category();
+        const std::string how = closed                                                  ? "closed"
+                                : is_of_the_wait && ec == std::errc::timed_out          ? "timed_out"
+                                : is_of_the_wait && ec == std::errc::operation_canceled ? "cancelled"
+                                                                                        : word_for(ec);
         records_.write({event::closed, process_, 0, begin, now(), how});
         return closed;
     }

@@ -38,6 +38,16 @@ struct call_figures {
     std::map<std::string, int> answers{};
 };
 
+/// Of times for which the name was held closed.
+struct hold_figures {
+    int certain = 0;                    ///< of which hold() told
+    int asked = 0;                      ///< holders that saw that they were asked to hand over
+    int grants_inside = 0;              ///< to contenders, while the name was closed for certain
+    std::map<std::string, int> told{};  ///< the answers of hold() and unhold()
+    std::vector<instant> waits{};       ///< of hold(), where nothing hit its operator, or all; sorted
+    std::vector<instant> openings{};    ///< from each end of a hold to the next term, where nothing hit all; sorted
+};
+
 struct figures {
     std::string database;
     instant length = 0;
@@ -57,6 +67,7 @@ struct figures {
     instant held = 0;  ///< all the time somebody was seen to hold
     std::map<std::string, kind_figures> faults{};
     std::map<std::string, call_figures> calls{};
+    hold_figures holds{};
     recorded_history history{};     ///< of the contenders' lease
     double seconds_to_decide = 0;   ///< whether it is linearizable
     int leases = 0;  ///< beside the one of the contenders

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace campaign {
@@ -31,6 +32,13 @@ constexpr std::array<way_to_contend, contenders::count> ways{{{"acquire", true},
                                                               {"try_acquire", false},
                                                               {"acquire", false},
                                                               {"try_acquire", true}}};
+
+// The last ones are the operators.
+way_to_contend way_of(std::size_t number, std::string_view right)
+{
+    const way_to_contend& way = ways.at(number);
+    return number + operators_among(right) < contenders::count ? way : way_to_contend{"close", way.locks};
+}
 
 // An application's wall clock; half of them are right.
 constexpr std::array<const char*, 8> clocks{"", "", "", "", "+5h", "-7h", "+400d", "-90m"};
@@ -85,7 +93,7 @@ void contenders::launch(std::size_t number)
 {
     contender& one = each_.at(number);
     ++one.incarnation;
-    const way_to_contend& way = ways.at(number);
+    const way_to_contend way = way_of(number, right_);
     const char* clock = clocks.at(random_() % clocks.size());
     const std::string seed = std::to_string(random_());
     std::map<std::string, std::string> environment = site_.environment();

@@ -18,7 +18,13 @@ static_assert(terms.valid());
 inline constexpr leasehold::duration call_timeout = std::chrono::milliseconds{1000};
 
 /// What the contenders can contend for.
-inline constexpr std::array<std::string_view, 5> right_names{"lease", "permit", "changing", "shared", "set"};
+inline constexpr std::array<std::string_view, 6> right_names{"lease", "held", "permit", "changing", "shared", "set"};
+
+/// How many of the contenders are operators instead, who hold the lease closed now and then.
+constexpr std::size_t operators_among(std::string_view right) noexcept { return right == "held" ? 2 : 0; }
+
+/// Of a hold for the name of its holder.
+inline constexpr leasehold::duration longest_wait_for_a_hold = std::chrono::seconds{10};
 
 inline constexpr std::size_t permits_at_once = 2;
 inline constexpr std::size_t most_permits_at_once = 3;  // of a count that changes

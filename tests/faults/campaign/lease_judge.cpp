@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lease_judge.hpp"
 
+#include "hold_judge.hpp"
 #include "spans.hpp"
+#include "term.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,39 +18,14 @@ namespace campaign {
 
 namespace {
 
-// Beyond what is promised, for a machine that has other things to do.
-constexpr instant patience = 2 * second;
-// The median: a look of a waiter that nobody wakes, and as much for the machine.
-constexpr instant longest_hand_over = 500 * millisecond;
-constexpr std::size_t enough_hand_overs = 10;
 constexpr instant promised_overrun = 100 * millisecond;
-
-/// One tenure, as its holder's records tell it: seen from `first` to `last`; what it could have believed ends at end().
-struct term {
-    std::string process;
-    std::int64_t token = 0;
-    instant first = 0;
-    instant last = 0;
-    instant promised = 0;
-    std::int64_t places = 1;  // of those that may hold at once
-    std::optional<instant> ended{};  // seen to be over, or about to be released
-
-    // Also of one that was killed: had it lived, it would have believed.
-    [[nodiscard]] instant end() const { return std::max(last, ended ? std::min(*ended, promised) : promised); }
-};
-
-std::string at_second(instant at, instant began)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6f s", static_cast<double>(at - began) / static_cast<double>(second));
-    return text;
-}
 
 class judge_of {
 public:
-    explicit judge_of(const std::vector<record>& records) : records_{records}
+    explicit judge_of(const std::vector<record>& records) : records_{records}, holds_{holds_in(records)}
     {
         for (const record& r : records) take(r);
+        for (const auto& [from, until] : holds_.possible.merged()) excuses_.add(from, until);
     }
 
     figures judge()
@@ -64,6 +39,7 @@ public:
         judge_signals();
         judge_gaps();
         if (tokens_tell_terms_) judge_hand_overs();
+        judge_holds(holds_, records_, terms_, found_);
         if (found_.terms == 0) object("nobody ever held the lease");
         if (ttl_ <= 0 || call_limit_ <= 0) object("the rules are not in the records");
         if (ended_ == 0) object("the campaign did not come to its end");
@@ -87,13 +63,10 @@ private:
     [[nodiscard]] std::int64_t places_of(const record& won) const { return won.detail == "-" ? places_ : std::atoll(won.detail.c_str()); }
     [[nodiscard]] static bool within(const std::map<std::string, spans>& which, const record& r);
     void object(const std::string& why) { found_.objections.push_back(why); }
-    [[nodiscard]] std::string text(const term& t) const
-    {
-        return t.process + " (token " + std::to_string(t.token) + ", " + at_second(t.first, began_) + " to " +
-               at_second(t.end(), began_) + ")";
-    }
+    [[nodiscard]] std::string text(const term& t) const { return text_of(t, began_); }
 
     const std::vector<record>& records_;
+    const recorded_holds holds_;
     figures found_;
     std::int64_t places_ = 1;
     bool tokens_tell_terms_ = true;
@@ -238,8 +211,8 @@ void judge_of::judge_calls()
     for (const record& r : records_) {
         const auto stop = stopped_.find(r.process);
         const bool cancelled = stop != stopped_.end() && r.until > stop->second - second;
-        const bool says_busy =
-            r.detail == "acquire:busy" || r.detail == "acquire:granted" || (r.what == event::empty && !cancelled);
+        const bool says_busy = r.detail == "acquire:busy" || r.detail == "acquire:granted" || r.detail == "inspect:held" ||
+                               r.detail == "inspect:free" || (r.what == event::empty && !cancelled);
         if ((r.what == event::call || r.what == event::empty) && within(outages_, r)) {
             if (says_busy) {
                 ++found_.busy_in_outage;
@@ -269,7 +242,7 @@ void judge_of::judge_calls()
 void judge_of::judge_answer(const record& r, bool frozen)
 {
     const std::string when = " from " + at_second(r.at, began_) + " to " + at_second(r.until, began_);
-    const bool wrote = r.detail == "acquire:granted" || r.detail == "renew:yes" || r.detail == "release:yes";
+    const bool wrote = r.detail == "acquire:granted" || r.detail == "renew:yes" || r.detail == "release:yes" || r.detail == "ask:yes";
     if (wrote && within(refusals_, r)) {
         ++found_.written_in_refusal;
         object(r.process + " was told " + r.detail + " while nothing could be written," + when);
@@ -339,7 +312,7 @@ void judge_of::judge_hand_overs()
     for (const record& r : records_) {
         if (r.what != event::released || r.detail != "released") continue;
         const auto next = std::ranges::upper_bound(terms_, r.until, {}, &term::first);
-        if (next == terms_.end()) continue;
+        if (next == terms_.end() || holds_.possible.meet(r.until, next->first)) continue;
         const auto meets = [&](const record& f) {
             return f.detail != "wall_clock_off" && f.at <= next->first && f.until >= r.until;
         };

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int skipped = 77;
 constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera|group_replication|patroni]
-                      [--seconds N] [--seed N] [--right lease|permit|changing|shared|set] [--crowd] [--only KIND] [--keep]
+                      [--seconds N] [--seed N] [--right lease|held|permit|changing|shared|set] [--crowd] [--only KIND] [--keep]
                       [--history FILE]
        fault_campaign check FOLDER [--history FILE]
        fault_campaign check FILE.jsonl
@@ -35,8 +35,9 @@ constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|
   --seconds  how long, 10 to 100000, beside the servers' start (default: 40)
   --seed     decides which faults come when, in which circumstances (TLS, language, names); what they hit is decided by how
              the processes happen to run
-  --right    what the contenders contend for: one lease (default), permits of which two can be held, permits whose count changes
-             between one and three, a shared lease for two readers or one writer, or a set of three leases
+  --right    what the contenders contend for: one lease (default), one that two of them hold closed now and then, as operators do,
+             permits of which two can be held, permits whose count changes between one and three, a shared lease for two readers
+             or one writer, or a set of three leases
   --crowd    beside the contenders 60 processes that hold 256 leases each; needs a minute or more
   --only     of the faults of network and servers only this kind, as the table of figures names it
   --keep     keep the records, also when there is nothing to object; they are always kept when there is

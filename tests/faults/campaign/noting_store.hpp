@@ -8,6 +8,7 @@
 #include <leasehold/error.hpp>
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store/name_holding.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
 #include <algorithm>
@@ -35,13 +36,23 @@ inline std::string word_for(std::error_code ec)
     case leasehold::errc::store_conflict: return "error:conflict";
     case leasehold::errc::schema_missing: return "error:schema_missing";
     case leasehold::errc::store_failure: return "error:failure";
+    case leasehold::errc::held_closed: return "held_closed";
     default: return "error:" + std::to_string(ec.value());
     }
 }
 
+/// Of a hold: its own digits, as in "held closed 5f3a9c2b41d07e88: migration". "-": of no hold.
+inline std::string word_for_owner(std::string_view owner)
+{
+    constexpr std::string_view before = "held closed ";
+    if (!owner.starts_with(before)) return "-";
+    return "hold_" + std::string{owner.substr(before.size(), owner.find(':') - before.size())};
+}
+
 /// Writes every call of the store down, as seen from outside: begin, end, answer. A batch is as many calls, but for the crowd's.
+/// A hold is made by calls that are written down too.
 template <class Store>
-class noting_store {
+class noting_store : public leasehold::name_holding<noting_store<Store>> {
 public:
     noting_store(Store& store, std::string process, part_names parts, const record_file& records)
         : store_{store}, process_{std::move(process)}, parts_{std::move(parts)}, records_{records}
@@ -50,9 +61,9 @@ public:
 
     leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
-        const instant begin = calling("acquire", name, 0, ttl);
+        const instant begin = calling("acquire", name, 0, ttl, owner);
         const leasehold::acquire_result result = store_.try_acquire(name, owner, ttl, ec);
-        note("acquire", name, result.token.value(), begin, ec, result.granted() ? "granted" : "busy");
+        note("acquire", name, result.token.value(), begin, ec, result.granted() ? "granted" : "busy", owner);
         return result;
     }
     bool renew(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration ttl, std::error_code& ec)
@@ -65,9 +76,9 @@ public:
     bool release(std::string_view name, std::string_view owner, leasehold::fencing_token token, leasehold::duration min_hold_left,
                  std::error_code& ec)
     {
-        const instant begin = calling("release", name, token.value(), {});
+        const instant begin = calling("release", name, token.value(), {}, owner);
         const bool yes = store_.release(name, owner, token, min_hold_left, ec);
-        note("release", name, token.value(), begin, ec, yes ? "yes" : "no");
+        note("release", name, token.value(), begin, ec, yes ? "yes" : "no", owner);
         return yes;
     }
     void acquire_many(std::span<const leasehold::term_request> requests, std::size_t most,
@@ -111,13 +122,37 @@ public:
             note("release", releases[i].name, releases[i].token.value(), begun[i], answers[i], ec);
     }
     [[nodiscard]] std::size_t batch_size() const noexcept { return store_.batch_size(); }
-    std::optional<leasehold::lease_record> inspect(std::string_view name, std::error_code& ec) { return store_.inspect(name, ec); }
+    std::optional<leasehold::lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        const instant begin = now();
+        std::optional<leasehold::lease_record> found = store_.inspect(name, ec);
+        // Of parts, which share records, it is left out.
+        if (parts_.number_of(name) == 0)
+            note("inspect", name, found ? found->token.value() : 0, begin, ec, found ? "held" : "free", found ? found->owner : "");
+        return found;
+    }
+    bool publish(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view data, std::error_code& ec)
+    {
+        return store_.publish(name, owner, token, data, ec);
+    }
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+    {
+        const instant begin = now();
+        const bool yes = store_.request_handover(name, reason, ec);
+        note("ask", name, 0, begin, ec, yes ? "yes" : "no");
+        return yes;
+    }
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, leasehold::fencing_token token,
+                                                  std::error_code& ec)
+    {
+        return store_.handover_requested(name, owner, token, ec);
+    }
     [[nodiscard]] leasehold::poll_pauses pauses() const noexcept { return store_.pauses(); }
     [[nodiscard]] auto enqueue(std::string_view name, leasehold::waker& to_wake) { return store_.enqueue(name, to_wake); }
     leasehold::acquire_result try_acquire(leasehold::queue_ticket auto& ticket, std::string_view owner, leasehold::duration ttl,
                                           std::error_code& ec)
     {
-        const instant begin = calling("acquire", ticket.name(), 0, ttl);
+        const instant begin = calling("acquire", ticket.name(), 0, ttl, owner);
         const leasehold::acquire_result result = store_.try_acquire(ticket, owner, ttl, ec);
         const bool queued = result.status == leasehold::acquire_status::queued;
         // Without a remaining time it is not told that somebody holds the lease: the store prefers one who has waited longer.
@@ -125,23 +160,25 @@ public:
         note("acquire", ticket.name(), told ? result.token.value() : 0, begin, ec,
              queued             ? "queued"
              : result.granted() ? "granted"
-                                : "busy");
+                                : "busy",
+             owner);
         return result;
     }
     [[nodiscard]] leasehold::store_diagnostics diagnostics() const { return store_.diagnostics(); }
 
 private:
     // What a process that is killed had begun must be known: it may have been carried out. The crowd's calls are not judged one by one.
-    instant calling(const char* operation, std::string_view lease, std::int64_t token, leasehold::duration ttl)
+    instant calling(const char* operation, std::string_view lease, std::int64_t token, leasehold::duration ttl, std::string_view owner = {})
     {
         const instant begin = now();
         if (!is_of_the_crowd(lease))
-            records_.write({event::calling, process_, token, begin, ttl.count(), operation, parts_.number_of(lease)});
+            records_.write(
+                {event::calling, process_, token, begin, ttl.count(), operation, parts_.number_of(lease), word_for_owner(owner)});
         return begin;
     }
 
     void note(const char* operation, std::string_view lease, std::int64_t token, instant begin, std::error_code ec,
-              const char* answer)
+              const char* answer, std::string_view owner = {})
     {
         const instant end = now();
         std::string detail = std::string{operation} + ":" + (ec ? word_for(ec) : answer);
@@ -156,7 +193,7 @@ private:
             read_once(detail + ": " + std::string{said.sqlstate} + " " + std::to_string(said.native_error) + " " +
                       said.server_message);
         }
-        records_.write({event::call, process_, token, begin, end, detail, parts_.number_of(lease)});
+        records_.write({event::call, process_, token, begin, end, detail, parts_.number_of(lease), word_for_owner(owner)});
     }
 
     void note(const char* operation, std::string_view lease, std::int64_t token, instant begin, leasehold::batch_answer said,

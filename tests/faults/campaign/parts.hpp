@@ -31,12 +31,15 @@ inline constexpr std::int64_t last_permit_of_a_changing_count = -10'000;
 
 [[nodiscard]] inline bool is_of_the_crowd(std::string_view lease) noexcept { return lease.find(before_number) != std::string_view::npos; }
 
+/// Whether what is contended for has one record in the store.
+[[nodiscard]] constexpr bool is_one_lease(std::string_view right) noexcept { return right == "lease" || right == "held"; }
+
 /// Numbers the leases of a campaign.
 class part_names {
 public:
-    /// `right`: what the contenders contend for. But for a lease it consists of leases whose names begin with `name`.
+    /// `right`: what the contenders contend for. If it is not one lease, it consists of leases whose names begin with `name`.
     part_names(std::string name, std::string_view right)
-        : name_{std::move(name)}, several_{right != "lease"}, first_share_{right == "changing" ? -last_permit_of_a_changing_count : 10}
+        : name_{std::move(name)}, several_{!is_one_lease(right)}, first_share_{right == "changing" ? -last_permit_of_a_changing_count : 10}
     {
     }
 

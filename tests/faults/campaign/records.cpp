@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto words = std::to_array<std::string_view>(
     {"started", "call",    "won",    "held",        "over",  "signalled", "releasing", "released",
-     "empty",   "failed",  "stopped", "calling",    "rules",      "limits", "began",    "ended",     "fault",
+     "empty",   "failed",  "stopped", "asked",      "closed", "opened", "calling", "rules", "limits", "began", "ended", "fault",
      "excuse",  "outage",  "frozen",  "killed",     "crashed", "refusal", "effect",    "circumstance"});
 static_assert(words.size() == static_cast<std::size_t>(event::circumstance) + 1);
 
@@ -45,12 +45,12 @@ std::string to_line(const record& r)
     std::string line{words[static_cast<std::size_t>(r.what)]};
     line.append(" ").append(r.process);
     for (const std::int64_t number : {r.token, r.at, r.until}) line.append(" ").append(std::to_string(number));
-    return line.append(" ").append(r.detail).append(" ").append(std::to_string(r.lease));
+    return line.append(" ").append(r.detail).append(" ").append(std::to_string(r.lease)).append(" ").append(r.owner);
 }
 
 std::optional<record> from_line(std::string_view line)
 {
-    std::array<std::string_view, 7> fields;
+    std::array<std::string_view, 8> fields;
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const std::size_t space = line.find(' ');
         if ((space == std::string_view::npos) != (i + 1 == fields.size())) return std::nullopt;
@@ -60,8 +60,9 @@ std::optional<record> from_line(std::string_view line)
     const auto word = std::find(words.begin(), words.end(), fields[0]);
     record r{.what = static_cast<event>(word - words.begin()), .process = std::string{fields[1]}};
     const bool whole = word != words.end() && !r.process.empty() && parse(fields[2], r.token) && parse(fields[3], r.at) &&
-                       parse(fields[4], r.until) && !fields[5].empty() && parse(fields[6], r.lease);
+                       parse(fields[4], r.until) && !fields[5].empty() && parse(fields[6], r.lease) && !fields[7].empty();
     r.detail = fields[5];
+    r.owner = fields[7];
     return whole ? std::optional{std::move(r)} : std::nullopt;
 }
 

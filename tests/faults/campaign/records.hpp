@@ -37,7 +37,10 @@ enum class event : std::uint8_t {
     empty,      ///< a wait that ended without the lease and without an error, from at until until
     failed,     ///< an attempt or a wait that ended with an error, from at until until; detail: which
     stopped,    ///< it ends by itself: at
-    calling,    ///< a call of the store has begun: at; its ttl: until; detail: "acquire", "renew", "release"
+    asked,      ///< who holds saw that it is asked to hand over: at; detail: "by_hold", or "otherwise"
+    closed,     ///< hold() returned, from at until until; detail: "closed", "held_closed", "timed_out", "error:..."
+    opened,     ///< unhold() returned, from at until until; detail: "opened", "not_closed", "error:..."
+    calling,    ///< a call of the store has begun: at; its ttl: until; detail: "acquire", "renew", "release", ...
     // of the conductor; `process` is the one that it is about, or "*" for all
     rules,    ///< the ttl: at; the safety margin: until; token: so many may hold at once, 0: one, and tokens tell its terms apart
     limits,   ///< the longest time of a call: at; the longest pause between a waiter's attempts: until
@@ -62,11 +65,14 @@ struct record {
     instant until = 0;
     std::string detail = "-";
     std::int64_t lease = 0;  ///< which; 0: that of the contenders, less: a part of their right, more: of the crowd
+    std::string owner = "-";  ///< of the term that a call is about, if it is a hold; "-": the process
+
+    [[nodiscard]] bool is_of_a_hold() const { return owner != "-"; }
 
     friend bool operator==(const record&, const record&) = default;
 };
 
-/// One line: the seven members, with a space between them.
+/// One line: the eight members, with a space between them.
 [[nodiscard]] std::string to_line(const record& r);
 /// Empty where the line isn't one of to_line()'s.
 [[nodiscard]] std::optional<record> from_line(std::string_view line);

@@ -37,6 +37,20 @@ void print_calls(const figures& what)
     }
 }
 
+void print_holds(const hold_figures& holds)
+{
+    if (holds.told.empty()) return;
+    std::string told;
+    for (const auto& [answer, count] : holds.told) told += (told.empty() ? "" : ", ") + answer + " " + std::to_string(count);
+    std::printf("  the name was held closed %d times (%s); holders asked: %d; grants inside: %d\n", holds.certain, told.c_str(),
+                holds.asked, holds.grants_inside);
+    const auto times = [](const char* what, const std::vector<instant>& took) {
+        std::printf("  %s: %zu, median %.3f s, p99 %.3f s\n", what, took.size(), seconds(of_100(took, 50)), seconds(of_100(took, 99)));
+    };
+    times("waits of hold() where neither its operator nor all were hit", holds.waits);
+    times("from the end of a hold to the next term", holds.openings);
+}
+
 }  // namespace
 
 void print(const figures& what)
@@ -58,6 +72,7 @@ void print(const figures& what)
                 " decided in %.2f s\n",
                 what.history.answered, what.history.without_answer, what.history.repeated, what.history.not_judged, what.seconds_to_decide);
     std::printf("  losses signalled: %d, latest %.3f s after the deadline\n", what.signals, seconds(what.latest_signal));
+    print_holds(what.holds);
     const auto hand_overs = [](const char* when, const std::vector<instant>& took) {
         std::printf("  hand-overs%s: %zu, median %.3f s, p99 %.3f s\n", when, took.size(), seconds(of_100(took, 50)),
                     seconds(of_100(took, 99)));

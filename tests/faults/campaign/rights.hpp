@@ -68,6 +68,17 @@ private:
     lease_type lease_;
 };
 
+/// One lease that operators hold closed now and then. Who has it hands it over when asked to.
+class lease_held_closed : public single_lease {
+public:
+    using single_lease::single_lease;
+
+    static constexpr bool hands_over = true;
+};
+
+/// Why operators hold the contenders' lease closed.
+inline std::string reason_of_hold(std::string_view name) { return owner_for(name).words; }
+
 /// A permit of a semaphore.
 class permit {
 public:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // One contender of the campaign: campaign_worker NAME MODE LOCKS RIGHT LEASE FILE SEED, with the connection string in
 // LEASEHOLD_CAMPAIGN_STORE. It contends for the lease, holds it, renews and releases it, and writes down what it saw, until
-// SIGTERM. In mode "many" it is one of the crowd: it holds as many leases as one of them has, numbered from SEED on.
+// SIGTERM. In mode "close" it is an operator, who holds the lease closed now and then. In mode "many" it is one of the crowd: it
+// holds as many leases as one of them has, numbered from SEED on.
 #include "contention.hpp"
 #include "noting_store.hpp"
 #include "parts.hpp"
@@ -46,7 +47,7 @@ class contender {
 public:
     contender(store_type& store, std::string process, const std::string& name, const record_file& records,
               std::uint32_t seed)
-        : process_{std::move(process)}, records_{records}, right_{store, name}, random_{seed}
+        : process_{std::move(process)}, records_{records}, right_{store, name}, reason_{"hold: " + reason_of_hold(name)}, random_{seed}
     {
     }
 
@@ -76,14 +77,16 @@ public:
     }
 
 private:
+    static constexpr bool hands_over = requires { Right::hands_over; };
+
     // Instants at which held() is true for certain: read before the last true answer, and after the first. What it promises
     // is read before too, so never later than what it will stick to.
     template <class Term>
     void hold(Term& term, std::int64_t token, const char* weight, const std::stop_token& stop)
     {
-        const std::stop_callback on_loss{term.stop_token(), [this, token, &stop] {
-                                             // A leader's token is stopped by our own end as well.
-                                             if (!stop.stop_requested())
+        const std::stop_callback on_loss{term.stop_token(), [this, token, &stop, &term] {
+                                             // A leader's token is stopped by our own end as well, and when it is asked to hand over.
+                                             if (!stop.stop_requested() && !(hands_over && term.held()))
                                                  records_.write({event::signalled, process_, token, now(), 0});
                                          }};
         const instant end = now() + drawn_holding_time();
@@ -98,10 +101,30 @@ private:
                 written = before;
             }
             if (draw(0, 400) == 0) renew_now(term);
+            if constexpr (hands_over)
+                if (is_asked(term, token)) break;
             std::this_thread::sleep_for(500us);
         }
         if (!term.held() && !stop.stop_requested()) records_.write({event::over, process_, token, now(), 0});
         records_.write({event::releasing, process_, token, now(), 0});
+    }
+
+    template <class Term>
+    bool is_asked(const Term& term, std::int64_t token) const
+    {
+        const auto& guard = guard_of(term);
+        if (!guard.handover_requested()) return false;
+        records_.write({event::asked, process_, token, now(), 0, guard.handover_reason() == reason_ ? "by_hold" : "otherwise"});
+        return true;
+    }
+
+    template <class Term>
+    static const auto& guard_of(const Term& term)
+    {
+        if constexpr (requires { term.guard(); })
+            return term.guard();
+        else
+            return term;
     }
 
     template <class Term>
@@ -131,7 +154,8 @@ private:
     std::int64_t drawn_holding_time()
     {
         const int kind = draw(0, 9);
-        return (kind < 7 ? draw(1, 60) : kind < 9 ? draw(100, 800) : draw(1000, 4000)) * millisecond;
+        const int longest = hands_over ? 8000 : 4000;  // so long that the hold must have asked
+        return (kind < 7 ? draw(1, 60) : kind < 9 ? draw(100, 800) : draw(1000, longest)) * millisecond;
     }
 
     void pause(int from, int to) { std::this_thread::sleep_for(std::chrono::milliseconds{draw(from, to)}); }
@@ -140,6 +164,68 @@ private:
     std::string process_;
     const record_file& records_;
     Right right_;
+    std::string reason_;  // of a hold, as a holder is told it
+    std::minstd_rand random_;
+};
+
+/// An operator, who holds the lease closed, and opens it again or leaves that to the hold's end.
+class closer {
+public:
+    closer(store_type& store, std::string process, std::string name, const record_file& records, std::uint32_t seed)
+        : store_{store}, process_{std::move(process)}, name_{std::move(name)}, records_{records}, random_{seed}
+    {
+    }
+
+    void go_on(const std::stop_token& stop)
+    {
+        while (!stop.stop_requested()) {
+            rest(std::chrono::milliseconds{draw(100, 1500)}, stop);
+            if (stop.stop_requested()) return;
+            const std::chrono::milliseconds period{draw(100, 3000)};
+            // Now and then it opens what the other has closed. A hold that failed may stand.
+            const bool opens = draw(0, 5) == 0 || !close(period, stop) || draw(0, 1) == 0;
+            if (!opens) continue;
+            rest(std::chrono::milliseconds{draw(0, static_cast<int>(period.count()))}, stop);
+            open();
+        }
+    }
+
+private:
+    bool close(lh::duration period, const std::stop_token& stop)
+    {
+        const instant begin = now();
+        std::error_code ec;
+        const bool closed = store_.hold(name_, period, reason_of_hold(name_), {.wait_at_most = longest_wait_for_a_hold, .stop = stop}, ec);
+        // A store's time-out is std::errc::timed_out as well, and is not that of the wait.
+        const bool is_of_the_wait = ec.category() == std::generic_category();
+        const std::string how = closed                                                  ? "closed"
+                                : is_of_the_wait && ec == std::errc::timed_out          ? "timed_out"
+                                : is_of_the_wait && ec == std::errc::operation_canceled ? "cancelled"
+                                                                                        : word_for(ec);
+        records_.write({event::closed, process_, 0, begin, now(), how});
+        return closed;
+    }
+
+    void open()
+    {
+        const instant begin = now();
+        std::error_code ec;
+        const bool opened = store_.unhold(name_, ec);
+        records_.write({event::opened, process_, 0, begin, now(), ec ? word_for(ec) : opened ? "opened" : "not_closed"});
+    }
+
+    static void rest(std::chrono::milliseconds length, const std::stop_token& stop)
+    {
+        const auto end = std::chrono::steady_clock::now() + length;
+        while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(10ms);
+    }
+
+    int draw(int from, int to) { return std::uniform_int_distribution{from, to}(random_); }
+
+    store_type& store_;
+    std::string process_;
+    std::string name_;
+    const record_file& records_;
     std::minstd_rand random_;
 };
 
@@ -260,6 +346,10 @@ int run(const task& to_do, const std::string& connection_string)
     };
     if (many)
         holder_of_many{noting, to_do.process, to_do.lease, records, to_do.seed}.hold(stop.get_token());
+    else if (to_do.mode == "close")
+        closer{noting, to_do.process, to_do.lease, records, to_do.seed}.go_on(stop.get_token());
+    else if (to_do.right == "held")
+        contend_for(std::type_identity<lease_held_closed>{});
     else if (to_do.right == "permit")
         contend_for(std::type_identity<permit>{});
     else if (to_do.right == "changing")

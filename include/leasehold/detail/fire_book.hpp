@@ -148,13 +148,17 @@ public:
             std::optional<std::string> replaced = before.schedule.empty() ? before.text.value_or("") : to_text(before);
             sign(record);
             const std::string text = to_text(record);
-            while (replaced && !written) {
+            for (bool again = false; replaced && !written;) {
                 written = save(token, *replaced, text, ec);
-                if (ec) {
-                    written = is_saved(token, text, ec);
-                    break;
+                if (!ec) {
+                    if (!written) replaced = to_be_replaced(*replaced, record.passed, ec);
+                    continue;
                 }
-                if (!written) replaced = to_be_replaced(*replaced, record.passed, ec);
+                std::error_code not_read;
+                written = is_saved(token, text, not_read);
+                if (written) ec.clear();
+                // A save that is still on its way would note what nobody is told: whether it does is known after another one.
+                if (written || not_read || std::exchange(again, true)) break;
             }
         });
         if (written && !ec) catch_into(ec, [&] { knows_up_to(token, record); });
@@ -279,11 +283,8 @@ private:
     // The answer to a save got lost.
     bool is_saved(fencing_token token, std::string_view text, std::error_code& ec)
     {
-        std::error_code not_read;
-        const std::optional<checkpoint_record> saved = saved_in_store(not_read);
-        if (not_read || !saved || saved->token != token || saved->text != text) return false;
-        ec.clear();
-        return true;
+        const std::optional<checkpoint_record> saved = saved_in_store(ec);
+        return !ec && saved && saved->token == token && saved->text == text;
     }
 
     // A save wrote nothing. What is there by now, if the save is to be made again in its place: a save of this term whose answer got lost,

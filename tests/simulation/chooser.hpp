@@ -21,7 +21,8 @@ enum class fault_kind : std::uint8_t {
     stopped_in_clock,  // a process, while it reads its clock
     crashed,
     clock,   // of a process or of the server: as fast or as slow as the margin covers
-    lagging  // a node of the cluster, behind the last change of a row
+    lagging,  // a node of the cluster, behind the last change of a row
+    failover  // the server is gone for a while, and knows all when it is back
 };
 
 // Decides everything that a world leaves open: in which order, how soon, and what goes wrong. One model draws lots, the other

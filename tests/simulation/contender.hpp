@@ -5,6 +5,7 @@
 #include "guard_checks.hpp"
 #include "guard_monitors.hpp"
 #include "network.hpp"
+#include "program.hpp"
 #include "several.hpp"
 #include "stopwatch.hpp"
 #include "store.hpp"
@@ -51,9 +52,8 @@ struct contender_plan {
     std::size_t permits = 1;           // that it says there are
 };
 
-// The small program that runs in each process of a small world. It draws nothing: all that differs from run to run is what happens
-// to it.
-class contender {
+// The small program that runs in each process of a small world of leases.
+class contender final : public program {
 public:
     contender(world& w, network& net, guard_monitors& all, right_monitors& rights, process& self, const contender_plan& does)
         : world_{w}, net_{net}, monitors_{all}, rights_{rights}, self_{self}, plan_{does},
@@ -64,12 +64,10 @@ public:
         store_.on_refused = [this](std::string_view name, leasehold::fencing_token token) { monitors_.refused(self_, name, token); };
         w.time.start(self, [this] { main(); });
     }
-    contender(const contender&) = delete;
-    contender& operator=(const contender&) = delete;
 
-    [[nodiscard]] bool done() const noexcept { return done_; }
-    [[nodiscard]] const process& self() const noexcept { return self_; }
-    void cancel_all() { cancellations_.cancel_all(); }
+    [[nodiscard]] bool done() const noexcept override { return done_; }
+    [[nodiscard]] const process& self() const noexcept override { return self_; }
+    void cancel_all() override { cancellations_.cancel_all(); }
 
 private:
     static constexpr int job = 0;

@@ -89,7 +89,7 @@ inline int explore_command(const explore_options& chosen, const volatile std::si
     if (chosen.world == "all" || chosen.world == "quick") {
         int status = 0;
         for (const world_plan& each : small_worlds())
-            if ((each.quick || (chosen.world == "all" && !each.rules.takes_blindly)) && status != 1) {
+            if ((each.quick || (chosen.world == "all" && !each.is_broken())) && status != 1) {
                 const int of_this = explore_one(each, chosen, interrupted);
                 if (of_this != 0) status = of_this;
             }

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_TESTS_SIMULATION_FIRES_HPP
 #define LEASEHOLD_TESTS_SIMULATION_FIRES_HPP
 
+#include "fire_judge.hpp"
 #include "policy.hpp"
 #include "stopped_hosts.hpp"
 
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -21,8 +21,8 @@
 
 namespace sim {
 
-// Hosts that run one job once per fire, while messages get lost, come late or twice, clocks drift and hosts stop. Checked after each
-// step: the record never goes back, and leaves out no fire that it should not. No fire is completed twice. In the end the last one is done.
+// Hosts that run one job once per fire, while messages get lost, come late or twice, clocks drift and hosts stop. See fire_judge for what
+// is checked after each step. In the end the last fire is done.
 struct fires_result {
     std::string what;  // the rule that is broken
     int begun = 0;
@@ -41,19 +41,19 @@ class fires : stopped_hosts<player> {
         }
     };
     using job = leasehold::recurring<store, grid, clock, leasehold::fixed_owner_id, any_policy>;
-    static constexpr int name = 0;  // of lease_names
+    using judge = fire_judge<grid>;
 
 public:
     fires(std::uint64_t seed, bool calm) : stopped_hosts{seed, calm, 2, 1}
     {
         catch_up_ = random_.chance(500) ? leasehold::catch_up::all : leasehold::catch_up::last;
-        when_ = {leasehold::duration{ttl() * random_.between(1, 4)}};
+        judge_.emplace(world_, grid{leasehold::duration{ttl() * random_.between(1, 4)}}, catch_up_);
         start("fires", [this](player& of) { play(of); });
     }
 
     fires_result run()
     {
-        run_until_broken(result_.what, [this] { check(); });
+        run_until_broken(result_.what, [this] { judge_->check(); });
         world_.time.drain();
         return std::move(result_);
     }
@@ -86,8 +86,12 @@ private:
                                                    .catch_up = catch_up_,
                                                    .retry_min = leasehold::duration{std::max<std::int64_t>(ttl() / 4, ms)},
                                                    .retry_max = leasehold::duration{ttl() * 2},
-                                                   .on_missed = [this](leasehold::fire_time fire) { missed(fire); }};
-        return job{of.to, lease_names[name], when_, options, of.time, leasehold::fixed_owner_id{of.owner}, any_policy{}};
+                                                   .on_missed =
+                                                       [this](leasehold::fire_time fire) {
+                                                           ++result_.missed;
+                                                           judge_->missed(fire);
+                                                       }};
+        return job{of.to, lease_names[judge::name], judge_->when(), options, of.time, leasehold::fixed_owner_id{of.owner}, any_policy{}};
     }
 
     template <class Run>
@@ -111,15 +115,7 @@ private:
         do done = run.complete(ec);
         while (!done && ec && run.held() && !world_.time.draining());
         ++(done ? result_.completed : result_.lost);
-        if (done && !completed_.insert(run.fire()).second) broken("a fire is completed once");
-    }
-
-    void missed(leasehold::fire_time fire)
-    {
-        ++result_.missed;
-        if (!missed_.insert(fire).second) broken("a missed fire is told once");
-        if (completed_.contains(fire)) broken("no fire is completed and missed");
-        if (catch_up_ == leasehold::catch_up::all) broken("with catch_up::all no fire is missed");
+        if (done) judge_->completed(run.fire(), run.token().value());
     }
 
     // Nothing goes wrong any more: the fires up to now are done soon.
@@ -133,41 +129,16 @@ private:
             auto run = nightly.try_begin_for(leasehold::duration{ttl()}, ec);
             if (!run.empty()) static_cast<void>(run.complete(ec));
             run = {};
-            if (record_ && record_->passed && when_.next(*record_->passed) > now) return;
+            const auto& record = judge_->record();
+            if (record && record->passed && judge_->when().next(*record->passed) > now) return;
             sleep(of, ttl() / 8);
         }
-        if (!world_.time.draining()) broken("in the end the fires are done");
-    }
-
-    void broken(const char* rule)
-    {
-        if (result_.what.empty()) result_.what = rule;
-    }
-
-    void check()
-    {
-        const int saved = world_.db.checkpoint_of(name);
-        if (saved == saved_) return;
-        saved_ = saved;
-        const std::optional<leasehold::fire_record> next = leasehold::read_fire_record(world_.owners[static_cast<std::size_t>(saved)]);
-        if (!next) return broken("the record can be read");
-        if (record_) {
-            if (next->passed < record_->passed) broken("the record never goes back");
-            if (record_->last && (!next->last || next->last->fire < record_->last->fire)) broken("the last fire never goes back");
-        }
-        const bool passes = record_ && record_->passed && next->passed > record_->passed;
-        const bool completes = next->last && next->last->fire == next->passed;
-        if (catch_up_ == leasehold::catch_up::all && passes && !(completes && next->passed == when_.next(*record_->passed)))
-            broken("with catch_up::all each fire is completed before the next");
-        record_ = next;
+        world_.fail("in the end the fires are done", "fires are open");
     }
 
     leasehold::catch_up catch_up_{};
-    grid when_{};
     fires_result result_;
-    std::optional<leasehold::fire_record> record_;
-    int saved_ = nobody;
-    std::set<leasehold::fire_time> completed_, missed_;
+    std::optional<judge> judge_;
 };
 
 }  // namespace sim

@@ -165,6 +165,13 @@ private:
     {
         const instant now = world_.time.now();
         if (sent_[number].gone) return;
+        if (now >= world_.db.down_until && happens(fault_kind::failover, 0)) {
+            ++world_.faults.server_restarts;
+            world_.tell("db", 'k', 0, [] { return std::string{"fails over"}; });
+            world_.db.down_until = now + world_.planned.ttl / 4;
+            break_all();
+            return;
+        }
         if (now < world_.db.down_until) {
             if (calls_[sent_[number].call].caller != nullptr && world_.choose.maybe(512))
                 answer_later(sent_[number].call, failed(fault::connection_lost), delay());

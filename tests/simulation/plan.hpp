@@ -44,6 +44,7 @@ struct plan {
     std::int64_t quick_delay = 0;  // of a message, at most
     bool slow_polls = false;       // polls come seldom
     bool takes_blindly = false;    // the database is broken: see sql_table
+    bool saves_blindly = false;    // the same: it saves a checkpoint whatever the token
 
     std::int64_t lost_request = 0, lost_reply = 0, duplicate = 0, slow = 0, broken_connection = 0, refused = 0;
     freezes_at_clock at_clock;

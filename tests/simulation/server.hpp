@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -49,6 +50,10 @@ public:
     // The text that was saved last: a number of world::owner().
     [[nodiscard]] int checkpoint_of(int name) const { return saved_[static_cast<std::size_t>(name)].text; }
 
+    [[nodiscard]] std::int64_t checkpoint_token_of(int name) const { return saved_[static_cast<std::size_t>(name)].token; }
+    // As it is when the world begins.
+    void put_checkpoint(int name, int text) { saved_[static_cast<std::size_t>(name)] = {0, text}; }
+
     reply execute(const request& asked)
     {
         if (asked.what == ask::write) {
@@ -58,7 +63,7 @@ public:
         }
         if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint) {
             const reply said = checkpoint(asked);
-            take_note(asked, said, said.yes);
+            take_note(asked, said, said.yes && asked.what == ask::save_checkpoint);
             return said;
         }
         const row_view before = look(asked.name);
@@ -166,7 +171,7 @@ private:
         if (asked.what == ask::save_checkpoint) {
             const bool is_there = asked.text == s.text && asked.token == s.token;
             const bool replaces = asked.replaced == whichever || asked.replaced == s.text || is_there;
-            said.yes = replaces && row.live && row.owner == asked.owner && row.token == asked.token;
+            said.yes = replaces && ((row.live && row.owner == asked.owner && row.token == asked.token) || plan_.saves_blindly);
             if (said.yes) s = {asked.token, asked.text};
             return said;
         }
@@ -198,9 +203,17 @@ private:
         std::uint64_t print = mixed_all(0, said.failed, said.acquired.status, said.acquired.token.value(), said.acquired.remaining.count(),
                                         said.yes, said.found, said.rows, said.owner);
         for (const std::int64_t each : said.numbers) print = mixed_all(print, each);
+        if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint)
+            print = mixed_all(print, said.latest, text_print(said.text), text_print(asked.text), text_print(asked.replaced));
         scheduler_.observe(print);
         std::uint64_t& row = histories_[static_cast<std::size_t>(asked.name)];
         if (writes) row = mixed_all(row, print, asked.what, asked.which, asked.owner, asked.token, asked.time, now());
+    }
+
+    // Two worlds give their texts other numbers.
+    [[nodiscard]] std::uint64_t text_print(int number) const
+    {
+        return number < 0 ? static_cast<std::uint64_t>(number) : std::hash<std::string>{}(owners_[static_cast<std::size_t>(number)]);
     }
 
     struct written {

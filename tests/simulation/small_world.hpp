@@ -4,6 +4,7 @@
 
 #include "contender.hpp"
 #include "enumerator.hpp"
+#include "fire_host.hpp"
 #include "guard_monitors.hpp"
 #include "network.hpp"
 #include "outcome.hpp"
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,10 @@ struct world_plan {
     std::array<contender_plan, 2> contenders;
     choice_bounds bounds;
     bool quick = false;  // whole within seconds: each full run of the tests has it
+    std::optional<fire_plan> fires{};  // what both do, instead of contending for a lease
+
+    // On purpose: a rule must break.
+    [[nodiscard]] bool is_broken() const noexcept { return rules.takes_blindly || rules.saves_blindly; }
 };
 
 // What keeps an exploration from trying what would lead to nothing else.
@@ -36,7 +42,7 @@ struct reductions {
     bool orders = true;  // scheduler::processes_meet_at_server_only
 };
 
-// One run of two contenders against one server; an enumerator decides what is left open.
+// One run of two processes against one server; an enumerator decides what is left open.
 class small_world {
 public:
     small_world(const world_plan& of, enumerator& by, bool told, const reductions& reduced = {})
@@ -47,6 +53,7 @@ public:
         world_.time.processes_meet_at_server_only = reduced.orders && !plan_.rules.notifies;
         world_.time.strikes = [this](process& p) { return strikes(p); };
         world_.db.clock.ppm = drift();
+        if (plan_.fires) expect_fires(*plan_.fires);
         for (const char* count : {"1 permits", "1 readers", "2 permits"}) static_cast<void>(world_.owner(count));
         for (std::size_t host = 0; host < plan_.contenders.size(); ++host) {
             clocks_.push_back({0, drift()});
@@ -62,6 +69,7 @@ public:
             if (known_) break;
             if (!world_.time.step()) {
                 if (!all_done()) world_.fail("somebody holds in the end", "nobody can go on");
+                if (fires_) fires_->in_the_end(plan_.bounds.faults <= 1 && world_.faults.crashes + world_.faults.process_freezes == 0);
                 break;
             }
             check();
@@ -69,7 +77,7 @@ public:
         }
         rows_ = world_.db.fingerprint();
         choose_.end_run();
-        for (const auto& c : contenders_) c->cancel_all();
+        for (const auto& each : programs_) each->cancel_all();
         world_.time.drain();
         return {world_.judge.rule(), world_.judge.details(), world_.log.hash(), world_.log.events(), world_.faults};
     }
@@ -93,6 +101,16 @@ private:
     {
         monitors_.check();
         rights_.check();
+        if (fires_) fires_->check();
+    }
+
+    void expect_fires(const fire_plan& of)
+    {
+        fires_.emplace(world_, schedule_of(world_, of), of.catch_up, of.max_attempts);
+        if (!of.recorded) return;
+        const leasehold::fire_time before = fires_->when().first - leasehold::duration{1};
+        const leasehold::fire_record none{.schedule = "of its own", .made_by = "n0", .passed = before};
+        world_.db.put_checkpoint(fires_of_world::name, world_.owner(leasehold::to_text(none)));
     }
 
     // Two runs with the same one go on alike, if they are given the same answers.
@@ -137,12 +155,15 @@ private:
         process& self = *p;
         world_.processes.push_back(std::move(p));
         world_.tell(self, 's', self.index, [] { return std::string{"starts"}; });
-        contenders_.push_back(std::make_unique<contender>(world_, net_, monitors_, rights_, self, plan_.contenders[host]));
+        if (fires_)
+            programs_.push_back(std::make_unique<fire_host>(world_, net_, monitors_, *fires_, self, *plan_.fires));
+        else
+            programs_.push_back(std::make_unique<contender>(world_, net_, monitors_, rights_, self, plan_.contenders[host]));
     }
 
     [[nodiscard]] bool all_done() const
     {
-        return std::ranges::all_of(contenders_, [](const auto& c) { return c->done() || c->self().dead; });
+        return std::ranges::all_of(programs_, [](const auto& each) { return each->done() || each->self().dead; });
     }
 
     const world_plan& plan_;
@@ -152,7 +173,8 @@ private:
     guard_monitors monitors_;
     right_monitors rights_;
     std::vector<drifting_clock> clocks_;  // of hosts
-    std::vector<std::unique_ptr<contender>> contenders_;
+    std::optional<fires_of_world> fires_;
+    std::vector<std::unique_ptr<program>> programs_;
     bool known_ = false;
     std::uint64_t rows_ = 0;
 };

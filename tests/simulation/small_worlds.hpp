@@ -61,7 +61,53 @@ inline plan other_ttl_rules()
     return p;
 }
 
-// The catalogue. The last one is broken on purpose.
+// Two hosts that run a job once per fire.
+inline void add_worlds_of_fires(std::vector<world_plan>& to)
+{
+    const auto memory = small_rules(store_kind::memory), compared = small_rules(store_kind::compare_and_set),
+               single = small_rules(store_kind::single_statement);
+    plan restarted = compared, blind = memory;
+    restarted.fixed_owners = true;
+    blind.saves_blindly = true;
+    const std::int64_t ttl = memory.ttl;
+    const fire_plan once{.first = ttl / 2, .work = ttl / 2, .ends = ttl * 8};
+    fire_plan without_record = once, saves = once, fails = once, given_up = once, two = once, missed = once, all = once, late = once;
+    without_record.recorded = false;
+    saves.saves = true;
+    saves.completes = completion::by_job;
+    fails.failures = 1;
+    given_up.failures = given_up.max_attempts = 2;
+    two.count = missed.count = 2;
+    two.period = missed.period = ttl;
+    missed.first = -ttl;
+    all = missed;
+    all.catch_up = leasehold::catch_up::all;
+    late.catch_up = leasehold::catch_up::none;
+    late.begin_within = ttl / 2;
+    late.failures = 1;
+    const auto any = small_bounds(1, anything_goes_wrong()), messages = small_bounds(1, messages_go_wrong()),
+               failover = small_bounds(1, {fault_kind::failover}),
+               broken = small_bounds(1, {fault_kind::broken_connection, fault_kind::late, fault_kind::doubled}),
+               crashes = small_bounds(2, {fault_kind::crashed, fault_kind::lost_reply});
+    const auto add = [&to](const char* name, const char* what, const plan& rules, const choice_bounds& bounds, bool quick,
+                           const fire_plan& does) { to.push_back({name, what, rules, {}, bounds, quick, does}); };
+    add("fire", "one fire, two hosts in run()", memory, any, true, once);
+    add("fire-compared", "the same with compare-and-set statements", compared, any, false, once);
+    add("fire-first", "a name without a record", single, any, true, without_record);
+    add("fire-saves", "the job saves a checkpoint, completes its fire, and keeps the lease for a while", single, messages, true, saves);
+    add("fire-broken", "the same, with connections that break", compared, broken, true, saves);
+    add("fire-fails", "the job fails once", memory, any, false, fails);
+    add("fire-given-up", "at most two attempts", memory, any, false, given_up);
+    add("fire-killed", "hosts crash, and come back under their owner's name", restarted, crashes, true, once);
+    add("fire-failover", "the store is gone for a while, and has lost nothing", memory, failover, true, once);
+    add("fires-two", "one fire after the other", memory, messages, false, two);
+    add("fires-last", "two missed fires, the last of which is run", memory, any, true, missed);
+    add("fires-all", "two missed fires, both run in order", memory, any, false, all);
+    add("fires-none", "a fire whose job fails, and that is told as missed if it is too late", memory, messages, false, late);
+    add("fire-blind", "a store that saves whatever the token: a rule must break", blind, messages, false, saves);
+}
+
+// The catalogue. The last of each kind is broken on purpose.
 inline const std::vector<world_plan>& small_worlds()
 {
     static const std::vector<world_plan> all = [] {
@@ -96,7 +142,7 @@ inline const std::vector<world_plan>& small_worlds()
         in_clocks.stops = {500 * ms, 900 * ms, 1500 * ms};
         choice_bounds swapped = messages(1);
         swapped.swaps = 1;
-        return std::vector<world_plan>{
+        std::vector<world_plan> worlds{
             {"memory", "memory_store: try, hold, renew, release", memory, {once, once}, any(1), true},
             {"compared", "compare-and-set statements: the same", compared, {once, once}, any(1), true},
             {"single", "single-statement grants: the same", single, {once, once}, any(1), true},
@@ -138,6 +184,8 @@ inline const std::vector<world_plan>& small_worlds()
             {"memory-2", "memory, and two faults of messages", memory, {once, once}, messages(2), false},
             {"single-2", "single, and two faults of messages", single, {once, once}, messages(2), false},
             {"broken", "a database whose take-over compares nothing: a rule must break", blind, {twice, once}, small_bounds(0, {}), false}};
+        add_worlds_of_fires(worlds);
+        return worlds;
     }();
     return all;
 }

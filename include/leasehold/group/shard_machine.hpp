@@ -313,7 +313,8 @@ private:
     void ask(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo)
     {
         const auto waits = [&](const auto& each) { return now < each.second.not_before && !mine_.contains(each.first); };
-        std::ptrdiff_t left_out = std::ranges::count_if(retries_, waits);
+        // libc++ 14, with which emscripten compiles it, has no std::ranges::count_if.
+        std::ptrdiff_t left_out = std::count_if(retries_.begin(), retries_.end(), waits);
         for (const shard_move& move : plan.asks()) {
             if (move.to != look.me || left_out-- > 0) continue;
             const auto again = retries_.find(move.shard);

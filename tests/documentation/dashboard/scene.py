@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A scene for the dashboard: three hosts, each with `leasehold elect --metrics-file` for two leases on one SQLite file, and what
+"""A scene for the dashboard: three hosts on one SQLite file, each with `leasehold elect`, `every` and `shard --metrics-file`, and what
 node_exporter would answer for each of them."""
 import contextlib
 import http.server
@@ -12,11 +12,30 @@ import threading
 import time
 
 HOSTS = {"host-a": ["scheduler"], "host-b": ["scheduler", "invoices"], "host-c": ["scheduler", "invoices"]}
+JOB = "report"
+GROUP = "orders"
+SHARDS = 6
+LEASES = ["scheduler", "invoices", JOB]  # those that the picture shows; each shard is a lease, too
 TTL = 6
 FROZEN = 15  # seconds, longer than the ttl, as the next
 LOCKED = 12
+PERIOD = 20  # of the job
+FAILING = 30  # longer than the period, as the next: so a fire is given up
+HANGING = 55  # more than two periods: all fires but the last are missed
+DRAIN_TIMEOUT = 3
+DRAIN = 5  # what the work on shards takes; longer than the timeout
+AWAY = 30
+SHORTEST = 420  # of a scene: a step lasts a minute at most
 STEPS = ["somebody asks for the scheduler", "the host that holds the invoices is frozen for 15 s", "an operator ends the scheduler's term",
-         "the database is locked for 12 s"]
+         "the database is locked for 12 s", "the report and the work on a shard fail for 30 s", "a run of the report hangs for 55 s",
+         "a host leaves the group for 30 s"]
+# What the job and the work on a shard do is decided by files of these names in the folder that is their first argument.
+FAILS = "fails"
+HANGS = "hangs"
+JOB_SCRIPT = f'[ ! -e "$0/{FAILS}" ] || exit 1; [ ! -e "$0/{HANGS}" ] || sleep {HANGING}; sleep 2'
+SHARD_SCRIPT = f"""trap 'sleep {DRAIN}; exit 0' TERM
+while [ "$LEASEHOLD_SHARD" != 0 ] || [ ! -e "$0/{FAILS}" ]; do sleep 0.5; done
+exit 1"""
 
 
 class Host:
@@ -61,6 +80,9 @@ class Scene:
                 for host in self.hosts.values():
                     if lease in HOSTS[host.name]:
                         self._stand(host, lease)
+            for host in self.hosts.values():
+                self._start(host, JOB, "every", ["--once-per", f"{PERIOD}s", "--retry", "1"], ["sh", "-c", JOB_SCRIPT, str(self.folder)])
+                self._join(host)
         except BaseException:
             self.__exit__()
             raise
@@ -81,7 +103,7 @@ class Scene:
 
     def play(self, seconds):
         """All steps, evenly spread over the time."""
-        for index, act in enumerate((self._ask, self._freeze, self._release, self._lock)):
+        for index, act in enumerate((self._ask, self._freeze, self._release, self._lock, self._fail, self._hang, self._leave)):
             self._sleep_until(self.begun + seconds * (index + 1) / (len(STEPS) + 1))
             self.happened.append((time.time() - self.begun, index))
             act()
@@ -105,12 +127,36 @@ class Scene:
             time.sleep(LOCKED)
             other.execute("rollback")
 
+    def _fail(self):
+        (self.folder / FAILS).touch()
+        time.sleep(FAILING)
+        (self.folder / FAILS).unlink()
+
+    def _hang(self):
+        (self.folder / HANGS).touch()
+        time.sleep(PERIOD + 2)  # so that one run sees it
+        (self.folder / HANGS).unlink()
+
+    def _leave(self):
+        host = self.hosts["host-c"]
+        command = host.commands.pop(GROUP)
+        command.terminate()
+        command.wait(60)
+        time.sleep(AWAY)
+        self._join(host)
+
     def _stand(self, host, lease):
-        host.commands[lease] = subprocess.Popen(
-            [self.leasehold, "elect", lease, "--owner", host.name, "--ttl", f"{TTL}s", "--handover-signal", "TERM", "--metrics-file",
-             str(host.folder / f"{lease}.prom"), "--", "sleep", "infinity"],
+        self._start(host, lease, "elect", ["--handover-signal", "TERM"], ["sleep", "infinity"])
+
+    def _join(self, host):
+        options = ["--of", str(SHARDS), "--kill-after", "1s", "--drain-timeout", f"{DRAIN_TIMEOUT}s"]
+        self._start(host, GROUP, "shard", options, ["sh", "-c", SHARD_SCRIPT, str(self.folder)])
+
+    def _start(self, host, name, subcommand, options, command):
+        metrics = host.folder / f"{name}.prom"
+        host.commands[name] = subprocess.Popen(
+            [self.leasehold, subcommand, name, "--owner", host.name, "--ttl", f"{TTL}s", *options, "--metrics-file", str(metrics), "--", *command],
             env=self.environment, start_new_session=True, stderr=subprocess.DEVNULL)
-        metrics = host.folder / f"{lease}.prom"
         self._until(metrics.exists, f"{host.name} writes no metrics")  # so that the first to stand is the first to hold
 
     def _holder(self, lease):

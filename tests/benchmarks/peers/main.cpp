@@ -179,7 +179,8 @@ bool measure(const std::filesystem::path& tools, const extent& much, results& ra
             }
         }
     told out{raw};
-    for (const auto& [server, floor] : floors) out.all(floor.label, of[floor.label]);
+    for (const auto& [server, floor] : floors)
+        if (!of[floor.label].pairs.empty()) out.all(floor.label, of[floor.label]);
     for (const subject& each : subjects)
         if (!failed.contains(each.label)) out.all(each.label, of[each.label]);
     return failed.empty();

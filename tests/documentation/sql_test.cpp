@@ -146,7 +146,13 @@ void run_migration(const std::string& connection_string, const std::string& data
         store->create_schema(ec);
         BOOST_TEST((ec == lh::errc::schema_missing), "a table that lacks columns is left alone");
     }
-    for (const std::string& sql : statements("migrating.md", database)) operators.execute(sql);
+    for (std::string sql : statements("migrating.md", database)) {
+        operators.execute(sql);
+        // The page has the columns of ShedLock's table once, with those of one's own; on SQLite that table is made anew.
+        const std::string own = "table locks";
+        if (const auto at = sql.find(own); at != std::string::npos && database != "SQLite")
+            operators.execute(sql.replace(at, own.size(), "table shedlock"));
+    }
     check_taken_over(shedlock);
     check_taken_over(locks);
 }

@@ -157,6 +157,8 @@ leasehold_virtuoso_packages=(virtuoso-opensource-7-bin=command:virtuoso-t,comman
 leasehold_patroni_packages=(patroni=command:patroni python3-etcd=file:/usr/lib/python3/dist-packages/etcd/__init__.py
     etcd-server=command:etcd haproxy=command:haproxy)
 leasehold_pgpool_packages=(pgpool2=command:pgpool)  # only with --servers pgpool
+# Only for tests/benchmarks/peers/run: the locks that leasehold is measured beside.
+leasehold_peers_packages=(nodejs=command:node npm=command:npm etcd-server=command:etcd golang-go=command:go golang-etcd-server-dev)
 leasehold_server_packages=(
     postgresql=file:/usr/lib/postgresql/*/bin/initdb,command:psql
     odbc-postgresql="odbc-driver:PostgreSQL Unicode"

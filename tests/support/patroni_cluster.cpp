@@ -152,12 +152,11 @@ std::string patroni_node::run_client(const std::string& to, const std::string& s
 }
 
 patroni_cluster::patroni_cluster(replication mode, const std::vector<std::string>& extra_arguments)
-    : database_server{account_for_server({"postgres"}), {}, SIGTERM, SIGTERM, {}}, mode_{mode}
+    : database_server{account_for_server({"postgres"}), {}, SIGTERM, SIGTERM, {}}, mode_{mode}, etcd_{{"--unsafe-no-fsync"}}
 {
     for (const char* needed : {"haproxy", "patroni"}) static_cast<void>(find_program({needed}));
-    start_etcd();
     for (std::size_t i = 0; i < size; ++i) {
-        nodes_[i] = std::make_unique<patroni_node>(static_cast<int>(i), etcd_port_, mode, extra_arguments);
+        nodes_[i] = std::make_unique<patroni_node>(static_cast<int>(i), etcd_.port(), mode, extra_arguments);
         nodes_[i]->start();
     }
     start();
@@ -170,26 +169,6 @@ patroni_cluster::patroni_cluster(replication mode, const std::vector<std::string
 patroni_cluster::~patroni_cluster()
 {
     for (auto& each : nodes_) each.reset();
-}
-
-void patroni_cluster::start_etcd()
-{
-    const auto program = find_program({"etcd"}).string();
-    const auto start = [&] {
-        etcd_port_ = free_port();
-        const std::string peer = "http://" + local_address(free_port()), client = "http://" + local_address(etcd_port_);
-        etcd_.emplace(std::vector<std::string>{program, "--name", "etcd", "--data-dir", (folder() / "etcd").string(), "--unsafe-no-fsync",
-                                               "--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls",
-                                               peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "etcd=" + peer},
-                      process_options{.user = account_for_server({"postgres"}), .output_file = folder() / "etcd.log"});
-        return eventually(
-            [this] { return !etcd_->running() || connection{etcd_port_}.status_line("/health").find(" 200 ") != std::string::npos; }, 60s,
-            50ms);
-    };
-    // Another program may have been quicker at a port.
-    for (int attempt = 0; attempt < 5; ++attempt)
-        if (start() && etcd_->running()) return;
-    throw std::runtime_error{"etcd does not start"};
 }
 
 std::string patroni_cluster::connection_string(const std::string& as, const std::string& with, const std::string& to) const

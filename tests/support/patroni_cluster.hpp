@@ -3,6 +3,7 @@
 #define LEASEHOLD_TESTS_SUPPORT_PATRONI_CLUSTER_HPP
 
 #include <support/database_server.hpp>
+#include <support/etcd_server.hpp>
 #include <support/tcp_gate.hpp>
 
 #include <array>
@@ -87,11 +88,9 @@ private:
     [[nodiscard]] std::vector<std::string> command() const override;
     [[nodiscard]] bool ready() const override;
     std::string run_client(const std::string& database, const std::string& sql) override;
-    void start_etcd();
 
     replication mode_;
-    int etcd_port_ = 0;
-    std::optional<child_process> etcd_;
+    etcd_server etcd_;
     std::array<std::unique_ptr<patroni_node>, size> nodes_;
 };
 

@@ -84,8 +84,8 @@ public:
     bare_statement& operator=(const bare_statement&) = delete;
     ~bare_statement() { SQLFreeHandle(SQL_HANDLE_STMT, statement_); }
 
-    /// Executes it, and has to meet one row.
-    void change_one()
+    /// Executes it; whether it met a row.
+    bool change()
     {
         execute();
         SQLSMALLINT columns = 0;
@@ -96,7 +96,13 @@ public:
         else
             must(SQLRowCount(statement_, &rows), SQL_HANDLE_STMT, statement_, "row count");
         SQLFreeStmt(statement_, SQL_CLOSE);
-        if (rows != 1) throw std::runtime_error{"a bare statement did not meet its row: " + text_};
+        if (rows > 1) throw std::runtime_error{"a bare statement met more than its row: " + text_};
+        return rows == 1;
+    }
+    /// Executes it, and has to meet one row.
+    void change_one()
+    {
+        if (!change()) throw std::runtime_error{"a bare statement did not meet its row: " + text_};
     }
 
 private:

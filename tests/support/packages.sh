@@ -145,6 +145,8 @@ leasehold_live_packages=(emscripten=command:em++)
 # Only with the presets of clang++: python3-clang takes 250 MB.
 leasehold_mutant_packages=(clang=command:clang++ python3-clang=file:/usr/lib/python3/dist-packages/clang/cindex.py)
 leasehold_browser_packages=(chromium=command:chromium)
+leasehold_image_packages=(buildah=command:buildah debootstrap=command:debootstrap git=command:git
+    debian-archive-keyring=file:/usr/share/keyrings/debian-archive-keyring.gpg)
 leasehold_chart_packages=(python3-matplotlib)
 # Headers and compiler only: the example links no library, and Debian's for all ARM processors take 2 GB.
 leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++

@@ -171,9 +171,6 @@ BOOST_AUTO_TEST_CASE(objects_to_waiters_that_are_let_in_late)
     BOOST_TEST(judged(holds_with(400 * ms)).holds.openings.size() == 20U);
     BOOST_TEST(objections(holds_with(400 * ms), "half of the waiters").size() == 0U);
     BOOST_TEST(objections(holds_with(600 * ms), "half of the waiters").size() == 1U);
-    const auto with_one_asked = holds_with(400 * ms) + std::vector<record>{{event::asked, "c0.1", 2, 13 * s + 410 * ms, 0, "by_hold"}};
-    BOOST_TEST(objections(holds_with(400 * ms), "was ever asked").size() == 1U);
-    BOOST_TEST(objections(with_one_asked, "was ever asked").empty());
 }
 
 BOOST_AUTO_TEST_CASE(objects_to_a_holder_in_the_way_that_does_not_hand_over)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto names = std::to_array<const char*>({
     "FATAL:  password authentication failed; no pg_hba.conf entry; role \"r\" and database \"d\" do not exist",
-    "FATAL:  the database system is starting up; FATAL:  sorry, too many clients; remaining connection slots",
+    "FATAL:  the database system is starting up; sorry, too many clients; remaining connection slots; too many connections for r",
     "[SQLite]UNIQUE constraint; NOT NULL constraint; no such table; no such column; unknown database; database is locked",
     "[SQLite]table t has no column named c; ON CONFLICT clause does not match; ERROR: DECLARE CURSOR",
     "[ma-3.1.15][10.11.19-MariaDB]23000; [MySQL]3819; ERROR: user lacks privilege or object not found",

@@ -21,6 +21,11 @@
 #include <utility>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace leasehold::inline v0::odbc::detail {
 
 // All threads of the process that call drivers.
@@ -135,18 +140,30 @@ private:
 
 // What ends the process destroys its thread_local objects before any function that atexit has registered. So this waits before the
 // libraries clean up that were first used by a thread which had been left by then, as OpenSSL is by one that connects late: they have
-// registered theirs last. Where exit() is called on another thread, what atexit has registered has to do.
+// registered theirs last. Where the main thread has called no store, or exit() is called on another one, what atexit has registered has
+// to do.
 struct waits_at_the_end {
     waits_at_the_end() noexcept = default;
     waits_at_the_end(const waits_at_the_end&) = delete;
     waits_at_the_end& operator=(const waits_at_the_end&) = delete;
     ~waits_at_the_end() { driver_threads::of_process().wait(); }
+
+    static bool is_main_thread() noexcept
+    {
+#if defined(__linux__)
+        return ::syscall(SYS_gettid) == leasehold::detail::process_id();
+#else
+        return false;
+#endif
+    }
+
+    static void on_main_thread() noexcept
+    {
+        if (!is_main_thread()) return;
+        thread_local const waits_at_the_end of_this_thread;
+        static_cast<void>(of_this_thread);
+    }
 };
-inline const bool main_thread_waits_at_the_end = [] {
-    thread_local const waits_at_the_end of_this_thread;
-    static_cast<void>(of_this_thread);
-    return true;
-}();
 
 // A thread that calls a driver, which may not return. Not thread-safe.
 class driver_thread {
@@ -159,6 +176,7 @@ public:
     // The function clears own.busy before it sleeps. Throws std::system_error if there is no thread to be had.
     void start(std::function<void(driver_threads::entry& own)> function)
     {
+        waits_at_the_end::on_main_thread();
         all_ = &driver_threads::of_process();
         thread_ = all_->start(std::move(function));
     }

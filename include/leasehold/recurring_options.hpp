@@ -68,7 +68,7 @@ struct recurring_options {
     /// schedule under the name is errc::invalid_terms.
     bool replace_schedule = false;
     /// Called for each missed fire that is not run, in order, by the host that has noted so in the record; at most for the last 1,000. Once
-    /// for each, or never if that host dies meanwhile.
+    /// for each; never if that host dies or is stopped meanwhile, or its save and the look at what it saved both got no answer.
     std::function<void(fire_time)> on_missed{};
     /// Called when a fire is given up after max_attempts.
     std::function<void(fire_time)> on_given_up{};

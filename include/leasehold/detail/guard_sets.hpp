@@ -212,9 +212,10 @@ bool renew_set(std::vector<Term>& terms, const joint_renewal& how, set_failure& 
         if constexpr (batching_store<std::remove_reference_t<decltype(store)>>) {
             const std::size_t most = renewal::batch_size_of(store);
             while (end < terms.size() && end - i < most && term_of(terms[end]).store() == std::addressof(store)) ++end;
-            if (end - i > 1) catch_into(ec, [&] { extended = renew_together(std::span{terms}.subspan(i, end - i), how, failure); });
+            if (end - i > 1 || !how.all)
+                catch_into(ec, [&] { extended = renew_together(std::span{terms}.subspan(i, end - i), how, failure); });
         }
-        if (end - i == 1) extended = first.extend(how.ttl, ec);
+        if (end - i == 1 && how.all) extended = first.extend(how.ttl, ec);
         if (ec) failure.note(store, ec, first.name());
         if (!extended || failure.error()) return false;
         i = end;

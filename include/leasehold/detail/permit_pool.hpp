@@ -238,7 +238,10 @@ public:
             return {};
         }
         some_result tried = look_and_take_some(search, wanted, ec);
-        if (tried.guard.empty() && !ec && counted_->has_grown(terms_.ttl, ec)) tried = look_and_take_some(search, wanted, ec);
+        if (!tried.guard.empty() || ec || !counted_->has_grown(terms_.ttl, ec)) return tried;
+        const bool gave_back = tried.gave_back;
+        tried = look_and_take_some(search, wanted, ec);
+        tried.gave_back = tried.gave_back || gave_back;
         return tried;
     }
 

@@ -77,8 +77,8 @@ struct odbc_options {
     /// Names of the columns.
     odbc_columns columns{};
     /// How long a statement waits for a row that another transaction has locked; then a grant is busy, or store_conflict if nobody
-    /// holds the name and the whole table is locked. At most a third of call_timeout is used (MariaDB and MySQL count
-    /// in seconds, and round up. For less than one MariaDB does not wait; MySQL waits for one, so its call_timeout should be two or more).
+    /// holds the name and the whole table is locked. At most a third of call_timeout is used (MariaDB and MySQL
+    /// count in seconds, and round up. For less than one MariaDB does not wait; MySQL waits for one: give it a call_timeout of 2 s).
     duration lock_timeout = std::chrono::seconds{1};
     /// PostgreSQL, MariaDB: a store has a session lock of the database while it has a term, so that a release wakes the first waiter,
     /// first come, first served. Only a hint: the row decides. Each name waited for takes one connection beyond the pool. If false,

@@ -219,7 +219,7 @@ private:
         return false;
     }
 
-    // Busy only if the term is another owner's. Nobody needs the write lock for a name that is free.
+    // Busy only if the term is another owner's. A released name is free: no fence of it can be open, since its release took the write lock.
     bool busy_after_a_look()
     {
         const fault failed = db_.observes() ? observe(db_) : db_.run(statement::read);

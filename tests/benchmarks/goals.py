@@ -152,7 +152,8 @@ def simulated_rows(r):
             ("one of four is killed: all are owned, after the ttl", "cycles, worst", "cycles", 2, ""),
             ("16 members start at once on 1,024: shares are fair", "cycles, worst", "cycles", 3, ""),
             ("rolling restart of four, each after its successor has joined", "moves, most", "moves", 110, ""),
-            ("rolling restart of four, each before its successor joins", "moves, most", "moves", 110,
+            ("rolling restart of four, each back within half a second", "moves, most", "moves", 110, ""),
+            ("rolling restart of four, each long before its successor joins", "moves, most", "moves", 110,
              "The 16 shards of one that stops go to the others at once, and its successor needs 16: fewer can't do.")]:
         text, met = outcome(r.get("shard_costs", scene, measure), limit, digits=0 if what == "moves" else 1)
         rows.append([f"64 shards: {scene}: at most {limit} {what}", text, "" if met else why])

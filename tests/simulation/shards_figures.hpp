@@ -46,14 +46,15 @@ public:
             join_and_kill(seed);
             kill_beside_one_that_hangs(seed);
             start(seed);
-            restart(seed, true);
-            restart(seed, false);
+            restart(seed, successor::joins_before, restart_successor_first_);
+            restart(seed, successor::restarts_in_place, restart_in_place_);
+            restart(seed, successor::joins_once_shares_are_fair, restart_slow_);
         }
     }
 
     [[nodiscard]] std::vector<const figure*> all() const
     {
-        return {&join_, &kill_, &kill_beside_hung_, &start_, &leave_, &restart_, &restart_old_first_};
+        return {&join_, &kill_, &kill_beside_hung_, &start_, &leave_, &restart_successor_first_, &restart_in_place_, &restart_slow_};
     }
 
 private:
@@ -105,7 +106,10 @@ private:
         start_.add(divided, w.moves());
     }
 
-    void restart(std::uint64_t seed, bool successor_joins_first)
+    // When the successor of a member that stops joins.
+    enum class successor : std::uint8_t { joins_before, restarts_in_place, joins_once_shares_are_fair };
+
+    void restart(std::uint64_t seed, successor when, figure& of)
     {
         timed_world w{64, seed};
         for (int m = 0; m < 4; ++m) w.join();
@@ -117,20 +121,27 @@ private:
             until_fair(w);
             w.run_until(w.now() + 2 * cycle_ms);
         };
-        const auto join = [&] {
-            w.join();
-            settle();
-        };
         for (std::size_t m = 0; m < 4; ++m) {
-            if (successor_joins_first) join();
+            if (when == successor::joins_before) {
+                w.join();
+                settle();
+            }
             const std::size_t at_leave = w.moves();
             w.leave(m);
-            const std::int64_t gone = w.run_until([&] { return w.all_owned() && !w.alive(m); }, at_most, "owned");
-            settle();
-            leave_.add(gone, w.moves() - at_leave);
-            if (!successor_joins_first) join();
+            if (when == successor::restarts_in_place) {
+                w.run_until([&] { return !w.alive(m); }, at_most, "gone");
+                w.run_until(w.now() + 500);
+            } else {
+                const std::int64_t gone = w.run_until([&] { return w.all_owned() && !w.alive(m); }, at_most, "owned");
+                settle();
+                leave_.add(gone, w.moves() - at_leave);
+            }
+            if (when != successor::joins_before) {
+                w.join();
+                settle();
+            }
         }
-        (successor_joins_first ? restart_ : restart_old_first_).add(w.now() - begun, w.moves() - before);
+        of.add(w.now() - begun, w.moves() - before);
     }
 
     figure join_{"a fourth member joins: shares are fair", 2, 16};
@@ -138,9 +149,10 @@ private:
     figure kill_beside_hung_{"one of four is killed, another hangs: all are owned, after the ttl", 4, 16};
     figure start_{"16 members start at once on 1,024: shares are fair", 3, any};
     figure leave_{"one of four or five stops: it has left, all are owned", 2, 16};
-    figure restart_{"rolling restart of four, each after its successor has joined", any, 110};
+    figure restart_successor_first_{"rolling restart of four, each after its successor has joined", any, 110};
+    figure restart_in_place_{"rolling restart of four, each back within half a second", any, 110};
     // Each stop moves the 16 shards of one that stops, and each join 16 others: there is no other way to fair shares.
-    figure restart_old_first_{"rolling restart of four, each before its successor joins", any, 128};
+    figure restart_slow_{"rolling restart of four, each long before its successor joins", any, 128};
 };
 
 }  // namespace shards

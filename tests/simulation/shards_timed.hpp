@@ -68,11 +68,17 @@ public:
     // It looks no more, while its leases are renewed and its work goes on.
     void hang(std::size_t m) { members_[m].hangs = true; }
 
-    // SIGTERM: gives everything away, then goes.
+    // SIGTERM: gives everything away at once, then goes.
     void leave(std::size_t m)
     {
-        members_[m].paused = true;
-        members_[m].leaving = true;
+        member& of = members_[m];
+        of.paused = of.leaving = true;
+        for (const std::size_t i : of.machine->mine()) {
+            if (of.machine->state_of(i) != group::shard_machine::state::working) continue;
+            of.machine->give_up(i, time());
+            drain(m, i);
+        }
+        go_if_done(m);
     }
 
     void run_until(std::int64_t until)
@@ -207,8 +213,7 @@ private:
         if (!of.alive || of.hangs) return;
         seen.members[seen.me].paused = of.paused;
         const group::shard_actions todo = of.machine->looked(seen, time());
-        for (const std::size_t i : todo.drain)
-            at(now_ + random_.between(1, std::max<std::int64_t>(chances_.drain_ms, 2)), [this, m, i] { drained(m, i); });
+        for (const std::size_t i : todo.drain) drain(m, i);
         const bool late = random_.chance(chances_.late_attempts);
         const bool lost = random_.chance(chances_.lost_answers);
         if (late)
@@ -222,11 +227,8 @@ private:
         if (!late)
             for (const group::shard_ask& each : todo.ask)
                 if (rows_[each.shard].holder != group::nobody) rows_[each.shard].request = group::shard_request{m, each.after};
-        if (of.leaving && of.machine->owned() == 0) {
-            of.alive = of.listed = false;
-            at(now_ + ttl_ms, [this, m] { expire(m); });  // what it was granted by answers that were lost
-            return;
-        }
+        go_if_done(m);
+        if (!of.alive) return;
         const std::int64_t pause = random_.between(cycle_ms * 3 / 4, cycle_ms);
         at(now_ + (todo.moving ? pause / 2 : pause), [this, m] { look(m); });
     }
@@ -257,15 +259,30 @@ private:
         }
     }
 
+    void drain(std::size_t m, std::size_t i)
+    {
+        at(now_ + random_.between(1, std::max<std::int64_t>(chances_.drain_ms, 2)), [this, m, i] { drained(m, i); });
+    }
+
     void drained(std::size_t m, std::size_t i)
     {
         member& of = members_[m];
         if (!of.alive || of.machine->state_of(i) != group::shard_machine::state::draining) return;
         of.machine->ended(i, false, time());
         of.machine->over(i);
-        if (rows_[i].holder != m) return;
-        rows_[i].holder = group::nobody;
-        rows_[i].request.reset();
+        if (rows_[i].holder == m) {
+            rows_[i].holder = group::nobody;
+            rows_[i].request.reset();
+        }
+        go_if_done(m);
+    }
+
+    void go_if_done(std::size_t m)
+    {
+        member& of = members_[m];
+        if (!of.alive || !of.leaving || of.machine->owned() > 0) return;
+        of.alive = of.listed = false;
+        at(now_ + ttl_ms, [this, m] { expire(m); });  // what it was granted by answers that were lost
     }
 
     void check_owner(std::size_t i) const

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks README.md and README.ko.md. readme.py [FOLDER OF THE REPOSITORY [PROGRAM]]
+"""Checks README.md and README.ko.md. readme.py [FOLDER OF THE REPOSITORY [PROGRAM COMMAND]]
 
 README.md is short, and its sections are in their order; its table of purposes has ten rows, each with one link to a page. In each section
 the two have the same code blocks, the same code within the text, the same links and the same figures. The program is
-examples/quick_start.cpp, and PROGRAM, built from it, prints what README.md shows. The lines of the demo are lines of its recording, in
+examples/quick_start.cpp, and PROGRAM, built from it, prints what README.md shows: the token is 2 at the second start, and while COMMAND,
+leasehold's own, holds the lease, another host is doing it. The lines of the demo are lines of its recording, in
 that order. The durations are near those of docs/performance/results.tsv."""
 import json
 import pathlib
@@ -130,12 +131,19 @@ def far_from_results(english, results):
                 yield f"{ENGLISH}: {name}, {column}: {cell}, but {RESULTS} has {value:.2f}"
 
 
-def not_printed(english, program):
+def not_printed(english, program, command):
     shown = blocks_of(section(english, "A program"), "text")
+    first = "\n".join(shown[0]) if len(shown) == 1 else ""
+    under_the_lease = [command, "run", "nightly-report", "--store", "Driver=SQLite3;Database=jobs.db", "--", program]
     with tempfile.TemporaryDirectory() as folder:
-        printed = subprocess.run([program], cwd=folder, capture_output=True, text=True, check=False, timeout=60)
-    if [printed.stdout.splitlines()] != shown or printed.returncode != 0:
-        yield f"{ENGLISH} shows {shown}; the program ends with {printed.returncode} and prints {printed.stdout + printed.stderr!r}"
+        for start, expected in [([program], first), ([program], first.replace("token 1", "token 2")),
+                                (under_the_lease, "another host is doing it")]:
+            printed = subprocess.run(start, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+            if printed.stdout.strip() != expected or printed.returncode != 0:
+                yield f"{ENGLISH} shows {expected!r}; {start[0]} ends with {printed.returncode} and prints {printed.stdout + printed.stderr!r}"
+    for said in ["the token is 2", "another host is doing it"]:
+        if said not in section(english, "A program"):
+            yield f"{ENGLISH} does not say: {said}"
 
 
 def recorded_lines(cast):
@@ -162,8 +170,8 @@ def main():
         (top / name).read_text(encoding="utf-8") for name in (ENGLISH, KOREAN, FRONT_PAGE, EXAMPLE, RECORDING, RESULTS))
     found = [*wrong_shape(english), *differences(english, korean), *not_the_example(english, example),
              *other_first_lines(english, front_page), *not_recorded(english, cast), *far_from_results(english, results)]
-    if len(sys.argv) > 2:
-        found += not_printed(english, sys.argv[2])
+    if len(sys.argv) > 3:
+        found += not_printed(english, sys.argv[2], sys.argv[3])
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

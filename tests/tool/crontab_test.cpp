@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -22,7 +21,8 @@ namespace crontab_scene {
 
 const std::filesystem::path repository = REPOSITORY;
 
-/// The commands of the lines that begin with the five fields of 03:00.
+/// The commands of the lines that begin with the five fields of 03:00. Cron starts each with its own PATH, so the command is found by its
+/// whole path.
 std::set<std::string> cron_commands(const std::string& text)
 {
     const std::string three_o_clock = "0 3 * * * ";
@@ -49,11 +49,12 @@ struct hosts : tool_fixture {
         std::filesystem::create_symlink(LEASEHOLD_TOOL, path("bin/leasehold"));
     }
 
-    /// Starts it as cron does. The shell becomes the last program of the line.
-    child_process start_on_a_host(const std::string& line)
+    /// Starts it as cron does, with the command installed in path("bin") instead of /usr/local/bin. The shell becomes the last program of
+    /// the line.
+    child_process start_on_a_host(std::string line)
     {
-        return child_process{{"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE",
-                              "PATH=" + path("bin") + ":" + std::getenv("PATH"), "sh", "-c", "exec " + line},
+        replace_once(line, "/usr/local/bin", path("bin"));
+        return child_process{{"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "PATH=/usr/bin:/bin", "sh", "-c", "exec " + line},
                              {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", store_file()}}, .output_file = path("mail")}};
     }
 
@@ -92,7 +93,6 @@ BOOST_FIXTURE_TEST_CASE(each_printed_line_for_a_crontab_runs_a_short_job_once_on
     for (std::string command : commands) {
         BOOST_TEST_CONTEXT(command)
         {
-            if (command.starts_with("/usr/local/bin/")) command.erase(0, std::string{"/usr/local/bin/"}.size());
             replace_once(command, "/opt/report", job);
             replace_once(command, "run report ", "run report-" + std::to_string(++number) + " ");  // whose record is empty yet
             std::vector<child_process> started;

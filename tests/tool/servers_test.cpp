@@ -67,6 +67,25 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(three_hosts_with_one_cron_line_run_it_once, Server
     BOOST_TEST(s.tool.errors() == "");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(five_hosts_whose_clocks_differ_by_minutes_agree_on_the_fire, Server, servers)
+{
+    scene<Server> s;
+    const auto fire = std::chrono::ceil<std::chrono::seconds>(std::chrono::system_clock::now()) + 3s;
+    const auto of_day = (fire - std::chrono::floor<std::chrono::days>(fire)) / 1s;
+    const std::string at = std::to_string(of_day) + "s";
+    std::vector<child_process> hosts;
+    for (const char* clock : {"-180", "-60", "+0", "+90", "+180"})
+        hosts.push_back(s.tool.start({"run", "nightly", "--once-per", "24h", "--at", at, "--", "sh", "-c",
+                                      "echo $LEASEHOLD_FIRE >> " + s.tool.path("nights")},
+                                     faketime_environment(clock)));
+    BOOST_REQUIRE(s.tool.file_gets("nights", "Z"));
+    BOOST_TEST((std::chrono::system_clock::now() >= fire));
+    for (auto& host : hosts) BOOST_TEST(host.wait().success());
+    const std::string nights = s.tool.file("nights");
+    BOOST_TEST(std::count(nights.begin(), nights.end(), '\n') == 1, nights);
+    BOOST_TEST(s.tool.errors() == "");
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(waiter_is_next_and_an_election_continues_when_its_leader_is_killed, Server, servers)
 {
     scene<Server> s;

@@ -10,6 +10,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 /// A program's own connection to its data, with transactions. Yours comes from the library that you use already.
 class connection {
@@ -50,13 +51,16 @@ public:
 
     void run(std::string sql)
     {
-        SQLHSTMT statement = nullptr;
-        SQLAllocHandle(SQL_HANDLE_STMT, handle_, &statement);
-        const SQLRETURN result = SQLExecDirect(statement, reinterpret_cast<SQLCHAR*>(sql.data()), SQL_NTS);
-        const bool failed = !SQL_SUCCEEDED(result) && result != SQL_NO_DATA;
-        const std::string why = failed ? message(SQL_HANDLE_STMT, statement) : std::string{};
-        SQLFreeHandle(SQL_HANDLE_STMT, statement);
-        if (failed) throw std::runtime_error{sql + ": " + why};
+        execute(std::move(sql), [](SQLHSTMT) {});
+    }
+    /// The number that a query answers.
+    long number(std::string sql)
+    {
+        SQLINTEGER found = 0;
+        execute(std::move(sql), [&found](SQLHSTMT statement) {
+            if (SQL_SUCCEEDED(SQLFetch(statement))) SQLGetData(statement, 1, SQL_C_SLONG, &found, 0, nullptr);
+        });
+        return found;
     }
     void commit()
     {
@@ -66,6 +70,19 @@ public:
     void roll_back() { SQLEndTran(SQL_HANDLE_DBC, handle_, SQL_ROLLBACK); }
 
 private:
+    template <class Read>
+    void execute(std::string sql, Read read)
+    {
+        SQLHSTMT statement = nullptr;
+        SQLAllocHandle(SQL_HANDLE_STMT, handle_, &statement);
+        const SQLRETURN result = SQLExecDirect(statement, reinterpret_cast<SQLCHAR*>(sql.data()), SQL_NTS);
+        const bool failed = !SQL_SUCCEEDED(result) && result != SQL_NO_DATA;
+        const std::string why = failed ? message(SQL_HANDLE_STMT, statement) : std::string{};
+        if (!failed) read(statement);
+        SQLFreeHandle(SQL_HANDLE_STMT, statement);
+        if (failed) throw std::runtime_error{sql + ": " + why};
+    }
+
     void free()
     {
         SQLFreeHandle(SQL_HANDLE_DBC, handle_);

@@ -79,7 +79,7 @@ recurring_options pick_recurring_options(const Options&... options)
 /// Runs a job once per fire of a schedule, on one of any number of hosts.
 ///
 ///     lh::recurring nightly{store, "report", lh::every{.period = 24h, .at = 3h}, lh::recurring_options{.ttl = 60s}};
-///     if (auto run = nightly.try_begin()) {   // empty: the fire is done, or somebody is at it, or none is due
+///     if (auto run = nightly.try_begin()) {   // empty: the fire is done, or somebody is doing it, or none is due
 ///         report(run.fire());
 ///         run.complete();
 ///     }
@@ -147,8 +147,8 @@ public:
     [[nodiscard]] const std::string& owner() const noexcept { return lease_.owner(); }  ///< the owner of its leases
     [[nodiscard]] Store& store() const noexcept { return lease_.store(); }  ///< where lease and record live
 
-    /// Begins a fire that is due, if nobody is at it. An empty run: the fire is done, or somebody else is at it, or it is to be retried
-    /// later, or none is due yet.
+    /// Begins a fire that is due, if nobody is doing it. An empty run: the fire is done, or somebody else is doing it, or it is to be
+    /// retried later, or none is due yet.
     ///
     /// The first call reads the store's clock and the record. After that, a call before the next fire does no I/O.
     /// Throws std::system_error with errc::invalid_terms if the record is of another schedule, saying what each says and who made it;
@@ -170,8 +170,8 @@ public:
         return run;
     }
 
-    /// As try_begin(), but waits while a fire is due that is not completed, at most this long: for the one that is at it, and for the pause
-    /// after a failure. So this host takes the fire over if the other one fails or dies. An empty run: it was completed, or no fire is due,
+    /// As try_begin(), but waits while a fire is due that is not completed, at most this long: for the one that is doing it, and for the
+    /// pause after a failure. So this host takes the fire over if the other one fails or dies. An empty run: it was completed, or no fire is due,
     /// or the time ran out, or `stop` was asked to stop. Throws like try_begin(): an outage ends the wait.
     template <class Rep, class Period>
     [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &

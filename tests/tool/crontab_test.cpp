@@ -54,7 +54,8 @@ struct hosts : tool_fixture {
     child_process start_on_a_host(std::string line)
     {
         replace_once(line, "/usr/local/bin", path("bin"));
-        return child_process{{"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "PATH=/usr/bin:/bin", "sh", "-c", "exec " + line},
+        return child_process{{"env", "-u", "LEASEHOLD_STORE", "-u", "LEASEHOLD_STORE_FILE", "PATH=/usr/bin:/bin",
+                              "sh", "-c", "exec " + line},
                              {.environment = {{"LEASEHOLD_DEFAULT_STORE_FILE", store_file()}}, .output_file = path("mail")}};
     }
 

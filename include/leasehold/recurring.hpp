@@ -171,8 +171,8 @@ public:
     }
 
     /// As try_begin(), but waits while a fire is due that is not completed, at most this long: for the one that is doing it, and for the
-    /// pause after a failure. So this host takes the fire over if the other one fails or dies. An empty run: it was completed, or no fire is due,
-    /// or the time ran out, or `stop` was asked to stop. Throws like try_begin(): an outage ends the wait.
+    /// pause after a failure. So this host takes the fire over if the other one fails or dies. An empty run: it was completed, no fire is
+    /// due, or the time ran out, or `stop` was asked to stop. Throws like try_begin(): an outage ends the wait.
     template <class Rep, class Period>
     [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {

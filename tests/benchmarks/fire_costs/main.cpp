@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // How many statements a fire costs beyond a grant and a release, counted at the database: with one host, with hosts that alternate, and
-// with a new process each time; and what looks cost while no fire is due. Ends with 1 if a goal is missed.
+// with a new process each time; what looks cost while no fire is due; and what an observer of many names costs. Ends with 1 if a goal is
+// missed.
 #include <benchmarks/choice.hpp>
 #include <benchmarks/counted_statements.hpp>
 #include <benchmarks/results.hpp>
@@ -28,6 +29,7 @@ constexpr int fires = 8;
 constexpr lh::every often{.period = 400ms};
 constexpr double goal = 2;  // statements beyond a grant and a release
 constexpr double noise = 0.25;  // what a server does by itself meanwhile, a fire
+constexpr std::size_t observed = 1000;
 
 // On a clock that is turned, so that no reading of the store's clock is young enough to be used again: fires are far apart as a rule.
 struct host {
@@ -94,10 +96,30 @@ public:
         if (auto run = daily.try_begin()) run.complete();
         const double looks = counted(s_, [&](int) { static_cast<void>(daily.try_begin()); });
         tell("a look while no fire is due", looks, 0);
+        tell("an observer of 1,000 names, a look", of_an_observer(), 1);
         return met_;
     }
 
 private:
+    double of_an_observer()
+    {
+        using many = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal>;
+        std::vector<many> leases;
+        for (std::size_t i = 0; i < observed; ++i) leases.emplace_back(store_, "observed/" + std::to_string(i), 10min);
+        const auto held = lh::try_acquire_each(leases);
+        lh::prefix_observer watch{store_, "observed/", {}, {.every = 200ms}};
+        const auto next_look = [&watch](int) {
+            for (lh::duration before = watch.age();;) {
+                std::this_thread::sleep_for(2ms);
+                if (const lh::duration now = watch.age(); now < before) return;
+                else before = now;
+            }
+        };
+        next_look(0);
+        if (watch.current().size() != observed) throw std::runtime_error{"the observer does not see all names"};
+        return counted(s_, next_look);
+    }
+
     void tell(std::string_view what, double statements, double at_most)
     {
         const bool met = statements <= at_most + noise;

@@ -157,6 +157,13 @@ for (const [name, address] of [['lease_guard', 'lease_guard.html'], ['lh::basic_
   const first = (await found(name)).slice(0, 3)
   check(first.some((each) => each.startsWith('/reference/') && each.includes(address)), `the search for ${name} finds first ${first}`)
 }
+for (const [purpose, guide] of [['job once a night', 'recurring'], ['one leader', 'elections'], ['at most n at a time', 'several_rights'],
+  ['readers or one writer', 'several_rights'], ['divide shards', 'shards'], ['late write', 'fencing'], ['from a shell', 'command'],
+  ['wait without a thread', 'asynchronous'], ['microcontroller', 'embedded'], ['test my code', 'testing_your_code']]) {
+  // each purpose of README.md leads to its page by one search
+  const first = (await found(purpose)).slice(0, 5)
+  check(first.some((each) => each.startsWith(`/${guide}.html`)), `the search for ${purpose} finds first ${first}`)
+}
 for (const text of ['rate limit', 'clock', 'lease']) {
   const first = (await found(text))[0]
   check(!/^\/(testing|simulation|memory_orders|how_it_works|performance)\.html|^\/source\//.test(first), `the search for ${text} finds first ${first}`)

@@ -107,12 +107,53 @@ void use_every_right(Store& database)
     election.run(std::stop_token{}, [](auto& term) { return term.held(); });
 }
 
+template <class Store>
+void use_what_leads_to_the_work(Store& store)
+{
+    lh::recurring nightly{store, "report", lh::every{.period = 24h, .at = 3h}, lh::recurring_options{.ttl = 60s, .catch_up = lh::catch_up::last}};
+    if (auto run = nightly.try_begin()) {
+        std::cout << run.fire().time_since_epoch().count();
+        run.save_checkpoint("offset=4711");
+        run.complete();
+    }
+    lh::recurring hourly{store, "tidy", lh::cron{"0 * * * *"}};
+    hourly.run(std::stop_token{}, [](auto& run) { std::cout << run.held(); });
+    std::cout << hourly.last().has_value() << hourly.next().time_since_epoch().count();
+
+    lh::group_member me{store, "workers", lh::member_options{.ttl = 10s, .data = "10.0.0.7:8443"}};
+    for (const auto& each : me.members()) std::cout << each.id << each.data;
+    const lh::group_observer others{store, "workers", [](const lh::member_change& change) { std::cout << change.member.id; }};
+    lh::shard_group shards{store, "orders", 64, lh::shard_options{.ttl = 10s, .drain_timeout = 30s}};
+    shards.run(std::stop_token{}, [](auto& shard) {
+        const auto from = shard.load_checkpoint();
+        while (shard.held() && !shard.draining()) std::cout << shard.index() << shard.token() << from.has_value();
+    });
+    std::cout << shards.owned().size() << shards.view().size();
+    shards.resize(128);
+    shards.pause();
+
+    lh::lease_observer watch{store, "scheduler", [](const lh::lease_change& change) { std::cout << to_string(change.kind); }};
+    std::cout << watch.current().has_value() << watch.age().count();
+    store.hold("nightly-report", 2h, "migration");
+    store.unhold("nightly-report");
+
+    lh::lease_semaphore permits{store, "permits", 4, 30s};
+    permits.resize(8);
+    const auto three = permits.try_acquire(3);
+    std::cout << three.held();
+    lh::basic_lease plain{store, "plain"};
+    const auto mine = plain.try_acquire();
+    const std::string sequencer = lh::to_text(mine);
+    std::cout << lh::read_sequencer(sequencer).token;
+}
+
 void use_stores_in_memory()
 {
     lh::memory_store memory;
     lh::metrics numbers;
     lh::hooked_store hooked{memory, [&numbers](const lh::store_call& call, const lh::store_call_report& report) { numbers(call, report); }};
     use_every_right(hooked);
+    use_what_leads_to_the_work(memory);
     lh::manual_clock turned;
     lh::basic_memory_store on_turned{turned};
     lh::basic_lease once{on_turned, "once", turned, lh::no_renewal{}};
@@ -127,8 +168,10 @@ void use_a_database()
     lh::odbc_store database{"Driver=SQLite3;Database=strict_user.db", lh::odbc_options{.call_timeout = 5s, .pool_size = 4}};
     database.create_schema();
     use_every_right(database);
+    use_what_leads_to_the_work(database);
     for (const lh::lease_record& record : database.list()) std::cout << record.name << record.remaining.count();
     database.force_release("plain");
+    std::cout << database.purge(24h, lh::with_checkpoints);
     lh::basic_lease plain{database, "plain"};
     auto mine = plain.acquire();
     SQLHDBC connection = SQL_NULL_HDBC;

@@ -110,7 +110,8 @@ void use_every_right(Store& database)
 template <class Store>
 void use_what_leads_to_the_work(Store& store)
 {
-    lh::recurring nightly{store, "report", lh::every{.period = 24h, .at = 3h}, lh::recurring_options{.ttl = 60s, .catch_up = lh::catch_up::last}};
+    lh::recurring nightly{store, "report", lh::every{.period = 24h, .at = 3h},
+                          lh::recurring_options{.ttl = 60s, .catch_up = lh::catch_up::last}};
     if (auto run = nightly.try_begin()) {
         std::cout << run.fire().time_since_epoch().count();
         run.save_checkpoint("offset=4711");

@@ -224,12 +224,13 @@ public:
         {
             const std::lock_guard lock{mutex_};
             if (std::ranges::none_of(abandoned_, is_it)) return;
-            if (back.inner().only_connected() && take_back(back)) return;
         }
+        const bool only_connected = back.inner().only_connected();  // perhaps again, after it has lost a connection
         std::error_code without;  // memory: then they run out, too
         leasehold::detail::catch_into(without, [&back] { back.inner().undo_grants(); });
         const std::lock_guard lock{mutex_};
         std::erase_if(abandoned_, is_it);
+        if (only_connected) take_back(back);
         changed_.notify_all();
     }
 
@@ -301,24 +302,20 @@ private:
         return true;
     }
 
-    // False: there is no use for it any longer, or no memory.
-    bool take_back(bounded_session& back)
+    // Unless there is no use for it any longer, or no memory.
+    void take_back(bounded_session& back)
     {
-        if (closed_) return false;
+        if (closed_) return;
         try {
             idle_.reserve(open_ + 1);  // as in make()
         } catch (const std::bad_alloc&) {
-            return false;
+            return;
         }
-        const session_pointer session = back.shared_from_this();
-        std::erase(abandoned_, session);
-        session->take_back();
+        back.take_back();
         ++open_;
-        session->may_be_extra = true;
+        back.may_be_extra = true;
         for (const session_pointer& each : active_) each->may_be_extra = each->may_be_extra || connects(*each);
-        settle(session);
-        changed_.notify_all();
-        return true;
+        settle(back.shared_from_this());
     }
 
     void end_call(const session_pointer& session)

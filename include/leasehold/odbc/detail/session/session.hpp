@@ -105,7 +105,7 @@ public:
 
     // From any thread: it has no connection yet, or has lost it, and has not got another one.
     [[nodiscard]] bool is_connecting() const noexcept { return connecting_; }
-    // After perform(): connecting took all the time that the request had, and nothing was asked of the new connection.
+    // After perform(): connecting took all the time that the request had left, and nothing was asked of the new connection.
     [[nodiscard]] bool only_connected() const noexcept { return only_connected_; }
 
     [[nodiscard]] answer& result() noexcept { return answer_; }
@@ -194,10 +194,9 @@ private:
     bool is_late()
     {
         if (std::chrono::steady_clock::now() < deadline_) return false;
-        only_connected_ = true;
         answer_.failed = what_ == operation::connect ? fault::none : db_.fail(fault::timeout, advice::slow_connecting);
         if (answer_.failed != fault::none) answer_.details = explanation();
-        return true;
+        return only_connected_ = true;
     }
 
     // False where the next try would not end in time if it takes, perhaps for a lock, as long as the last one took.
@@ -364,11 +363,12 @@ private:
         return fault::none;
     }
 
-    // Once per store: whether another connection sees what this one has written. Somebody may have got a later term since.
+    // Once per store: whether another connection sees what this one has written. Somebody may have got a later term since. The look is not
+    // bound to the request's time: connecting may take longer, and what comes out is for the next one too.
     fault look_from_outside(std::int64_t token)
     {
         connection outside{db_.config()};
-        outside.begin_call(deadline_);
+        outside.begin_call(time_point::max());
         outside.in().name.assign(name());
         fault failed = outside.connect();
         if (failed == fault::none) failed = observe(outside);

@@ -9,6 +9,7 @@
 #include <contract/tenure.hpp>
 
 #include <support/environment.hpp>
+#include <support/eventually.hpp>
 #include <support/printing.hpp>
 #include <support/temporary_directory.hpp>
 
@@ -166,6 +167,29 @@ BOOST_DATA_TEST_CASE(store_works_or_says_that_it_cannot, boost::unit_test::data:
         BOOST_TEST(!b.renew("n", "b", next.token, ttl, ec));
         BOOST_TEST(!ec);
         last = next.token;
+    }
+}
+
+// Longer than a call may: the generic dialect, too, whose first grant takes a second connection.
+BOOST_AUTO_TEST_CASE(connecting_slowly_keeps_a_store_from_its_first_calls_only)
+{
+    for (const std::string of : {"unheard_of", "sqlite"}) {
+        database db;
+        db.create_schema(of);
+        ::setenv("LYING_DRIVER_DELAY", "260", 1);
+        lh::odbc_store store{db.lying(of + ",slow_connecting"), {.call_timeout = 200ms}};
+        lh::acquire_result granted;
+        int calls = 0;
+        while (!granted.granted() && calls < 20) {
+            std::error_code ec;
+            granted = store.try_acquire("n" + std::to_string(++calls), "a", 60s, ec);
+            BOOST_TEST((granted.granted() ? !ec : ec == lh::errc::store_timeout), of << ": " << ec.message());
+        }
+        BOOST_TEST_MESSAGE("    " << of << ": granted to call " << calls);
+        BOOST_TEST(granted.granted(), of);
+        BOOST_TEST(calls > 1);
+        BOOST_TEST(eventually([&] { return store.hanging_calls() == 0; }));
+        ::unsetenv("LYING_DRIVER_DELAY");
     }
 }
 

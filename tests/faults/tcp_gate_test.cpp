@@ -207,6 +207,23 @@ BOOST_AUTO_TEST_CASE(half_closed_one_way_the_other_goes_on)
     BOOST_TEST(s.passes_to_client("still"));
 }
 
+BOOST_AUTO_TEST_CASE(delayed_connecting_only_new_connections_reach_the_server_later)
+{
+    scene s;
+    s.gate.delay_connecting(2 * a_while);
+    BOOST_TEST(s.passes_to_server("at once"));
+    const auto begun = std::chrono::steady_clock::now();
+    const auto next = socket_end::connected_to(s.gate.port());
+    next.send("late");
+    const auto accepted = s.server_listener.accept();
+    BOOST_TEST((accepted.receive(in_time) == "late"));
+    BOOST_TEST((std::chrono::steady_clock::now() - begun >= 2 * a_while));
+    const auto connected = std::chrono::steady_clock::now();
+    next.send("now");
+    BOOST_TEST((accepted.receive(in_time) == "now"));
+    BOOST_TEST((std::chrono::steady_clock::now() - connected < 2 * a_while));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_server_a_connection_is_reset)
 {
     tcp_gate alone{free_port()};

@@ -147,6 +147,12 @@ void tcp_gate::pass()
 void tcp_gate::stall(direction which) { change(which, {.stalled = true}); }
 void tcp_gate::delay(std::chrono::milliseconds by, direction which) { change(which, {.delay = by}); }
 
+void tcp_gate::delay_connecting(std::chrono::milliseconds by)
+{
+    const std::lock_guard lock{mutex_};
+    connecting_takes_ = by;
+}
+
 void tcp_gate::cut()
 {
     {
@@ -234,6 +240,7 @@ int tcp_gate::wait_for_something(std::unique_lock<std::mutex>& lock)
             watched.push_back({to, POLLOUT, 0});
     };
     for (const connection& each : connections_) {
+        if (each.server < 0 && each.due > now) until = std::min(until, each.due);
         watch(each.client, each.server, each.to_server, to_server_);
         watch(each.server, each.client, each.to_client, to_client_);
     }
@@ -252,7 +259,7 @@ void tcp_gate::accept_one()
     if (client < 0) return;
     if (refusing_) return reset(client);
     send_at_once(client);
-    connections_.push_back({.client = client});
+    connections_.push_back({.client = client, .due = clock::now() + connecting_takes_});
 }
 
 void tcp_gate::move_bytes()
@@ -271,7 +278,7 @@ void tcp_gate::move_bytes()
 // False when the connection is over.
 bool tcp_gate::move(connection& through)
 {
-    if (through.server < 0 && !to_server_.stalled) {
+    if (through.server < 0 && !to_server_.stalled && through.due <= clock::now()) {
         through.server = connect_to(server_port_);
         if (through.server < 0) return false;
     }

@@ -40,6 +40,8 @@ public:
     void stall(direction which = direction::both);
     /// Everything arrives this much later.
     void delay(std::chrono::milliseconds by, direction which = direction::both);
+    /// New connections reach the server this much later; what goes through them then is not delayed. Also after pass().
+    void delay_connecting(std::chrono::milliseconds by);
     /// Resets the connections there are (RST both ways). New ones go through.
     void cut();
     /// Cuts, and resets new connections at once, until pass().
@@ -70,6 +72,7 @@ private:
     struct connection {
         int client = -1;
         int server = -1;  // not connected before anything may go there
+        clock::time_point due{};  // when it may be
         way to_server{};
         way to_client{};
     };
@@ -96,6 +99,7 @@ private:
     int server_port_;
     rule to_server_;
     rule to_client_;
+    std::chrono::milliseconds connecting_takes_{0};
     bool refusing_ = false;
     bool stopping_ = false;
     std::list<connection> connections_;

@@ -86,8 +86,8 @@ int run(const options& o)
     campaign::circumstances around = campaign::drawn_circumstances(o.seed);
     around.right = o.right;
     around.crowd = o.crowd;
-    // On two busy processors neither MariaDB nor what is behind HAProxy recovers from so many that reconnect at once through TLS.
-    if ((o.crowd && o.on != "postgresql") || o.on == "patroni") around.tls = false;
+    // On two busy processors MariaDB does not recover from so many that reconnect at once through TLS.
+    if (o.crowd && o.on != "postgresql") around.tls = false;
     around.only = o.only;
     std::cout << "campaign: " << replay << "   (records in " << records.string() << ")\n  "
               << (around.tls ? "TLS" : "no TLS") << ", messages in " << (around.language.empty() ? "English" : around.language)

@@ -59,6 +59,14 @@ public:
     {
     }
 
+    /// Of all leases, and noted as of that one.
+    void create_schema(std::string_view lease, std::error_code& ec)
+    {
+        const instant begin = calling("create_schema", lease, 0, {});
+        store_.create_schema(ec);
+        note("create_schema", lease, 0, begin, ec, "yes");
+    }
+
     leasehold::acquire_result try_acquire(std::string_view name, std::string_view owner, leasehold::duration ttl, std::error_code& ec)
     {
         const instant begin = calling("acquire", name, 0, ttl, owner);

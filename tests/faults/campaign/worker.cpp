@@ -317,6 +317,12 @@ struct task {
     std::uint32_t seed = 0;
 };
 
+void create_schema(store_type& in, const std::string& lease, const std::stop_token& stop)
+{
+    std::error_code ec;
+    for (in.create_schema(lease, ec); ec && !stop.stop_requested(); in.create_schema(lease, ec)) std::this_thread::sleep_for(100ms);
+}
+
 int run(const task& to_do, const std::string& connection_string)
 {
     // Before any thread, so that all have it blocked.
@@ -337,10 +343,8 @@ int run(const task& to_do, const std::string& connection_string)
     lh::odbc_store store{connection_string, lh::odbc_options{.call_timeout = many ? crowd_call_timeout : call_timeout,
                                                              .pool_size = many ? 2U : lh::odbc_options{}.pool_size,
                                                              .session_locks = to_do.locks}};
-    std::error_code no_schema;
-    for (store.create_schema(no_schema); no_schema && !stop.stop_requested(); store.create_schema(no_schema))
-        std::this_thread::sleep_for(100ms);
     store_type noting{store, to_do.process, part_names{to_do.lease, to_do.right}, records};
+    create_schema(noting, many ? to_do.lease + before_number + std::to_string(to_do.seed) : to_do.lease, stop.get_token());
     const auto contend_for = [&]<class Right>(std::type_identity<Right>) {
         contender<Right>{noting, to_do.process, to_do.lease, records, to_do.seed}.contend(to_do.mode, stop.get_token());
     };

@@ -16,6 +16,7 @@
 // | no_rows | SQLFetch finds nothing |
 // | no_commit | SQL_ATTR_AUTOCOMMIT is accepted, and nothing is ever committed |
 // | late_libraries | no lie: connecting takes twice as long, and the libraries are first used in the middle of it |
+// | slow_connecting | no lie: statements take no time, only connecting does |
 // | lost_replies | every fourth statement is carried out, and answered with "connection lost" |
 //
 // LYING_DRIVER_DELAY in the environment is how many milliseconds each connect and each statement takes. Like the libraries of a real
@@ -73,10 +74,11 @@ struct connection_notes {
 std::atomic<int> calls_under_way = 0;
 
 struct call_that_takes_time {
-    call_that_takes_time()
+    explicit call_that_takes_time(bool really = true)
     {
         ++calls_under_way;
-        if (const char* delay = std::getenv("LYING_DRIVER_DELAY")) std::this_thread::sleep_for(std::chrono::milliseconds{std::atoi(delay)});
+        const char* const delay = std::getenv("LYING_DRIVER_DELAY");
+        if (delay && really) std::this_thread::sleep_for(std::chrono::milliseconds{std::atoi(delay)});
     }
     call_that_takes_time(const call_that_takes_time&) = delete;
     call_that_takes_time& operator=(const call_that_takes_time&) = delete;
@@ -361,7 +363,7 @@ SQLRETURN SQL_API SQLGetData(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLIN
 
 SQLRETURN SQL_API SQLExecute(SQLHSTMT statement)
 {
-    const call_that_takes_time call;
+    const call_that_takes_time call{!statement_lies(statement, "slow_connecting")};
     return execute(statement, [&] { return REAL(SQLExecute)(statement); });
 }
 

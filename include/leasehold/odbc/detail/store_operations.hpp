@@ -5,6 +5,7 @@
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/driver/configuration.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
@@ -74,7 +75,7 @@ public:
         fault no_session = fault::none;
         const session_pointer session = pool_->check_out(asked, until, no_session);
         if (session && run(session, until)) return finish(session, asked, why);
-        why = without_answer(no_session);
+        why = session ? given_up(*session) : without_answer(no_session);
         return {};
     }
 
@@ -232,7 +233,7 @@ private:
             return true;  // as it was
         }
         if (!run(session, until)) {
-            why = without_answer(fault::none);
+            why = given_up(*session);
             return false;
         }
         said = finish(session, asked, why);
@@ -261,17 +262,25 @@ private:
         }
     }
 
-    // No session was to be had, for that reason; none: there was one, and it has been given up.
-    static failure without_answer(fault no_session)
+    static failure given_up(bounded_session& session)
     {
         const char* const words =
-            no_session == fault::none      ? "no answer within call_timeout (frozen server or network, or an overloaded one): the"
-                                             " connection was given up, what the call did is unknown"
-            : no_session == fault::timeout ? "no connection of the pool became free in time: raise pool_size or call_timeout, or look"
-                                             " for what blocks the others"
-                                           : "too many calls hang in the driver already (frozen server or network): nothing is tried"
-                                             " until some of them return";
-        return {no_session == fault::none ? fault::timeout : no_session, {{}, 0, words, {}}};
+            session.inner().is_connecting()
+                ? advice::slow_connecting
+                : "no answer within call_timeout (frozen server or network, or an overloaded one): the connection was given up, what the"
+                  " call did is unknown";
+        return {fault::timeout, {{}, 0, words, {}}};
+    }
+
+    // No session was to be had, for that reason.
+    static failure without_answer(fault no_session)
+    {
+        const char* const words = no_session == fault::timeout
+                                      ? "no connection of the pool became free in time: raise pool_size or call_timeout, or look for what"
+                                        " blocks the others"
+                                      : "too many calls hang in the driver already (frozen server or network): nothing is tried until"
+                                        " some of them return";
+        return {no_session, {{}, 0, words, {}}};
     }
 
     const std::shared_ptr<const configuration> config_;

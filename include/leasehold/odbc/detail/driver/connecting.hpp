@@ -28,6 +28,9 @@ namespace leasehold::inline v0::odbc::detail {
 // same two have come up four times in a row, once in some 300 stores.
 inline constexpr int max_looks_for_pooler = 8;
 
+// So many times call_timeout.
+inline constexpr int connecting_takes_at_most = 4;
+
 // A statement that was prepared on another session: it isn't there, or its name is taken.
 inline constexpr std::string_view no_such_statement = "26000";
 inline constexpr std::string_view duplicate_statement = "42P05";
@@ -96,8 +99,9 @@ inline fault connection::open()
     ::SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION, odbc_number(SQL_OV_ODBC3), 0);
     connection_ = connection_handle{environment_.get()};
     if (!connection_) return fail_connecting(SQL_HANDLE_ENV, environment_.get());
-    // Only helps a thread that was given up to end; drivers that refuse it are as good.
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(config_->options().call_timeout).count();
+    // Only helps a thread that was given up to end; drivers that refuse it are as good. Until then the connection can still come, for later
+    // calls.
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(connecting_takes_at_most * config_->options().call_timeout).count();
     ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT, odbc_number(static_cast<std::uintptr_t>(seconds)), SQL_IS_UINTEGER);
     const std::string text = catalog_ ? config_->connection_string(catalog_->spec()) : config_->connection_string();
     std::array<SQLCHAR, 1024> completed{};

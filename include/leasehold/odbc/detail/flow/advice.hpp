@@ -102,6 +102,8 @@ inline constexpr const char* expiry_is_text =
     " to take such a table over";
 inline constexpr const char* unconfirmed =
     "the wait for the synchronous standby was cancelled: this server has committed the change, but a fail-over may lose it";
+inline constexpr const char* slow_connecting =
+    "no connection within call_timeout (frozen server or network, or an overloaded one): if it still comes, later calls use it";
 inline constexpr const char* slow = "the server ended the statement because it took too long";
 
 }  // namespace leasehold::inline v0::odbc::detail::advice

@@ -53,7 +53,8 @@ private:
 
 // A session whose calls end on time, because a thread of its own is in the driver while the caller waits: no ODBC attribute
 // and no SQLCancel makes a call to a frozen server return. A caller that gives up leaves the session and its thread behind;
-// they free themselves when the driver comes back, if ever. Where the database is in this process there is no thread.
+// they free themselves when the driver comes back, if ever, unless they are taken back. Where the database is in this process there is
+// no thread.
 //
 // The thread can also be told when the session's next chore is due, which nobody waits for; see term_locks.
 class bounded_session : public std::enable_shared_from_this<bounded_session> {
@@ -61,7 +62,7 @@ public:
     using time_point = session::time_point;
     // Both are called on the session's thread.
     struct handlers {
-        std::function<void(bounded_session&)> on_abandoned_return{};  // it has come back after it was given up
+        std::function<void(bounded_session&)> on_abandoned_return{};  // it has come back after it was given up; may call take_back()
         std::function<void(bounded_session&)> on_due{};               // the time of set_due() has come; may call start()
     };
 
@@ -140,6 +141,15 @@ public:
         return true;
     }
 
+    // Undoes give_up(), in on_abandoned_return: the session is idle.
+    void take_back()
+    {
+        const std::lock_guard lock{mutex_};
+        state_ = state::idle;
+        taken_back_ = true;
+        thread_.take_back();
+    }
+
     // Once the database turned out to be in this process: no thread from now on. The connection stays.
     void become_direct_if_in_process()
     {
@@ -154,8 +164,9 @@ public:
     // Guarded by the pool's mutex: the pool's count of uses when this one was taken and given back last;
     std::uint64_t last_use = 0;
     std::uint64_t last_return = 0;
-    bool waits = false;       // it is out to wait for a lock, or has just got it;
-    bool is_suspect = false;  // another one hung since it was used last
+    bool waits = false;         // it is out to wait for a lock, or has just got it;
+    bool is_suspect = false;    // another one hung since it was used last;
+    bool may_be_extra = false;  // there may be pool_size others by now that are connected
 
     // To be called on an idle session, followed by wait_stopped().
     void ask_to_stop()
@@ -218,33 +229,48 @@ private:
     void serve(driver_threads::entry& own)
     {
         std::unique_lock lock{mutex_};
-        for (;;) {
+        do {
             wait_for_call(lock, own);
-            if (state_ != state::queued) break;
-            state_ = state::working;
-            lock.unlock();
-            inner_.perform();
-            lock.lock();
-            if (state_ == state::given_up) break;
-            state_ = state::done;
-            auto done = std::exchange(done_, nullptr);
-            lock.unlock();
-            if (done)
-                done();
-            else
-                to_caller_.notify_one();
-            done = nullptr;
-            comes_soon(for_next_, [this] { return !has_nothing_to_do(); });  // a release often follows its grant at once
-            lock.lock();
-        }
-        const bool given_up = state_ == state::given_up;
+            if (state_ == state::queued) carry_out(lock);
+        } while (goes_on(lock));
         const bool keep_connection = runs_inline_;
         lock.unlock();
-        if (given_up) calls_.on_abandoned_return(*this);
         if (!keep_connection) inner_.disconnect();
         lock.lock();
         state_ = state::stopped;
         to_caller_.notify_one();
+    }
+
+    void carry_out(std::unique_lock<std::mutex>& lock)
+    {
+        state_ = state::working;
+        lock.unlock();
+        inner_.perform();
+        lock.lock();
+        if (state_ == state::given_up) return;
+        state_ = state::done;
+        auto done = std::exchange(done_, nullptr);
+        lock.unlock();
+        if (done)
+            done();
+        else
+            to_caller_.notify_one();
+        done = nullptr;
+        comes_soon(for_next_, [this] { return !has_nothing_to_do(); });  // a release often follows its grant at once
+        lock.lock();
+    }
+
+    // A session that is taken back may have another call by then, and may have been given up again.
+    bool goes_on(std::unique_lock<std::mutex>& lock)
+    {
+        while (state_ == state::given_up) {
+            taken_back_ = false;
+            lock.unlock();
+            calls_.on_abandoned_return(*this);
+            lock.lock();
+            if (!taken_back_) return false;
+        }
+        return state_ != state::stopping;
     }
 
     // Or for its end. Calls on_due meanwhile.
@@ -270,6 +296,7 @@ private:
     handlers calls_;
     std::function<void()> done_;
     time_point due_ = time_point::max();  // under the mutex
+    bool taken_back_ = false;             // the same
     std::mutex mutex_;
     std::condition_variable to_thread_, to_caller_;
     // Changed under the mutex, but for a `done` that the caller has seen. The caller may see that without the mutex: it needs the

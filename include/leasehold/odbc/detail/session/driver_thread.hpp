@@ -87,6 +87,16 @@ public:
         if (is_of_this_process()) join_ended();
     }
 
+    // Undoes leave(), on that thread.
+    position take_back() noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        const auto is_this = [](const entry& each) { return each.thread.get_id() == std::this_thread::get_id(); };
+        const position own = std::ranges::find_if(threads_, is_this);
+        own->left = false;
+        return own;
+    }
+
     // Of all waits together at most exit_wait_max.
     void wait() noexcept
     {
@@ -188,6 +198,8 @@ public:
     void join() { all_->join(*std::exchange(thread_, std::nullopt)); }
     // Nobody waits for it any longer, but for the exit of the process. The thread itself may call it.
     void leave() noexcept { all_->leave(*std::exchange(thread_, std::nullopt)); }
+    // Undoes leave(). The thread itself calls it.
+    void take_back() noexcept { thread_ = all_->take_back(); }
 
 private:
     driver_threads* all_ = nullptr;

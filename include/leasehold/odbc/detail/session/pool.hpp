@@ -49,6 +49,7 @@ inline constexpr std::chrono::milliseconds chores_give_way{1};
 // | check_out | is its caller's, for a call or to wait for a lock | stay; its chores wait until it is back |
 // | check_in | does its most urgent chore, and is idle | the lock that it waited for is a term's, or is given back |
 // | abandon | is left to its thread | are forgotten: they go with its connection |
+// | came_late | ends, or is idle if it has done nothing but connect | |
 // | release | stays | of the terms that are over: given back, at once where the session is idle |
 class pool : public std::enable_shared_from_this<pool> {
 public:
@@ -215,7 +216,8 @@ public:
 
     // On the thread of a session that was given up; does nothing unless that was in a call. Its caller was told of a time-out, so nobody
     // knows of the terms that it was granted, and they are ended. But one that took over its own owner's unexpired term runs out: the
-    // holder of that one may believe in it still, and the next holder would be a second one.
+    // holder of that one may believe in it still, and the next holder would be a second one. One that has just connected goes to the next
+    // call: a server that takes longer to connect to than a call may take would never be connected to.
     void came_late(bounded_session& back)
     {
         const auto is_it = [&back](const session_pointer& each) { return each.get() == &back; };
@@ -223,10 +225,12 @@ public:
             const std::lock_guard lock{mutex_};
             if (std::ranges::none_of(abandoned_, is_it)) return;
         }
+        const bool only_connected = back.inner().only_connected();  // perhaps again, after it has lost a connection
         std::error_code without;  // memory: then they run out, too
         leasehold::detail::catch_into(without, [&back] { back.inner().undo_grants(); });
         const std::lock_guard lock{mutex_};
         std::erase_if(abandoned_, is_it);
+        if (only_connected) take_back(back);
         changed_.notify_all();
     }
 
@@ -298,6 +302,22 @@ private:
         return true;
     }
 
+    // Unless there is no use for it any longer, or no memory.
+    void take_back(bounded_session& back)
+    {
+        if (closed_) return;
+        try {
+            idle_.reserve(open_ + 1);  // as in make()
+        } catch (const std::bad_alloc&) {
+            return;
+        }
+        back.take_back();
+        ++open_;
+        back.may_be_extra = true;
+        for (const session_pointer& each : active_) each->may_be_extra = each->may_be_extra || connects(*each);
+        settle(back.shared_from_this());
+    }
+
     void end_call(const session_pointer& session)
     {
         std::erase(active_, session);
@@ -330,6 +350,15 @@ private:
 
     // So many sessions are for calls, or idle.
     [[nodiscard]] std::size_t for_calls() const noexcept { return open_ - waiting_; }
+    // Of these, those that don't need another call's time to become so.
+    [[nodiscard]] std::size_t connected() const noexcept
+    {
+        const auto does = [](const session_pointer& each) { return connects(*each); };
+        return for_calls() - static_cast<std::size_t>(std::ranges::count_if(active_, does));
+    }
+    static bool connects(bounded_session& active) noexcept { return !active.waits && active.inner().is_connecting(); }
+    // Whether there are more than that which are connected, a new one included.
+    [[nodiscard]] bool has_more_than(std::size_t most) const noexcept { return for_calls() > most && connected() > most; }
     [[nodiscard]] std::size_t beyond_calls() const noexcept
     {
         return waiting_ + (for_calls() > config_->options().pool_size ? for_calls() - config_->options().pool_size : 0);
@@ -414,8 +443,10 @@ private:
         session->is_suspect = false;
         if (!locks_.empty()) locks_.keep_only(session.get(), session->inner().connection_number());
         const bool is_burdened = locks_.has_any(session.get());
-        const bool too_many = for_calls() > config_->options().pool_size + max_idle_waiting_sessions && !is_burdened;
-        if (closed_ || too_many) return end(*session);
+        const std::size_t pool_size = config_->options().pool_size;
+        session->may_be_extra = session->may_be_extra && has_more_than(pool_size);
+        const bool too_many = session->may_be_extra || has_more_than(pool_size + max_idle_waiting_sessions);
+        if (closed_ || (too_many && !is_burdened)) return end(*session);
         idle_.push_back(session);
         if (is_burdened && after_chore && callers_ > 0)
             session->set_due(std::chrono::steady_clock::now());

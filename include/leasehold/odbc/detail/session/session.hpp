@@ -19,6 +19,7 @@
 #include <leasehold/odbc/detail/session/session_lock.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -56,6 +57,7 @@ public:
         answer_ = {};  // if it is given up before it begins, nothing was granted
         what_ = asked.what;
         version_ = 0;
+        only_connected_ = false;
         token_ = asked.token;
         time_ = asked.time;
         many_ = asked.many;
@@ -100,6 +102,11 @@ public:
     }
 
     void disconnect() noexcept { db_.disconnect(); }
+
+    // From any thread: it has no connection yet, or has lost it, and has not got another one.
+    [[nodiscard]] bool is_connecting() const noexcept { return connecting_; }
+    // After perform(): connecting took all the time that the request had left, and nothing was asked of the new connection.
+    [[nodiscard]] bool only_connected() const noexcept { return only_connected_; }
 
     [[nodiscard]] answer& result() noexcept { return answer_; }
     [[nodiscard]] const connection& database() const noexcept { return db_; }
@@ -154,7 +161,9 @@ private:
                 return;
             }
             const time_point tried = std::chrono::steady_clock::now();
-            fault failed = db_.connected() ? fault::none : connect();
+            const bool connects = !db_.connected();
+            fault failed = connects ? connect() : fault::none;
+            if (failed == fault::none && connects && is_late()) return;
             if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = check_table(db_);
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
@@ -179,6 +188,15 @@ private:
             answer_.details = explanation();
             return;
         }
+    }
+
+    // Of a new connection: the caller has left, or is about to, so nothing is asked of it. It is as good for the next request.
+    bool is_late()
+    {
+        if (std::chrono::steady_clock::now() < deadline_) return false;
+        answer_.failed = what_ == operation::connect ? fault::none : db_.fail(fault::timeout, advice::slow_connecting);
+        if (answer_.failed != fault::none) answer_.details = explanation();
+        return only_connected_ = true;
     }
 
     // False where the next try would not end in time if it takes, perhaps for a lock, as long as the last one took.
@@ -345,11 +363,12 @@ private:
         return fault::none;
     }
 
-    // Once per store: whether another connection sees what this one has written. Somebody may have got a later term since.
+    // Once per store: whether another connection sees what this one has written. Somebody may have got a later term since. The look is not
+    // bound to the request's time: connecting may take longer, and what comes out is for the next one too.
     fault look_from_outside(std::int64_t token)
     {
         connection outside{db_.config()};
-        outside.begin_call(deadline_);
+        outside.begin_call(time_point::max());
         outside.in().name.assign(name());
         fault failed = outside.connect();
         if (failed == fault::none) failed = observe(outside);
@@ -367,6 +386,7 @@ private:
 
     fault connect()
     {
+        connecting_ = true;
         lock_.begin_connection();
         connect_gate& gate = db_.config()->gate();
         if (auto why_not = gate.wait_for_turn(deadline_)) {
@@ -375,6 +395,7 @@ private:
         }
         const fault failed = db_.connect();
         if (failed == fault::none) {
+            connecting_ = false;
             gate.succeeded();
             if (!runs_in_process()) driver_threads::of_process().wait_at_exit_after(db_.sql()->spec().name);
         } else {
@@ -433,6 +454,8 @@ private:
     std::shared_ptr<batch> many_;
     std::shared_ptr<attempts> attempted_;
     time_point deadline_ = time_point::max();
+    std::atomic<bool> connecting_{true};
+    bool only_connected_ = false;
     answer answer_;
 };
 

@@ -212,7 +212,8 @@ void judge_of::judge_calls()
         const auto stop = stopped_.find(r.process);
         const bool cancelled = stop != stopped_.end() && r.until > stop->second - second;
         const bool says_busy = r.detail == "acquire:busy" || r.detail == "acquire:granted" || r.detail == "inspect:held" ||
-                               r.detail == "inspect:free" || (r.what == event::empty && !cancelled);
+                               r.detail == "inspect:free" || r.detail == "list:seen" || r.detail == "look:seen" ||
+                               r.detail == "checkpoint:seen" || (r.what == event::empty && !cancelled);
         if ((r.what == event::call || r.what == event::empty) && within(outages_, r)) {
             if (says_busy) {
                 ++found_.busy_in_outage;
@@ -242,7 +243,8 @@ void judge_of::judge_calls()
 void judge_of::judge_answer(const record& r, bool frozen)
 {
     const std::string when = " from " + at_second(r.at, began_) + " to " + at_second(r.until, began_);
-    const bool wrote = r.detail == "acquire:granted" || r.detail == "renew:yes" || r.detail == "release:yes" || r.detail == "ask:yes";
+    const bool wrote = r.detail == "acquire:granted" || r.detail == "renew:yes" || r.detail == "release:yes" || r.detail == "ask:yes" ||
+                       r.detail == "save:yes";
     if (wrote && within(refusals_, r)) {
         ++found_.written_in_refusal;
         object(r.process + " was told " + r.detail + " while nothing could be written," + when);

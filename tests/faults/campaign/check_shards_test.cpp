@@ -97,6 +97,18 @@ BOOST_AUTO_TEST_CASE(objects_to_a_shard_that_nobody_owns_while_others_have_owner
     BOOST_TEST(!objects(without(2, 13 * s, 19 * s), "shard 1: "));
 }
 
+BOOST_AUTO_TEST_CASE(objects_to_a_shard_that_nobody_owns_after_the_last_fault)
+{
+    const auto after_faults = [](instant taken) {
+        std::vector<record> records = good_shards();
+        std::erase_if(records, [&](const record& r) { return r.lease == part_with_first_shard - 2 && r.at >= 12 * s && r.at < taken; });
+        for (instant at = 11 * s; at < 14 * s; at += s) records.push_back({event::fault, "c2.1", 0, at, at + s / 2, "holder_killed"});
+        return judged(std::move(records));
+    };
+    BOOST_TEST(!objects(after_faults(18 * s), "shard 2: nobody held"));
+    BOOST_TEST(objects(after_faults(19 * s), "shard 2: nobody held after the last fault, from 3.500000 s"));
+}
+
 BOOST_AUTO_TEST_CASE(objects_to_a_shard_that_nobody_ever_owned)
 {
     BOOST_TEST(objects(without(1, 0, 30 * s), "shard 1: nobody ever held"));

@@ -58,6 +58,7 @@ private:
     void judge_refusals();
     void judge_signals();
     void judge_gaps();
+    void judge_calm(const spans& held);
     void judge_hand_overs();
     void judge_gap(instant from, instant until);
     [[nodiscard]] std::int64_t places_of(const record& won) const { return won.detail == "-" ? places_ : std::atoll(won.detail.c_str()); }
@@ -306,6 +307,18 @@ void judge_of::judge_gaps()
         end = until;
     }
     if (end != 0 && ended_ > end) judge_gap(end, ended_);
+    judge_calm(held);
+}
+
+// A gap that many faults have made may be long; once they are over, it may not.
+void judge_of::judge_calm(const spans& held)
+{
+    instant calm = began_;
+    for (const record& f : faults_)
+        if (f.detail != "wall_clock_off") calm = std::max(calm, f.until);
+    for (const auto& [from, until] : excuses_.merged()) calm = std::max(calm, until);
+    const instant enough = calm + ttl_ + call_limit_ + pause_ + patience;
+    if (enough < ended_ && !held.meet(calm, enough)) object("nobody held after the last fault, from " + at_second(calm, began_));
 }
 
 // What wakes the waiters may be lost with a host, and the database may take hours to notice: the others must not wait for that.

@@ -62,10 +62,11 @@ constexpr leasehold::duration longest_pause_of(std::string_view right) noexcept
     return right == "fires" ? longest_pause + between_fires : longest_pause;
 }
 
-/// From the last fault to the end: in that time somebody must get the lease again, many times.
+/// From the last fault to the end: in that time somebody must get the lease again, many times. Each shard has an owner again, and fires go
+/// on, within that time even after a node has left a Galera cluster.
 constexpr std::chrono::seconds calm_of(std::string_view right) noexcept
 {
-    return std::chrono::seconds{right == "shards" || right == "fires" ? 7 : 4};
+    return std::chrono::seconds{right == "shards" || right == "fires" ? 10 : 4};
 }
 
 }  // namespace campaign

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "check.hpp"
 
+#include "fire_judge.hpp"
 #include "lease_judge.hpp"
+#include "parts.hpp"
 
 #include <history/checker.hpp>
 #include <history/written.hpp>
@@ -22,11 +24,9 @@ namespace {
 
 bool of_all(const record& r) { return r.what >= event::rules; }
 
-// What is of one lease only; the rest is of all and was counted with the first.
-void add(figures& sum, const figures& one)
+// What is of one lease only; the rest is of all and was counted with the first. `whose`: in front of the names of calls.
+void add(figures& sum, const figures& one, const std::string& whose)
 {
-    ++sum.leases;
-    sum.longest_gap_of_those = std::max(sum.longest_gap_of_those, one.longest_gap);
     sum.terms += one.terms;
     sum.overlaps += one.overlaps;
     sum.tokens_out_of_order += one.tokens_out_of_order;
@@ -35,13 +35,60 @@ void add(figures& sum, const figures& one)
     sum.written_in_refusal += one.written_in_refusal;
     sum.lost_too_early += one.lost_too_early;
     for (const auto& [name, calls] : one.calls) {
-        call_figures& all = sum.calls["crowd's " + name];
+        call_figures& all = sum.calls[whose + name];
         all.count += calls.count;
         all.beyond_limit += calls.beyond_limit;
         all.longest = std::max(all.longest, calls.longest);
         for (const auto& [answer, count] : calls.answers) all.answers[answer] += count;
     }
     sum.objections.insert(sum.objections.end(), one.objections.begin(), one.objections.end());
+}
+
+void add_of_the_crowd(figures& sum, const figures& one)
+{
+    ++sum.leases;
+    sum.longest_gap_of_those = std::max(sum.longest_gap_of_those, one.longest_gap);
+    add(sum, one, "crowd's ");
+}
+
+void add_shard(figures& sum, const figures& one)
+{
+    add(sum, one, "");
+    sum.held += one.held;
+    sum.longest_gap = std::max(sum.longest_gap, one.longest_gap);
+    sum.signals += one.signals;
+    sum.latest_signal = std::max(sum.latest_signal, one.latest_signal);
+    for (const auto& [name, kind] : one.faults) {
+        kind_figures& all = sum.faults[name];
+        all.errors += kind.errors;
+        all.longest_gap = std::max(all.longest_gap, kind.longest_gap);
+        all.longest_recovery = std::max(all.longest_recovery, kind.longest_recovery);
+    }
+}
+
+// Each as the one lease that it is. What is of none, like the leases of the members, is judged beside the first.
+figures judge_shards(const std::vector<record>& records, std::int64_t count)
+{
+    const auto number_of = [&](const record& r) { return part_with_first_shard - r.lease; };
+    figures all;
+    for (std::int64_t shard = 0; shard < count; ++shard) {
+        std::vector<record> own;
+        for (const record& r : records) {
+            const bool of_a_shard = number_of(r) >= 0 && number_of(r) < count;
+            const bool of_this = number_of(r) == shard;
+            if (!of_this && (of_a_shard || (shard > 0 && (!of_all(r) || r.what == event::crashed)))) continue;
+            own.push_back(r);
+            if (of_this) own.back().lease = 0;
+        }
+        figures one = judge_lease(own);
+        for (std::string& each : one.objections) each.insert(0, "shard " + std::to_string(shard) + ": ");
+        if (shard == 0)
+            all = std::move(one);
+        else
+            add_shard(all, one);
+    }
+    all.held /= count;
+    return all;
 }
 
 // Whether all calls of the contenders' lease are what a store that is right could have answered.
@@ -78,18 +125,21 @@ figures judge(const std::vector<record>& records)
             shared.push_back(r);
         else
             leases[std::max<std::int64_t>(r.lease, 0)].push_back(r);  // a part of the contenders' right is theirs
+    const auto divided = std::ranges::find(shared, shards_detail, &record::detail);
+    const std::int64_t shards = divided == shared.end() ? 0 : divided->token;
     const auto judged = [&](std::int64_t lease) {
         std::vector<record> own = std::move(leases[lease]);
         // Those of the crowd are said after those of the contenders, and so hold.
         for (const record& r : shared)
             if (lease == 0 ? r.lease == 0 : r.what != event::crashed) own.push_back(r);
         std::ranges::stable_sort(own, {}, &record::at);
-        return judge_lease(own);
+        return lease == 0 && shards > 0 ? judge_shards(own, shards) : judge_lease(own);
     };
     figures all = judged(0);
     judge_history(records, all);
+    judge_fires(records, all);
     for (const auto& [lease, own] : leases)
-        if (lease != 0) add(all, judged(lease));
+        if (lease != 0) add_of_the_crowd(all, judged(lease));
     if (const auto crowd = std::ranges::find(records, "leases_of_the_crowd", &record::detail); crowd != records.end()) {
         all.circumstances[crowd->detail] = crowd->token;
         if (crowd->token != all.leases)

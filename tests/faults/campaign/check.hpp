@@ -48,6 +48,17 @@ struct hold_figures {
     std::vector<instant> openings{};    ///< from each end of a hold to the next term, where nothing hit all; sorted
 };
 
+/// Of fires; each is counted once.
+struct fire_figures {
+    int begun = 0;
+    int begun_again = 0;        ///< more than once
+    int completed = 0;          ///< for certain
+    int perhaps_completed = 0;  ///< by a call that had no answer, or an error
+    int given_up_untold = 0;
+    std::map<std::string, int> told{};  ///< by the hooks, and by complete()
+    std::vector<instant> lateness{};    ///< from when it was due until it was completed; sorted
+};
+
 struct figures {
     std::string database;
     instant length = 0;
@@ -68,6 +79,7 @@ struct figures {
     std::map<std::string, kind_figures> faults{};
     std::map<std::string, call_figures> calls{};
     hold_figures holds{};
+    fire_figures fires{};
     recorded_history history{};     ///< of the contenders' lease
     double seconds_to_decide = 0;   ///< whether it is linearizable
     int leases = 0;  ///< beside the one of the contenders
@@ -78,7 +90,10 @@ struct figures {
     std::vector<std::string> objections{};
 };
 
-/// Judges the records of one campaign, in the order of `at`, each lease by itself. Shares no code with the library.
+/// Detail of the circumstance that is how many shards there were. Where there is none, the contenders contended for something else.
+inline constexpr const char* shards_detail = "shards";
+
+/// Judges the records of one campaign, in the order of `at`, each lease by itself, and each shard. Shares no code with the library.
 [[nodiscard]] figures judge(const std::vector<record>& records);
 
 void print(const figures& what);

@@ -4,6 +4,7 @@
 #include "contenders.hpp"
 #include "contention.hpp"
 #include "faults.hpp"
+#include "fire_judge.hpp"
 #include "history.hpp"
 #include "records.hpp"
 #include "site.hpp"
@@ -24,8 +25,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// After the last fault: in that time somebody must get the lease again, many times.
-constexpr auto calm = 4s;
 constexpr auto beat = 5ms;
 
 // What becomes of the contenders, beside what becomes of their surroundings.
@@ -94,6 +93,9 @@ public:
     // Databases round to microseconds.
     [[nodiscard]] instant error() const { return (least_ < most_ ? most_ - least_ : 0) + 2 * precision; }
 
+    // Of the monotonic one.
+    [[nodiscard]] instant most_ahead() const { return most_; }
+
 private:
     static constexpr instant precision = millisecond / 20;
 
@@ -113,6 +115,17 @@ void note_circumstances(const record_file& notes, site& at, const circumstances&
     if (around.name != circumstances{}.name) notes.write({event::circumstance, "*", 1, now(), 0, "names_like_messages"});
 }
 
+// What the checker must know of what the contenders contend for.
+void note_right(const record_file& notes, const std::string& right, const clock_watch& clocks)
+{
+    const auto note = [&](std::int64_t what, const char* detail) { notes.write({event::circumstance, "*", what, now(), 0, detail}); };
+    if (right == "shards") note(shards_in_a_group, shards_detail);
+    if (right != "fires") return;
+    note(between_fires.count(), between_fires_detail);
+    note(attempts_at_a_fire, attempts_at_a_fire_detail);
+    note(clocks.most_ahead(), wall_clock_ahead_detail);
+}
+
 }  // namespace
 
 void conduct(const std::string& database, const circumstances& around, std::chrono::seconds length, std::uint32_t seed,
@@ -128,11 +141,12 @@ void conduct(const std::string& database, const circumstances& around, std::chro
 
     notes.write({event::rules, "conductor", static_cast<std::int64_t>(holders_at_once(around.right)), terms.ttl.count(),
                  terms.margin().count(), database});
-    notes.write({event::limits, "conductor", 0, call_timeout.count(), longest_pause.count()});
+    notes.write({event::limits, "conductor", 0, call_timeout.count(), longest_pause_of(around.right).count()});
     notes.write({event::began, "conductor", 0, now(), 0, database});
     fault_lane surroundings{fault_lane::sort::surroundings, on, static_cast<std::uint32_t>(seeds())};
     contenders_thread contending{on, static_cast<std::uint32_t>(seeds())};
     clock_watch clocks;
+    const auto calm = calm_of(around.right);
     const auto end = std::chrono::steady_clock::now() + length - calm;
     while (std::chrono::steady_clock::now() < end && !contending.failure()) {
         surroundings.go_on();
@@ -145,6 +159,7 @@ void conduct(const std::string& database, const circumstances& around, std::chro
     clocks.look();
     notes.write({event::circumstance, "*", clocks.error(), now(), 0, clock_error_detail});
     note_circumstances(notes, at, around);
+    note_right(notes, around.right, clocks);
     notes.write({event::ended, "conductor", 0, now(), 0});
     if (beside) beside->finish();
     contending.finish();

@@ -172,11 +172,12 @@ void contenders::look_after()
     }
 }
 
-std::optional<std::size_t> contenders::holder() const
+std::optional<std::size_t> contenders::holder(std::size_t first) const
 {
     const std::lock_guard lock{mutex_};
     constexpr instant recent = 60 * millisecond;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t tried = 0; tried < count; ++tried) {
+        const std::size_t i = (first + tried) % count;
         if (each_[i].state != phase::running) continue;
         const auto last = last_record(file(i));
         if (!last || last->at < now() - recent) continue;

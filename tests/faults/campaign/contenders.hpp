@@ -46,8 +46,8 @@ public:
     [[nodiscard]] std::string process(std::size_t number) const;
     /// The server that it talks to.
     [[nodiscard]] std::size_t server_of(std::size_t number) const { return number % site_.size(); }
-    /// Who holds, by what it wrote last.
-    [[nodiscard]] std::optional<std::size_t> holder() const;
+    /// Who holds, by what it wrote last; if several do, that one first, or the next after it.
+    [[nodiscard]] std::optional<std::size_t> holder(std::size_t first) const;
 
 private:
     enum class phase : std::uint8_t { absent, running, frozen, leaving };

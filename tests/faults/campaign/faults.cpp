@@ -71,9 +71,9 @@ void fault_lane::begin()
     const fault_kind& kind = fault_kinds()[next_.kind];
     if (kind.target == target::holder) {
         // The drawn one if nobody holds just now.
-        next_.target = on_.processes.holder().value_or(next_.target);
+        next_.target = on_.processes.holder(next_.target).value_or(next_.target);
     } else if (kind.target == target::waiter) {
-        const auto holder = on_.processes.holder();
+        const auto holder = on_.processes.holder(next_.target);
         if (holder == next_.target) next_.target = (next_.target + 1) % contenders::count;
     } else if (kind.target == target::server) {
         next_.target %= on_.database.size();

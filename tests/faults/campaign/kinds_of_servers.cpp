@@ -169,7 +169,7 @@ void lead_to(const scene& on, std::size_t contender, std::size_t server)
 bool lag(const scene& on, drawn_fault& fault)
 {
     const std::size_t nodes = on.database.size();
-    const auto holds = [&] { return on.processes.holder(); };
+    const auto holds = [&] { return on.processes.holder(fault.variant % contenders::count); };
     if (!leasehold_test::eventually([&] { return holds().has_value(); }, 1s, 1ms)) return false;
     const std::size_t first = holds().value_or(0);
     // A node other than its own, where its release would have to wait.

@@ -58,6 +58,7 @@ private:
     void judge_refusals();
     void judge_signals();
     void judge_gaps();
+    void judge_calm(const spans& held);
     void judge_hand_overs();
     void judge_gap(instant from, instant until);
     [[nodiscard]] std::int64_t places_of(const record& won) const { return won.detail == "-" ? places_ : std::atoll(won.detail.c_str()); }
@@ -212,7 +213,8 @@ void judge_of::judge_calls()
         const auto stop = stopped_.find(r.process);
         const bool cancelled = stop != stopped_.end() && r.until > stop->second - second;
         const bool says_busy = r.detail == "acquire:busy" || r.detail == "acquire:granted" || r.detail == "inspect:held" ||
-                               r.detail == "inspect:free" || (r.what == event::empty && !cancelled);
+                               r.detail == "inspect:free" || r.detail == "list:seen" || r.detail == "look:seen" ||
+                               r.detail == "checkpoint:seen" || (r.what == event::empty && !cancelled);
         if ((r.what == event::call || r.what == event::empty) && within(outages_, r)) {
             if (says_busy) {
                 ++found_.busy_in_outage;
@@ -242,7 +244,8 @@ void judge_of::judge_calls()
 void judge_of::judge_answer(const record& r, bool frozen)
 {
     const std::string when = " from " + at_second(r.at, began_) + " to " + at_second(r.until, began_);
-    const bool wrote = r.detail == "acquire:granted" || r.detail == "renew:yes" || r.detail == "release:yes" || r.detail == "ask:yes";
+    const bool wrote = r.detail == "acquire:granted" || r.detail == "renew:yes" || r.detail == "release:yes" || r.detail == "ask:yes" ||
+                       r.detail == "save:yes";
     if (wrote && within(refusals_, r)) {
         ++found_.written_in_refusal;
         object(r.process + " was told " + r.detail + " while nothing could be written," + when);
@@ -304,6 +307,18 @@ void judge_of::judge_gaps()
         end = until;
     }
     if (end != 0 && ended_ > end) judge_gap(end, ended_);
+    judge_calm(held);
+}
+
+// A gap that many faults have made may be long; once they are over, it may not.
+void judge_of::judge_calm(const spans& held)
+{
+    instant calm = began_;
+    for (const record& f : faults_)
+        if (f.detail != "wall_clock_off") calm = std::max(calm, f.until);
+    for (const auto& [from, until] : excuses_.merged()) calm = std::max(calm, until);
+    const instant enough = calm + ttl_ + call_limit_ + pause_ + patience;
+    if (enough < ended_ && !held.meet(calm, enough)) object("nobody held after the last fault, from " + at_second(calm, began_));
 }
 
 // What wakes the waiters may be lost with a host, and the database may take hours to notice: the others must not wait for that.

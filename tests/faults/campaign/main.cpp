@@ -26,8 +26,8 @@ namespace {
 
 constexpr int skipped = 77;
 constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|galera|group_replication|patroni]
-                      [--seconds N] [--seed N] [--right lease|held|permit|changing|shared|set] [--crowd] [--only KIND] [--keep]
-                      [--history FILE]
+                      [--seconds N] [--seed N] [--right lease|held|permit|changing|shared|set|shards|fires] [--crowd]
+                      [--only KIND] [--keep] [--history FILE]
        fault_campaign check FOLDER [--history FILE]
        fault_campaign check FILE.jsonl
 
@@ -37,7 +37,7 @@ constexpr const char* usage = R"(usage: fault_campaign [--on postgresql|mariadb|
              the processes happen to run
   --right    what the contenders contend for: one lease (default), one that two of them hold closed now and then, as operators do,
              permits of which two can be held, permits whose count changes between one and three, a shared lease for two readers
-             or one writer, or a set of three leases
+             or one writer, a set of three leases, twelve shards that they divide, or the fires of a schedule, two a second
   --crowd    beside the contenders 60 processes that hold 256 leases each; needs a minute or more
   --only     of the faults of network and servers only this kind, as the table of figures names it
   --keep     keep the records, also when there is nothing to object; they are always kept when there is
@@ -91,7 +91,7 @@ int run(const options& o)
     around.only = o.only;
     std::cout << "campaign: " << replay << "   (records in " << records.string() << ")\n  "
               << (around.tls ? "TLS" : "no TLS") << ", messages in " << (around.language.empty() ? "English" : around.language)
-              << ", a " << around.right << " named " << around.name << std::endl;
+              << ", " << around.right << " named " << around.name << std::endl;
     bool agrees = false;
     try {
         campaign::conduct(o.on, around, std::chrono::seconds{o.seconds}, o.seed, records);

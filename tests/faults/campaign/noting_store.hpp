@@ -5,7 +5,9 @@
 #include "parts.hpp"
 #include "records.hpp"
 
+#include <leasehold/checkpoint_record.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/lease_record.hpp>
 #include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store/name_holding.hpp>
@@ -155,6 +157,38 @@ public:
     {
         return store_.handover_requested(name, owner, token, ec);
     }
+    std::vector<leasehold::lease_record> list(std::string_view prefix, std::error_code& ec)
+    {
+        const instant begin = now();
+        std::vector<leasehold::lease_record> found = store_.list(prefix, ec);
+        note("list", prefix, static_cast<std::int64_t>(found.size()), begin, ec, "seen");
+        return found;
+    }
+    bool save_checkpoint(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view text,
+                         std::error_code& ec)
+    {
+        return saved(name, token, ec, [&] { return store_.save_checkpoint(name, owner, token, text, ec); });
+    }
+    bool replace_checkpoint(std::string_view name, std::string_view owner, leasehold::fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+    {
+        return saved(name, token, ec, [&] { return store_.replace_checkpoint(name, owner, token, replaced, text, ec); });
+    }
+    std::optional<leasehold::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+    {
+        const instant begin = now();
+        std::optional<leasehold::checkpoint_record> found = store_.checkpoint(name, ec);
+        note("checkpoint", name, found ? found->token.value() : 0, begin, ec, "seen");
+        return found;
+    }
+    leasehold::checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+    {
+        const instant begin = now();
+        leasehold::checkpoint_look found = store_.look_at_checkpoint(name, ec);
+        note("look", name, found.latest.value(), begin, ec, "seen");
+        return found;
+    }
+    leasehold::store_time now(std::error_code& ec) { return store_.now(ec); }
     [[nodiscard]] leasehold::poll_pauses pauses() const noexcept { return store_.pauses(); }
     [[nodiscard]] auto enqueue(std::string_view name, leasehold::waker& to_wake) { return store_.enqueue(name, to_wake); }
     leasehold::acquire_result try_acquire(leasehold::queue_ticket auto& ticket, std::string_view owner, leasehold::duration ttl,
@@ -175,6 +209,17 @@ public:
     [[nodiscard]] leasehold::store_diagnostics diagnostics() const { return store_.diagnostics(); }
 
 private:
+    static instant now() noexcept { return campaign::now(); }
+
+    template <class Save>
+    bool saved(std::string_view name, leasehold::fencing_token token, std::error_code& ec, Save save)
+    {
+        const instant begin = now();
+        const bool yes = save();
+        note("save", name, token.value(), begin, ec, yes ? "yes" : "no");
+        return yes;
+    }
+
     // What a process that is killed had begun must be known: it may have been carried out. The crowd's calls are not judged one by one.
     instant calling(const char* operation, std::string_view lease, std::int64_t token, leasehold::duration ttl, std::string_view owner = {})
     {

@@ -21,7 +21,8 @@ namespace {
 
 constexpr auto words = std::to_array<std::string_view>(
     {"started", "call",    "won",    "held",        "over",  "signalled", "releasing", "released",
-     "empty",   "failed",  "stopped", "asked",      "closed", "opened", "calling", "rules", "limits", "began", "ended", "fault",
+     "empty",   "failed",  "stopped", "asked",      "closed", "opened", "calling", "fire_begun", "fire_completing",
+     "fire_completed", "fire_told", "rules", "limits", "began", "ended", "fault",
      "excuse",  "outage",  "frozen",  "killed",     "crashed", "refusal", "effect",    "circumstance"});
 static_assert(words.size() == static_cast<std::size_t>(event::circumstance) + 1);
 

@@ -41,6 +41,11 @@ enum class event : std::uint8_t {
     closed,     ///< hold() returned, from at until until; detail: "closed", "held_closed", "timed_out", "error:..."
     opened,     ///< unhold() returned, from at until until; detail: "opened", "not_closed", "error:..."
     calling,    ///< a call of the store has begun: at; its ttl: until; detail: "acquire", "renew", "release", ...
+    // of a fire; until: the fire, on the store's clock, in nanoseconds since 1970
+    fire_begun,       ///< its job was called: at; detail: which attempt
+    fire_completing,  ///< it is about to be completed: at
+    fire_completed,   ///< complete() returned: at; detail: "yes", "no", "error:..."
+    fire_told,        ///< a hook was called: at; detail: "missed", "given_up"
     // of the conductor; `process` is the one that it is about, or "*" for all
     rules,    ///< the ttl: at; the safety margin: until; token: so many may hold at once, 0: one, and tokens tell its terms apart
     limits,   ///< the longest time of a call: at; the longest pause between a waiter's attempts: until

@@ -51,6 +51,16 @@ void print_holds(const hold_figures& holds)
     times("from the end of a hold to the next term", holds.openings);
 }
 
+void print_fires(const fire_figures& fires)
+{
+    if (fires.begun == 0) return;
+    std::printf("  fires: %d begun, %d of them more than once, %d completed, %d perhaps, %d given up without a word\n", fires.begun,
+                fires.begun_again, fires.completed, fires.perhaps_completed, fires.given_up_untold);
+    for (const auto& [what, count] : fires.told) std::printf("  fires %s: %d\n", what.c_str(), count);
+    std::printf("  from when a fire was due until it was completed: median %.3f s, p99 %.3f s\n", seconds(of_100(fires.lateness, 50)),
+                seconds(of_100(fires.lateness, 99)));
+}
+
 }  // namespace
 
 void print(const figures& what)
@@ -73,6 +83,7 @@ void print(const figures& what)
                 what.history.answered, what.history.without_answer, what.history.repeated, what.history.not_judged, what.seconds_to_decide);
     std::printf("  losses signalled: %d, latest %.3f s after the deadline\n", what.signals, seconds(what.latest_signal));
     print_holds(what.holds);
+    print_fires(what.fires);
     const auto hand_overs = [](const char* when, const std::vector<instant>& took) {
         std::printf("  hand-overs%s: %zu, median %.3f s, p99 %.3f s\n", when, took.size(), seconds(of_100(took, 50)),
                     seconds(of_100(took, 99)));

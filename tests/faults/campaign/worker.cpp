@@ -4,10 +4,13 @@
 // SIGTERM. In mode "close" it is an operator, who holds the lease closed now and then. In mode "many" it is one of the crowd: it
 // holds as many leases as one of them has, numbered from SEED on.
 #include "contention.hpp"
+#include "fires_right.hpp"
+#include "noted_term.hpp"
 #include "noting_store.hpp"
 #include "parts.hpp"
 #include "records.hpp"
 #include "rights.hpp"
+#include "shards_right.hpp"
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
@@ -79,34 +82,17 @@ public:
 private:
     static constexpr bool hands_over = requires { Right::hands_over; };
 
-    // Instants at which held() is true for certain: read before the last true answer, and after the first. What it promises
-    // is read before too, so never later than what it will stick to.
     template <class Term>
     void hold(Term& term, std::int64_t token, const char* weight, const std::stop_token& stop)
     {
-        const std::stop_callback on_loss{term.stop_token(), [this, token, &stop, &term] {
-                                             // A leader's token is stopped by our own end as well, and when it is asked to hand over.
-                                             if (!stop.stop_requested() && !(hands_over && term.held()))
-                                                 records_.write({event::signalled, process_, token, now(), 0});
-                                         }};
         const instant end = now() + drawn_holding_time();
-        instant written = 0;
-        while (now() < end && !stop.stop_requested()) {
-            const instant before = now();
-            const std::int64_t remaining = term.remaining().count();
-            if (!term.held()) break;
-            if (written == 0) records_.write({event::won, process_, token, now(), before + remaining, weight});
-            if (written == 0 || before - written > 15 * millisecond) {
-                records_.write({event::held, process_, token, before, before + remaining});
-                written = before;
-            }
+        const noted_term noted{.records = records_, .process = process_, .token = token, .weight = weight, .may_be_asked = hands_over};
+        note_while_held(noted, term, stop, [&] {
             if (draw(0, 400) == 0) renew_now(term);
             if constexpr (hands_over)
-                if (is_asked(term, token)) break;
-            std::this_thread::sleep_for(500us);
-        }
-        if (!term.held() && !stop.stop_requested()) records_.write({event::over, process_, token, now(), 0});
-        records_.write({event::releasing, process_, token, now(), 0});
+                if (is_asked(term, token)) return false;
+            return now() < end;
+        });
     }
 
     template <class Term>
@@ -352,6 +338,10 @@ int run(const task& to_do, const std::string& connection_string)
         holder_of_many{noting, to_do.process, to_do.lease, records, to_do.seed}.hold(stop.get_token());
     else if (to_do.mode == "close")
         closer{noting, to_do.process, to_do.lease, records, to_do.seed}.go_on(stop.get_token());
+    else if (to_do.right == "shards")
+        member_of_a_group{noting, to_do.process, to_do.lease, records, to_do.seed}.take_part(stop.get_token());
+    else if (to_do.right == "fires")
+        host_of_fires{noting, to_do.process, to_do.lease, records, to_do.seed}.take_part(stop.get_token());
     else if (to_do.right == "held")
         contend_for(std::type_identity<lease_held_closed>{});
     else if (to_do.right == "permit")

@@ -6,11 +6,11 @@
 #endif
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/fire_counting.hpp>
 #include <leasehold/detail/series.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_event.hpp>
 #include <leasehold/recurring_options.hpp>
-#include <leasehold/schedule/concept.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/store_call.hpp>
@@ -20,7 +20,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -86,26 +85,17 @@ public:
         of.term_seconds.add(event.held);
     }
 
-    /// The options of the recurring of this name, with hooks that count its fires that were missed, failed or given up, and then call those
-    /// of `with`. A failure is counted by run() and async_run_recurring(), whose job threw. Must outlive the recurring.
-    /// May throw std::bad_alloc.
+    /// The options of the recurring of this name, with hooks that count its fires that were completed, missed, failed or given up, note
+    /// when the last one was completed, by whichever host, and then call those of `with`. What counts as completed is what
+    /// recurring_options::on_completed tells: after complete(connection) the recurring has to read first that it was committed. A failure
+    /// is counted by run() and async_run_recurring(), whose job threw. Must outlive the recurring. May throw std::bad_alloc.
     [[nodiscard]] recurring_options counting_fires(std::string_view name, recurring_options with = {})
     {
         detail::name_series& of = names_.of(name);
         of.counts_fires.store(true, std::memory_order_relaxed);
-        with.on_missed = [&of, next = std::move(with.on_missed)](fire_time fire) {
-            of.fires[0].fetch_add(1, std::memory_order_relaxed);
-            if (next) next(fire);
-        };
-        with.on_failed = [&of, next = std::move(with.on_failed)](fire_time fire, const std::exception_ptr& thrown) {
-            of.fires[1].fetch_add(1, std::memory_order_relaxed);
-            if (next) next(fire, thrown);
-        };
-        with.on_given_up = [&of, next = std::move(with.on_given_up)](fire_time fire) {
-            of.fires[2].fetch_add(1, std::memory_order_relaxed);
-            if (next) next(fire);
-        };
-        return with;
+        return detail::counting_fires(std::move(with), of, [&of](detail::fire_outcome outcome) {
+            of.fires[static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+        });
     }
 
     /// Counts what happens to a member of a shard_group; for shard_options::on_event, as in
@@ -184,10 +174,25 @@ private:
         bool begun = false;
         names_.for_each([&](std::string_view name, const detail::name_series& of) {
             if (!of.counts_fires.load(std::memory_order_relaxed)) return;
-            if (!std::exchange(begun, true)) to.begin("leasehold_fires_total", "counter", "Fires that were missed, failed or given up.");
+            if (!std::exchange(begun, true))
+                to.begin("leasehold_fires_total", "counter", "Fires that were completed, missed, failed or given up.");
             for (std::size_t i = 0; i < detail::fire_outcomes.size(); ++i)
                 to.sample("leasehold_fires_total", {{"lease", name}, {"outcome", detail::fire_outcomes[i]}},
                           of.fires[i].load(std::memory_order_relaxed));
+        });
+        write_state_of_fires(to, detail::last_completed_family, detail::last_completed_seconds);
+        write_state_of_fires(to, detail::failures_in_a_row_family, detail::failures_in_a_row);
+    }
+
+    template <class Value>
+    void write_state_of_fires(const detail::prometheus_writer& to, const detail::gauge_family& family, Value value_of) const
+    {
+        bool begun = false;
+        detail::for_each_schedule(names_, [&](std::string_view name, const detail::name_series& of) {
+            const auto value = value_of(of);
+            if (!value) return;
+            if (!std::exchange(begun, true)) to.begin(family.name, "gauge", family.help);
+            to.sample(family.name, {{"lease", name}}, *value);
         });
     }
 

@@ -6,8 +6,10 @@
 #endif
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/fire_counting.hpp>
 #include <leasehold/detail/series.hpp>
 #include <leasehold/lease_event.hpp>
+#include <leasehold/recurring_options.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/store_call.hpp>
 
@@ -64,8 +66,8 @@ public:
     {
     }
 
-    /// At most `max_names` names have numbers of their own in leasehold_held and leasehold_fencing_token; see lh::metrics. May throw
-    /// std::bad_alloc.
+    /// At most `max_names` names have numbers of their own in leasehold_held, leasehold_fencing_token and the gauges of fires; see
+    /// lh::metrics. May throw std::bad_alloc.
     opentelemetry_hook(tracer_pointer tracer, meter_pointer meter, std::size_t max_names = 1024)
         : tracer_{std::move(tracer)}, meter_{std::move(meter)}, names_{std::max<std::size_t>(max_names, 1)}
     {
@@ -73,6 +75,8 @@ public:
             calls_[i] = meter_->CreateUInt64Counter(text(detail::call_families[i].name), text(detail::call_families[i].help));
         held_->AddCallback(&observe_held, this);
         token_->AddCallback(&observe_tokens, this);
+        last_completed_->AddCallback(&observe_last_completed, this);
+        failures_in_a_row_->AddCallback(&observe_failures_in_a_row, this);
     }
 
     opentelemetry_hook(const opentelemetry_hook&) = delete;
@@ -81,6 +85,8 @@ public:
     {
         held_->RemoveCallback(&observe_held, this);
         token_->RemoveCallback(&observe_tokens, this);
+        last_completed_->RemoveCallback(&observe_last_completed, this);
+        failures_in_a_row_->RemoveCallback(&observe_failures_in_a_row, this);
     }
 
     /// Counts a call of the store; for hooked_store.
@@ -110,6 +116,14 @@ public:
             loss_delay_seconds_->Record(seconds(event.late), {});
         }
         end_span(event);
+    }
+
+    /// As metrics::counting_fires().
+    [[nodiscard]] recurring_options counting_fires(std::string_view name, recurring_options with = {})
+    {
+        return detail::counting_fires(std::move(with), names_.of(name), [this, name = std::string{name}](detail::fire_outcome outcome) {
+            fires_->Add(1, {{"lease", text(name)}, {"outcome", text(detail::fire_outcomes[static_cast<std::size_t>(outcome)])}});
+        });
     }
 
 private:
@@ -184,30 +198,49 @@ private:
         return term;
     }
 
-    template <class Number>
-    static void observe(::opentelemetry::metrics::ObserverResult result, void* hook, Number number)
+    // `visit` takes the names and what observes a number of one.
+    template <class Number, class Visit>
+    static void observe(const ::opentelemetry::metrics::ObserverResult& result, void* hook, Visit visit)
     {
-        using observer = ::opentelemetry::nostd::shared_ptr<::opentelemetry::metrics::ObserverResultT<std::int64_t>>;
+        using observer = ::opentelemetry::nostd::shared_ptr<::opentelemetry::metrics::ObserverResultT<Number>>;
         const auto* const to = ::opentelemetry::nostd::get_if<observer>(&result);
         if (!to) return;
-        const detail::name_table& names = static_cast<const opentelemetry_hook*>(hook)->names_;
-        names.for_each([&](std::string_view name, const detail::name_series& of) {
-            (*to)->Observe(number(names, of), {{"lease", text(name)}});
-        });
+        visit(static_cast<const opentelemetry_hook*>(hook)->names_,
+              [to](std::string_view name, Number number) { (*to)->Observe(number, {{"lease", text(name)}}); });
     }
     static void observe_held(::opentelemetry::metrics::ObserverResult result, void* hook)
     {
-        observe(std::move(result), hook, [](const detail::name_table& names, const detail::name_series& of) { return names.held(of); });
+        observe<std::int64_t>(result, hook, [](const detail::name_table& names, auto tell) {
+            names.for_each([&](std::string_view name, const detail::name_series& of) { tell(name, names.held(of)); });
+        });
     }
     static void observe_tokens(::opentelemetry::metrics::ObserverResult result, void* hook)
     {
-        observe(std::move(result), hook,
-                [](const detail::name_table&, const detail::name_series& of) { return of.token.load(std::memory_order_relaxed); });
+        observe<std::int64_t>(result, hook, [](const detail::name_table& names, auto tell) {
+            names.for_each(
+                [&](std::string_view name, const detail::name_series& of) { tell(name, of.token.load(std::memory_order_relaxed)); });
+        });
+    }
+    static void observe_last_completed(::opentelemetry::metrics::ObserverResult result, void* hook)
+    {
+        observe<double>(result, hook, [](const detail::name_table& names, auto tell) {
+            detail::for_each_schedule(names, [&](std::string_view name, const detail::name_series& of) {
+                if (const auto seconds = detail::last_completed_seconds(of)) tell(name, *seconds);
+            });
+        });
+    }
+    static void observe_failures_in_a_row(::opentelemetry::metrics::ObserverResult result, void* hook)
+    {
+        observe<std::int64_t>(result, hook, [](const detail::name_table& names, auto tell) {
+            detail::for_each_schedule(names, [&](std::string_view name, const detail::name_series& of) {
+                tell(name, of.failures_in_a_row.load(std::memory_order_relaxed));
+            });
+        });
     }
 
     tracer_pointer tracer_;
     meter_pointer meter_;
-    detail::name_table names_;  // the tokens; all other numbers are OpenTelemetry's
+    detail::name_table names_;  // the gauges; all other numbers are OpenTelemetry's
     std::array<counter, detail::counted_operations> calls_{};
     histogram call_seconds_ =
         meter_->CreateDoubleHistogram("leasehold_store_call_duration_seconds", "How long calls of the store took.", "s");
@@ -219,8 +252,14 @@ private:
         "leasehold_wait_duration_seconds", "How long a caller that was granted the lease had waited for it.", "s");
     histogram term_seconds_ =
         meter_->CreateDoubleHistogram("leasehold_term_duration_seconds", "How long terms lasted that have ended.", "s");
+    counter fires_ =
+        meter_->CreateUInt64Counter("leasehold_fires_total", "Fires that were completed, missed, failed or given up.");
     gauge held_ = meter_->CreateInt64ObservableGauge("leasehold_held", "Terms that this process holds now.");
     gauge token_ = meter_->CreateInt64ObservableGauge("leasehold_fencing_token", "The token of the last term of this process.");
+    gauge last_completed_ = meter_->CreateDoubleObservableGauge(text(detail::last_completed_family.name),
+                                                                text(detail::last_completed_family.help), "s");
+    gauge failures_in_a_row_ = meter_->CreateInt64ObservableGauge(text(detail::failures_in_a_row_family.name),
+                                                                  text(detail::failures_in_a_row_family.help));
     std::mutex mutex_;
     std::multimap<std::pair<std::string, std::int64_t>, span> terms_;  // that have not ended; several stores may have equal tokens
 };

@@ -395,12 +395,20 @@ private:
     {
         std::optional<fire_record> record = book_->known_to(guard.token());
         if (!record) record = book_->read(why.ec);
+        tell_news(how);
         if (refused(record, why)) return {};
         return under_the_lease(std::move(guard), std::move(*record), how, why);
     }
 
-    // By what is known; asks the store for what never was.
     bool is_due(const manner& how, failure& why)
+    {
+        const bool due = looks_due(how, why);
+        tell_news(how);
+        return due;
+    }
+
+    // By what is known; asks the store for what never was.
+    bool looks_due(const manner& how, failure& why)
     {
         fire_time now = book_->now(why.ec);
         if (why.ec) return false;
@@ -477,6 +485,12 @@ private:
         how.told_later->push_back([&hook, fire] { hook(fire); });
     }
 
+    // Unless it is told later, as what is in how.told_later.
+    void tell_news(const manner& how)
+    {
+        if (!how.told_later) book_->tell_news();
+    }
+
     [[nodiscard]] std::optional<fire_time> starts(failure& why)
     {
         const fire_time now = book_->now(why.ec);
@@ -507,6 +521,7 @@ private:
             begun.fail(given_up, why.ec);
         else if (!thrown && begun.held() && begun.state_ == run_type::state::open)
             complete(begun, stop, why);
+        book_->tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (why.ec) report(why);
@@ -522,7 +537,7 @@ private:
         const time_point until = after(clock().now(), book_->options().ttl);
         detail::backoff retry = pauses_of_completing(book_->options().ttl);
         for (;;) {
-            begun.complete(why.ec);
+            begun.complete_untold(why.ec);
             if (!why.ec || !begun.held() || clock().now() >= until || stop.stop_requested()) return;
             report(why);
             pause_until(after(clock().now(), retry.next()), stop);

@@ -7,6 +7,7 @@
 
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/fire_record.hpp>
 #include <leasehold/schedule/concept.hpp>
 
 #include <chrono>
@@ -46,7 +47,8 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 
 /// The durations, the limits and the hooks of a recurring. Give all hosts the same.
 ///
-/// A hook runs on the thread that calls try_begin() or run(). If one throws, the exception reaches the caller of try_begin() or run().
+/// A hook runs on the thread that calls try_begin() or run(), or complete() or fail() of a run. If one throws, the exception reaches that
+/// caller.
 struct recurring_options {
     /// How long the store keeps the lease of a host from which it no longer hears: the next one begins the fire after that.
     duration ttl = std::chrono::seconds{60};
@@ -67,6 +69,13 @@ struct recurring_options {
     /// Whether this schedule takes the place of another one in the name's record. It begins with its next fire. Without it, another
     /// schedule under the name is errc::invalid_terms.
     bool replace_schedule = false;
+    /// Called when a run of this recurring has completed its fire: by complete(), or because its job returned to run(). Once for each. One
+    /// that is completed in a transaction of the user's, by complete(connection), is told when this recurring next reads the record, and
+    /// finds that it was committed; run() does so at once. It is not told if another host has completed a later fire by then.
+    std::function<void(fire_time)> on_completed{};
+    /// Called with the last completed fire of the name, whichever host has completed it: when this recurring first reads the record, and
+    /// when it finds another one there, which it looks for when a fire is due. After on_completed, if it is one of its own.
+    std::function<void(const completed_fire&)> on_last_completed{};
     /// Called for each missed fire that is not run, in order, by the host that has noted so in the record; at most for the last 1,000. Once
     /// for each; never if that host dies or is stopped meanwhile, or its save and the look at what it saved both got no answer.
     std::function<void(fire_time)> on_missed{};

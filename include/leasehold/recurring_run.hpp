@@ -107,17 +107,15 @@ public:
     /// with errc::not_held when the run is empty.
     bool complete()
     {
-        return reported("complete", [this](std::error_code& ec) { return complete(ec); });
+        const bool done = reported("complete", [this](std::error_code& ec) { return complete_untold(ec); });
+        if (done) book_->tell_news();
+        return done;
     }
-    /// The same, reported in `ec`: does not throw.
+    /// The same, reported in `ec`: does not throw. What on_completed throws is an error too.
     bool complete(std::error_code& ec) noexcept
     {
-        const bool may = may_write(ec);
-        if (ec) return false;
-        if (!may || state_ == state::completed) return state_ == state::completed;
-        bool done = false;
-        detail::catch_into(ec, [&] { done = write(detail::completed(record_, step_.fire, book_->now_at_hand(), guard_.owner()), ec); });
-        if (done) state_ = state::completed;
+        const bool done = complete_untold(ec);
+        if (done) detail::catch_into(ec, [this] { book_->tell_news(); });
         return done;
     }
 
@@ -254,6 +252,21 @@ private:
         return guard_.held();
     }
 
+    // See complete(ec), without the hooks.
+    bool complete_untold(std::error_code& ec) noexcept
+    {
+        const bool may = may_write(ec);
+        if (ec) return false;
+        if (!may || state_ == state::completed) return state_ == state::completed;
+        bool done = false;
+        detail::catch_into(ec, [&] {
+            book_->completes(step_.fire);
+            done = write(detail::completed(record_, step_.fire, book_->now_at_hand(), guard_.owner()), ec);
+        });
+        if (done) state_ = state::completed;
+        return done;
+    }
+
     // See fail(ec), without the hook.
     bool fail(bool& given_up, std::error_code& ec) noexcept
     {
@@ -297,6 +310,7 @@ private:
         fire_record record = detail::completed(record_, step_.fire, book_->now_at_hand(), guard_.owner());
         book_->sign(record);
         book_->forget();  // whether it is written is known only after the commit
+        book_->completes(step_.fire);
         const bool saved = save(to_text(record));
         if (saved) state_ = state::in_transaction;
         return saved;

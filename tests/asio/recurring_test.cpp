@@ -263,6 +263,34 @@ BOOST_AUTO_TEST_CASE(job_that_is_given_up_is_told_on_the_strand)
     BOOST_TEST((works_on == told_on));
 }
 
+BOOST_AUTO_TEST_CASE(fires_that_are_completed_are_told_on_the_strand)
+{
+    lh::memory_store store;
+    std::thread::id works_on;
+    std::vector<lh::fire_time> begun, completed, last;
+    bool elsewhere = false;
+    std::atomic<std::size_t> told = 0;
+    lh::recurring_options options;
+    options.on_completed = [&](lh::fire_time fire) { completed.push_back(fire); };
+    options.on_last_completed = [&](const lh::completed_fire& of) {
+        last.push_back(of.fire);
+        elsewhere = elsewhere || std::this_thread::get_id() != works_on;
+        ++told;
+    };
+    host one{store, std::move(options), often};
+    one.begin([&](host::run_type& run) -> net::awaitable<void> {
+        works_on = std::this_thread::get_id();
+        begun.push_back(run.fire());
+        co_await wait_for(1us);
+        if (begun.size() == 2) run.complete();  // or else when it has returned
+    });
+    BOOST_TEST(eventually([&] { return told >= 3; }));
+    BOOST_TEST((one.end() == nullptr));
+    BOOST_TEST((completed == begun));
+    BOOST_TEST((last == begun));
+    BOOST_TEST(!elsewhere);
+}
+
 BOOST_AUTO_TEST_CASE(stop_cancels_the_job_and_leaves_its_fire_open)
 {
     lh::memory_store store;

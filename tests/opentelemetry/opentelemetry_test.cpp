@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Spans and metrics as OpenTelemetry's own exporters in memory get them.
 #include <leasehold/basic_lease.hpp>
+#include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/opentelemetry.hpp>
 #include <leasehold/owner_id/fixed_owner_id.hpp>
+#include <leasehold/recurring.hpp>
+#include <leasehold/renew_policy/no_renewal.hpp>
+#include <leasehold/schedule/every.hpp>
 #include <leasehold/store/memory_store.hpp>
 
 #include <opentelemetry/exporters/memory/in_memory_metric_data.h>
@@ -25,6 +29,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -74,7 +80,10 @@ private:
     {
         namespace kinds = otel::sdk::metrics;
         if (const auto* sum = otel::nostd::get_if<kinds::SumPointData>(&data)) return otel::nostd::get<std::int64_t>(sum->value_);
-        if (const auto* last = otel::nostd::get_if<kinds::LastValuePointData>(&data)) return otel::nostd::get<std::int64_t>(last->value_);
+        if (const auto* last = otel::nostd::get_if<kinds::LastValuePointData>(&data)) {
+            if (const auto* seconds = otel::nostd::get_if<double>(&last->value_)) return static_cast<std::int64_t>(*seconds);
+            return otel::nostd::get<std::int64_t>(last->value_);
+        }
         if (const auto* all = otel::nostd::get_if<kinds::HistogramPointData>(&data)) return static_cast<std::int64_t>(all->count_);
         return -1;
     }
@@ -198,6 +207,40 @@ BOOST_AUTO_TEST_CASE(metrics_have_the_names_and_labels_of_prometheus)
     BOOST_TEST(s.out.number("leasehold_store_call_duration_seconds", {{"operation", "try_acquire"}}) == 2);
     BOOST_TEST(s.out.number("leasehold_wait_duration_seconds", {{"lease", "job"}}) == 1);
     BOOST_TEST(s.out.number("leasehold_term_duration_seconds", {{"lease", "job"}}) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(fires_have_the_names_and_labels_of_prometheus)
+{
+    constexpr lh::store_time noon = std::chrono::sys_days{std::chrono::year{2026} / 11 / 25} + 12h;
+    exported out;
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock, noon};
+    lh::opentelemetry_hook telemetry{out.tracer(), out.meter()};
+    lh::recurring job{store, "report", lh::every{.period = 1h}, telemetry.counting_fires("report"), clock, lh::no_renewal{}};
+    const auto runs = [&](bool throws) {
+        std::stop_source stop;
+        job.run(stop.get_token(), [&](auto&) {
+            stop.request_stop();
+            if (throws) throw std::runtime_error{"fails"};
+        });
+    };
+    {
+        auto run = job.try_begin();
+        BOOST_TEST(out.number("leasehold_fire_last_completed_timestamp_seconds", {{"lease", "report"}}) == -1);
+        BOOST_TEST(run.complete());
+    }
+    for (const std::int64_t failures : {0, 1, 2}) {
+        BOOST_TEST(out.number("leasehold_fire_failures_in_a_row", {{"lease", "report"}}) == failures);
+        clock.advance(1h);
+        runs(true);
+    }
+    BOOST_TEST(out.number("leasehold_fire_last_completed_timestamp_seconds", {{"lease", "report"}}) ==
+               std::chrono::duration_cast<std::chrono::seconds>(noon.time_since_epoch()).count());
+    clock.advance(1h);
+    runs(false);
+    BOOST_TEST(out.number("leasehold_fire_failures_in_a_row", {{"lease", "report"}}) == 0);
+    BOOST_TEST(out.number("leasehold_fires_total", {{"lease", "report"}, {"outcome", "completed"}}) == 2);
+    BOOST_TEST(out.number("leasehold_fires_total", {{"lease", "report"}, {"outcome", "failed"}}) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(failed_calls_are_counted_by_their_error)

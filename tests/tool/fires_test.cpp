@@ -74,6 +74,23 @@ BOOST_FIXTURE_TEST_CASE(metrics_file_counts_runs_that_failed_and_were_given_up, 
     BOOST_TEST(has(metrics, "leasehold_fires_total{lease=\"report\",outcome=\"missed\",file=\"report.prom\"} 0"), metrics);
 }
 
+BOOST_FIXTURE_TEST_CASE(metrics_file_tells_of_the_last_run_that_was_completed_by_whichever_command, scene)
+{
+    const auto completed = [this](const std::string& name) {
+        return "leasehold_fires_total{lease=\"report\",outcome=\"completed\",file=\"" + name + "\"} ";
+    };
+    const std::string last = "leasehold_fire_last_completed_timestamp_seconds{lease=\"report\",file=";
+    BOOST_TEST(run(once({"--metrics-file", path("fails.prom")}, "exit 7")).status.code == 7);
+    BOOST_TEST(has(file("fails.prom"), "leasehold_fire_failures_in_a_row{lease=\"report\",file=\"fails.prom\"} 1\n"), file("fails.prom"));
+    BOOST_TEST(!has(file("fails.prom"), last), file("fails.prom"));
+    BOOST_TEST(run(once({"--metrics-file", path("works.prom")}, "true")).status.success());
+    BOOST_TEST(has(file("works.prom"), completed("works.prom") + "1\n"), file("works.prom"));
+    BOOST_TEST(has(file("works.prom"), last + "\"works.prom\"} 1"), file("works.prom"));
+    BOOST_TEST(run(once({"--metrics-file", path("late.prom")}, "true")).status.success());
+    BOOST_TEST(has(file("late.prom"), completed("late.prom") + "0\n"), file("late.prom"));
+    BOOST_TEST(has(file("late.prom"), last + "\"late.prom\"} 1"), file("late.prom"));
+}
+
 BOOST_FIXTURE_TEST_CASE(host_stays_to_retry_and_gives_up, scene)
 {
     BOOST_TEST(run(once({"--retry", "2"}, note("tried") + "test $(wc -l < " + path("notes") + ") = 2")).status.success());

@@ -12,6 +12,8 @@
 #include <ios>
 #include <locale>
 #include <sstream>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -225,10 +227,12 @@ BOOST_AUTO_TEST_CASE(fires_of_a_schedule_are_counted_beside_the_users_hooks)
     lh::metrics counted;
     std::ostringstream none, all;
     counted.write_prometheus(none);
-    BOOST_TEST(none.str().find("leasehold_fires_total") == std::string::npos);
-    int missed = 0, given_up = 0;
+    BOOST_TEST(none.str().find("leasehold_fire") == std::string::npos);
+    int completed = 0, last = 0, missed = 0, given_up = 0;
     lh::recurring job{store, "report", lh::every{.period = 1h},
                       counted.counting_fires("report", {.max_attempts = 1,
+                                                        .on_completed = [&](lh::fire_time) { ++completed; },
+                                                        .on_last_completed = [&](const lh::completed_fire&) { ++last; },
                                                         .on_missed = [&](lh::fire_time) { ++missed; },
                                                         .on_given_up = [&](lh::fire_time) { ++given_up; }}),
                       clock, lh::no_renewal{}};
@@ -241,12 +245,97 @@ BOOST_AUTO_TEST_CASE(fires_of_a_schedule_are_counted_beside_the_users_hooks)
         auto run = job.try_begin();
         BOOST_TEST(run.fail());
     }
+    BOOST_TEST(completed == 1);
+    BOOST_TEST(last == 1);
     BOOST_TEST(missed == 2);
     BOOST_TEST(given_up == 1);
     counted.write_prometheus(all);
+    BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"completed\"} 1\n") != std::string::npos);
     BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"missed\"} 2\n") != std::string::npos);
     BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"failed\"} 0\n") != std::string::npos);
     BOOST_TEST(all.str().find("leasehold_fires_total{lease=\"report\",outcome=\"given_up\"} 1\n") != std::string::npos);
+}
+
+namespace {
+
+constexpr const char* last_completed = "leasehold_fire_last_completed_timestamp_seconds{lease=\"report\"}";
+constexpr const char* in_a_row = "leasehold_fire_failures_in_a_row{lease=\"report\"}";
+
+// The time, as the gauge writes it.
+std::string seconds_of(lh::store_time time)
+{
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(gauges_tell_when_the_last_fire_was_completed_and_what_has_failed_since)
+{
+    constexpr lh::store_time noon = std::chrono::sys_days{std::chrono::year{2026} / 11 / 25} + 12h;
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock, noon};
+    lh::metrics here, there;
+    const auto host = [&](lh::metrics& counts) {
+        return lh::recurring{store, "report", lh::every{.period = 1h}, counts.counting_fires("report"), clock, lh::no_renewal{}};
+    };
+    const auto fails = [&](auto& job) {
+        std::stop_source stop;
+        job.run(stop.get_token(), [&](auto&) {
+            stop.request_stop();
+            throw std::runtime_error{"fails"};
+        });
+    };
+    const auto completes = [](auto& job) {
+        auto run = job.try_begin();
+        BOOST_TEST(run.complete());
+    };
+    auto one = host(here);
+    BOOST_TEST(text_of(here).find("leasehold_fire_last") == std::string::npos, "nobody has completed a fire");
+    BOOST_TEST(value_of(text_of(here), in_a_row) == "0");
+    completes(one);
+    BOOST_TEST(value_of(text_of(here), last_completed) == seconds_of(noon));
+    clock.advance(1h);
+    fails(one);
+    clock.advance(1h);
+    fails(one);
+    BOOST_TEST(value_of(text_of(here), in_a_row) == "2");
+    BOOST_TEST(value_of(text_of(here), last_completed) == seconds_of(noon));
+
+    // A process that begins tells of the fires of others, and of its own failures only.
+    auto other = host(there);
+    BOOST_TEST(is_empty(other.try_begin()), "the pause after the failure");
+    BOOST_TEST(value_of(text_of(there), last_completed) == seconds_of(noon));
+    BOOST_TEST(value_of(text_of(there), "leasehold_fires_total{lease=\"report\",outcome=\"completed\"}") == "0");
+    clock.advance(1s);
+    completes(other);
+    BOOST_TEST(value_of(text_of(there), last_completed) == seconds_of(noon + 2h + 1s));
+    BOOST_TEST(value_of(text_of(there), in_a_row) == "0");
+    BOOST_TEST(value_of(text_of(there), "leasehold_fires_total{lease=\"report\",outcome=\"completed\"}") == "1");
+
+    // And the first one learns that somebody has made its failures good.
+    clock.advance(1min);
+    BOOST_TEST(is_empty(one.try_begin()));
+    BOOST_TEST(value_of(text_of(here), in_a_row) == "0");
+    BOOST_TEST(value_of(text_of(here), last_completed) == seconds_of(noon + 2h + 1s));
+    BOOST_TEST(value_of(text_of(here), "leasehold_fires_total{lease=\"report\",outcome=\"completed\"}") == "1");
+
+    // One that reads the same again makes nothing good.
+    clock.advance(1h);
+    fails(one);
+    auto third = host(here);
+    static_cast<void>(third.try_begin());
+    BOOST_TEST(value_of(text_of(here), in_a_row) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(names_that_share_their_numbers_have_no_state_of_fires)
+{
+    lh::metrics counted{1};
+    static_cast<void>(counted.counting_fires("first"));
+    static_cast<void>(counted.counting_fires("one too many"));
+    const std::string text = text_of(counted);
+    BOOST_TEST(value_of(text, "leasehold_fires_total{lease=\"(others)\",outcome=\"completed\"}") == "0");
+    BOOST_TEST(value_of(text, "leasehold_fire_failures_in_a_row{lease=\"first\"}") == "0");
+    BOOST_TEST(text.find("leasehold_fire_failures_in_a_row{lease=\"(others)\"}") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(events_of_a_group_are_counted)

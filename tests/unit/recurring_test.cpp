@@ -64,6 +64,14 @@ struct scene {
     memory store{clock, noon};
     std::vector<lh::fire_time> missed;
     std::vector<lh::fire_time> given_up;
+    std::vector<std::string> told_completed;  // in order: the name's last fire with who has completed it, or one of this process
+    lh::recurring_options tells{.on_completed = [this](lh::fire_time fire) { told_completed.push_back(short_text(fire)); },
+                                .on_last_completed =
+                                    [this](const lh::completed_fire& last) {
+                                        told_completed.push_back(short_text(last.fire) + " by " + last.owner);
+                                    }};
+
+    static std::string short_text(lh::fire_time fire) { return std::to_string((fire - last_night) / 24h); }
 
     lh::recurring_options hooks(lh::recurring_options with = {})
     {
@@ -805,6 +813,125 @@ BOOST_AUTO_TEST_CASE(what_on_given_up_throws_reaches_the_caller)
     auto run = other.try_begin();
     BOOST_REQUIRE(run.held());
     BOOST_CHECK_THROW(run.fail(), std::range_error);
+}
+
+BOOST_FIXTURE_TEST_CASE(completion_is_told_once_and_by_whom, scene)
+{
+    using told = std::vector<std::string>;
+    auto a = host("a", tells);
+    BOOST_TEST_REQUIRE(completes(a).has_value());
+    BOOST_TEST(told_completed == (told{"0", "0 by a"}));
+    auto b = host("b");
+    clock.advance(24h);
+    {
+        auto run = b.try_begin();
+        BOOST_TEST(run.complete());
+    }
+    BOOST_TEST(told_completed.size() == 2U, "b has no hooks");
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(told_completed == (told{"0", "0 by a", "1 by b"}));
+    clock.advance(24h);
+    auto run = a.try_begin();
+    BOOST_TEST(told_completed.size() == 3U, "what is only begun");
+    std::error_code ec;
+    BOOST_TEST(run.complete(ec));
+    BOOST_TEST(run.complete(ec));
+    BOOST_TEST(run.complete());
+    BOOST_TEST(told_completed == (told{"0", "0 by a", "1 by b", "2", "2 by a"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(process_that_begins_is_told_of_the_last_fire_but_not_that_it_has_completed_it, scene)
+{
+    {
+        auto before = host("a");
+        BOOST_TEST_REQUIRE(completes(before).has_value());
+    }
+    auto a = host("a", tells);
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(told_completed == (std::vector<std::string>{"0 by a"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(fire_of_a_transaction_is_told_as_completed_when_it_is_seen_to_be_committed, scene)
+{
+    auto a = host("a", tells);
+    for (const bool commits : {false, true}) {
+        auto run = a.try_begin();
+        BOOST_REQUIRE(run.held());
+        transaction mine;
+        BOOST_TEST(run.complete(mine));
+        if (commits) BOOST_TEST(store.save_checkpoint("report", run.owner(), run.token(), mine.text, mine.ec));
+        run.release();
+        BOOST_TEST(told_completed.empty());
+    }
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(told_completed == (std::vector<std::string>{"0", "0 by a"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(failure_after_a_committed_transaction_does_not_hide_the_completion, scene)
+{
+    auto a = host("a", tells);
+    auto run = a.try_begin();
+    transaction mine;
+    BOOST_TEST(run.complete(mine));
+    BOOST_TEST(store.save_checkpoint("report", run.owner(), run.token(), mine.text, mine.ec));
+    BOOST_TEST(!run.fail());
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(told_completed == (std::vector<std::string>{"0", "0 by a"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(completion_whose_answer_was_lost_is_told_when_it_is_seen, scene)
+{
+    leaving_store leaving{store};
+    lh::recurring a{leaving, "report", nightly, tells, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+    auto run = a.try_begin();
+    leaving.leaves = 2;
+    BOOST_CHECK_THROW(run.complete(), lh::store_error);
+    BOOST_TEST(told_completed.empty());
+    BOOST_TEST(leaving.carry_out());
+    run.release();
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST(told_completed == (std::vector<std::string>{"0", "0 by a"}));
+}
+
+BOOST_AUTO_TEST_CASE(run_tells_each_fire_that_it_completes)
+{
+    lh::memory_store store;
+    std::stop_source stop;
+    std::vector<lh::fire_time> begun, completed, last;
+    lh::recurring job{store, "job", lh::every{.period = 5ms},
+                      lh::recurring_options{.catch_up = lh::catch_up::all,
+                                            .retry_min = 1ms,
+                                            .on_completed = [&](lh::fire_time fire) { completed.push_back(fire); },
+                                            .on_last_completed = [&](const lh::completed_fire& of) { last.push_back(of.fire); }}};
+    bool fails = true;
+    job.run(stop.get_token(), [&](auto& run) {
+        if (std::exchange(fails, false)) throw std::runtime_error{"once"};
+        begun.push_back(run.fire());
+        if (begun.size() == 3) stop.request_stop();
+    });
+    BOOST_TEST((completed == begun));
+    BOOST_TEST((last == begun));
+}
+
+BOOST_AUTO_TEST_CASE(what_on_completed_throws_reaches_the_caller_of_a_completed_fire)
+{
+    lh::memory_store store;
+    const lh::recurring_options options{.on_completed = [](lh::fire_time) { throw std::range_error{"told"}; }};
+    lh::recurring job{store, "job", lh::every{.period = 5ms}, options};
+    BOOST_CHECK_THROW(job.run({}, [](auto&) {}), std::range_error);
+    for (const bool throws : {true, false}) {
+        lh::recurring other{store, throws ? "other" : "third", lh::every{.period = 24h}, options};
+        auto run = other.try_begin();
+        BOOST_REQUIRE(run.held());
+        std::error_code ec;
+        if (throws)
+            BOOST_CHECK_THROW(run.complete(), std::range_error);
+        else
+            BOOST_TEST((run.complete(ec) && ec == lh::errc::store_failure));
+        BOOST_TEST(run.completed());
+        BOOST_TEST(run.complete(), "and is told once");
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(completed_fire_stays_completed_for_a_run_whose_lease_is_over, scene)

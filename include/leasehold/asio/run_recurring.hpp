@@ -52,6 +52,7 @@ struct async_recurring {
         while (!stop.stop_requested()) {
             attempt<Recurring> tried;
             co_await begin(of, start, *end, tried);
+            of.book_->tell_news();
             for (const auto& tell : tried.told) tell();
             if (tried.failed.why.ec) {
                 if (tried.failed.why.not_read) start.reset();
@@ -181,6 +182,7 @@ private:
         told_failure<Recurring> ignored;
         co_await on_store(of, renewal::call_order::first, ignored, [&] { begun.release(ignored.why.ec); });
         const recurring_options& options = of.book_->options();
+        of.book_->tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (failed.why.ec) report(of, failed);
@@ -197,7 +199,7 @@ private:
         backoff retry = Recurring::pauses_of_completing(ttl);
         for (;;) {
             failed = {};
-            co_await on_store(of, renewal::call_order::first, failed, [&] { begun.complete(failed.why.ec); });
+            co_await on_store(of, renewal::call_order::first, failed, [&] { begun.complete_untold(failed.why.ec); });
             if (!failed.why.ec || !begun.held() || of.clock().now() >= until || end.token().stop_requested()) co_return;
             report(of, failed);
             co_await pause(end, retry.next());

@@ -110,6 +110,26 @@ public:
         record_ = record;
         known_up_to_ = token;
         ++changes_;
+        note_last(record);
+    }
+
+    // A run is about to complete its fire. If the record says later that this owner has, it was that run, and not one of a process before.
+    void completes(fire_time fire)
+    {
+        const std::lock_guard lock{mutex_};
+        completing_ = fire;
+    }
+
+    // Calls the hooks for what the record has said of completed fires since the last call. Throws what they throw.
+    void tell_news()
+    {
+        news told;
+        {
+            const std::lock_guard lock{mutex_};
+            told = std::exchange(news_, {});
+        }
+        if (told.completed && options_.on_completed) options_.on_completed(*told.completed);
+        if (told.last && options_.on_last_completed) options_.on_last_completed(*told.last);
     }
 
     // What is written under the current term is not known: the next holder has to read it.
@@ -134,6 +154,7 @@ public:
             record_ = record;
             // The term that has written it may write again. If there is none, the first term of all need not read it.
             known_up_to_ = none_saved ? std::optional{fencing_token{}} : std::nullopt;
+            if (record) note_last(*record);
         }
         return record;
     }
@@ -200,6 +221,12 @@ private:
         time_point at;
     };
 
+    // What the hooks have not been told yet.
+    struct news {
+        std::optional<fire_time> completed{};
+        std::optional<completed_fire> last{};
+    };
+
     [[nodiscard]] std::optional<reading> last_reading() const
     {
         const std::lock_guard lock{mutex_};
@@ -238,6 +265,17 @@ private:
         if (changes_ != before) return;
         record_ = std::move(record);
         known_up_to_ = seen.open ? std::nullopt : std::optional{seen.latest};
+        if (record_) note_last(*record_);
+    }
+
+    // Under the mutex.
+    void note_last(const fire_record& record)
+    {
+        if (!options_.on_completed && !options_.on_last_completed) return;
+        if (!record.last || record.last == last_) return;
+        if (completing_ == record.last->fire && record.last->owner == owner_) news_.completed = std::exchange(completing_, {});
+        news_.last = record.last;
+        last_ = record.last;
     }
 
     [[nodiscard]] std::uint64_t changes() const
@@ -309,6 +347,9 @@ private:
     std::optional<reading> reading_;
     std::optional<fire_record> record_;
     std::optional<fencing_token> known_up_to_;
+    std::optional<completed_fire> last_;  // that the record has had, in whichever reading
+    std::optional<fire_time> completing_;
+    news news_;
     std::uint64_t changes_ = 0;  // of what is remembered, by writes
 };
 

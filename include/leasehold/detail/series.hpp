@@ -92,8 +92,18 @@ private:
     std::atomic<std::uint64_t> sum_us_ = 0;
 };
 
-// What becomes of fires that are not completed.
-inline constexpr std::array<std::string_view, 3> fire_outcomes{"missed", "failed", "given_up"};
+// What becomes of fires, and of attempts at them that failed.
+enum class fire_outcome : std::uint8_t { completed, missed, failed, given_up };
+inline constexpr std::array<std::string_view, 4> fire_outcomes{"completed", "missed", "failed", "given_up"};
+
+struct gauge_family {
+    std::string_view name;
+    std::string_view help;
+};
+inline constexpr gauge_family last_completed_family{"leasehold_fire_last_completed_timestamp_seconds",
+                                                    "When the last completed fire was completed, by the store's clock."};
+inline constexpr gauge_family failures_in_a_row_family{"leasehold_fire_failures_in_a_row",
+                                                       "Attempts that failed in this process since the last completed fire."};
 
 // The numbers of one name. Terms of a name follow each other, so threads seldom meet here. Relaxed, as in a histogram.
 struct name_series {
@@ -105,6 +115,8 @@ struct name_series {
     histogram wait_seconds;
     histogram term_seconds;
     std::array<std::atomic<std::uint64_t>, fire_outcomes.size()> fires{};
+    std::atomic<std::int64_t> last_completed_ns = 0;  // since 1970; 0: no fire that is known of
+    std::atomic<std::int64_t> failures_in_a_row = 0;
     std::atomic<bool> counts_fires = false;
 };
 

@@ -19,8 +19,7 @@ private:
     int status_;
 };
 
-/// What the tool says of a failure. Where the store has no table, that names the tool's own remedy; where the driver is not there, those
-/// that are.
+/// What the tool says of a failure. Where the store has no table, that names the tool's own remedy.
 [[nodiscard]] std::string words_of(const std::exception& error);
 
 }  // namespace tool

@@ -23,30 +23,7 @@ SQLHENV new_environment()
     return made;
 }
 
-/// The first column of one of ODBC's lists, SQLDrivers or SQLDataSources.
-template <class List>
-std::vector<std::string> names_in(List list)
-{
-    std::vector<std::string> names;
-    const SQLHENV environment = new_environment();
-    if (environment == SQL_NULL_HENV) return names;
-    std::array<SQLCHAR, 256> name{};
-    std::array<SQLCHAR, 1024> rest{};
-    SQLSMALLINT ignored = 0;
-    for (SQLUSMALLINT which = SQL_FETCH_FIRST;
-         SQL_SUCCEEDED(list(environment, which, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored, rest.data(),
-                            static_cast<SQLSMALLINT>(rest.size()), &ignored));
-         which = SQL_FETCH_NEXT)
-        names.emplace_back(reinterpret_cast<const char*>(name.data()));
-    ::SQLFreeHandle(SQL_HANDLE_ENV, environment);
-    return names;
-}
-
 }  // namespace
-
-std::vector<std::string> installed_drivers() { return names_in(::SQLDrivers); }
-
-std::vector<std::string> data_sources() { return names_in(::SQLDataSources); }
 
 odbc_connection::odbc_connection(const std::string& connection_string) : environment_{new_environment()}
 {

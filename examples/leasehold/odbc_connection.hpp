@@ -4,15 +4,10 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <sql.h>
 
 namespace tool {
-
-/// What `Driver=` can name here, and `DSN=`.
-[[nodiscard]] std::vector<std::string> installed_drivers();
-[[nodiscard]] std::vector<std::string> data_sources();
 
 /// What an ODBC connection tells about itself.
 struct connection_facts {

@@ -4,9 +4,9 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "message.hpp"
-#include "odbc_connection.hpp"
 
 #include <leasehold/odbc/detail/driver/keywords.hpp>
+#include <leasehold/odbc/detail/driver/known_names.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 
 #include <algorithm>
@@ -159,7 +159,7 @@ std::string sqlite_file_of_user()
     fs::create_directories(folder.parent_path(), ec);
     if (::mkdir(folder.c_str(), 0700) != 0 && !fs::is_directory(folder, ec))
         throw failure{exit_code::store, "can't create the folder " + folder.string()};
-    for (const std::string& driver : installed_drivers())
+    for (const std::string& driver : leasehold::odbc::detail::known_names(::SQLDrivers))
         if (lower_case(driver) == "sqlite3") return "Driver=" + driver + ";Database=" + file;
     throw failure{exit_code::store, "--local needs an ODBC driver for SQLite, but none is installed (Debian: libsqliteodbc)"};
 }

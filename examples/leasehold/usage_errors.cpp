@@ -2,12 +2,15 @@
 #include "usage_errors.hpp"
 
 #include "failure.hpp"
-#include "nearest.hpp"
 #include "settings.hpp"
+
+#include <leasehold/odbc/detail/driver/nearest.hpp>
 
 #include <algorithm>
 
 namespace tool {
+
+using leasehold::odbc::detail::nearest;
 
 namespace {
 

@@ -1,4 +1,4 @@
-// expect: give the lease no_renewal
+// error: give the lease no_renewal
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,5 @@
-// expect: c\.now
+// first error: constraint failure|constraints not satisfied
+// note: c\.now
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,4 @@
-// expect: (deleted function|deleted constructor|implicitly deleted|implicitly declared as deleted)
+// first error: deleted
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,4 @@
-// expect: (deleted|use of deleted)
+// error: deleted.*try_acquire
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,4 @@
-// expect: which one counts
+// error: which one counts
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,5 @@
-// expect: o\.id
+// first error: constraint failure|constraints not satisfied
+// note: o\.id
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,5 @@
-// expect: same_as
+// error: no matching function for call to 'use
+// note: same_as
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/renew_policy/concept.hpp>
 

@@ -1,4 +1,5 @@
-// expect: p\.next
+// first error: constraint failure|constraints not satisfied
+// note: p\.next
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

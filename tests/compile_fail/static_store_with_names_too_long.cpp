@@ -1,4 +1,4 @@
-// expect: names and owners have 1 to 190 bytes
+// error: names and owners have 1 to 190 bytes
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/store/static_memory_store.hpp>
 

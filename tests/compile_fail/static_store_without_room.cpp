@@ -1,4 +1,4 @@
-// expect: a store needs room for at least one name
+// error: a store needs room for at least one name
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/store/static_memory_store.hpp>
 

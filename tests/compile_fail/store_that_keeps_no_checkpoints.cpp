@@ -1,4 +1,4 @@
-// expect: it has to be a checkpointing_store
+// error: it has to be a checkpointing_store
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

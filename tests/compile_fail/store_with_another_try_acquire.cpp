@@ -1,4 +1,5 @@
-// expect: (store_can_try_acquire|s\.try_acquire)
+// first error: constraint failure|constraints not satisfied
+// note: store_can_try_acquire|s\.try_acquire
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

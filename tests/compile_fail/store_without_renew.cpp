@@ -1,4 +1,5 @@
-// expect: (store_can_renew|s\.renew)
+// first error: constraint failure|constraints not satisfied
+// note: store_can_renew|s\.renew
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

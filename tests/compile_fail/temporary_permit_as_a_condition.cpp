@@ -1,4 +1,5 @@
-// expect: a temporary guard has released
+// error: deleted function
+// note: a temporary guard has released
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,4 @@
-// expect: deleted
+// error: deleted.*held
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -1,4 +1,5 @@
-// expect: safety_margin_must_be_shorter_than_ttl
+// error: safety_margin_must_be_shorter_than_ttl|call to consteval function
+// note: safety_margin_must_be_shorter_than_ttl
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 
@@ -6,7 +7,7 @@ namespace lh = leasehold;
 using namespace std::chrono_literals;
 
 #ifdef LEASEHOLD_COMPILE_OK
-constexpr auto terms = lh::checked_terms({.ttl = 10s, .safety_margin = 1s});
+const auto terms = lh::checked_terms({.ttl = 10s, .safety_margin = 1s});
 #else
-constexpr auto terms = lh::checked_terms({.ttl = 10s, .safety_margin = 10s});
+const auto terms = lh::checked_terms({.ttl = 10s, .safety_margin = 10s});
 #endif

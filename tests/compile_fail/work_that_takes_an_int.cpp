@@ -1,4 +1,4 @@
-// expect: try_run needs something to call with the guard
+// error: try_run needs something to call with the guard
 // SPDX-License-Identifier: BSL-1.0
 #include <leasehold/leasehold.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <support/child_process.hpp>
 #include <support/environment.hpp>
+#include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgresql_server.hpp>
 #include <support/temporary_directory.hpp>
@@ -12,6 +13,7 @@
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -25,8 +27,8 @@ using servers = boost::mpl::list<postgresql_server, mariadb_server>;
 
 class static_holder {
 public:
-    explicit static_holder(const std::string& connection_string)
-        : process_{{STATIC_HOLDER, connection_string}, {.capture = true}}
+    explicit static_holder(const std::string& connection_string, const std::vector<std::string>& options = {})
+        : process_{command(connection_string, options), {.capture = true}}
     {
         BOOST_TEST_REQUIRE(process_.read_line().value_or("") == "1");
     }
@@ -42,6 +44,13 @@ public:
     std::string last_words;
 
 private:
+    static std::vector<std::string> command(const std::string& connection_string, const std::vector<std::string>& options)
+    {
+        std::vector<std::string> words{STATIC_HOLDER, connection_string};
+        words.insert(words.end(), options.begin(), options.end());
+        return words;
+    }
+
     child_process process_;
 };
 
@@ -90,6 +99,18 @@ BOOST_AUTO_TEST_CASE(static_guard_on_sqlite_is_released_at_the_exit)
     static_holder holder{connection_string};
     BOOST_TEST(holder.end() == exit_status{});
     BOOST_TEST(store.list().empty());
+}
+
+// As docs/using.md says: nothing is destroyed, so nothing is released, and the lease is free when its ttl is over.
+BOOST_AUTO_TEST_CASE_TEMPLATE(process_that_leaves_at_once_with_a_guard_on_the_stack_keeps_the_name_until_its_end, Server, servers)
+{
+    Server server;
+    lh::odbc_store store{server.connection_string()};
+    store.create_schema();
+    static_holder holder{server.connection_string(), {"at_once"}};
+    BOOST_TEST(holder.end() == exit_status{});
+    BOOST_TEST(store.list().size() == 1U);
+    BOOST_TEST(eventually([&] { return store.list().empty(); }, std::chrono::seconds{20}));
 }
 
 // OpenSSL frees its tables at the exit: who was in them crashed the process.

@@ -78,10 +78,14 @@ void is_shown_without_harm(std::string_view state, int native, std::string_view 
 void driver_is_advised_about(std::string_view message)
 {
     const std::string said = "Can't open lib '/there-is-no-such-folder/" + std::string{message.substr(0, 200)};
-    fuzz::require(driver_advice(said).starts_with("there is no such file"), "a path that leads to nothing is told as such",
-                  message);
+    const known_to_driver_manager known{.drivers = {"SQLite3", std::string{message}}, .sources = {std::string{message}}};
+    fuzz::require(driver_advice(said, known).starts_with("there is no such file"), "a path that leads to nothing is told as such", message);
     if (!fuzz::contains(message, "Can't open lib"))
-        fuzz::require(driver_advice(message) == advice::driver, "without a name the advice is the general one", message);
+        fuzz::require(driver_advice(message, known) == source_advice(known), "without a name the advice is the general one", message);
+    const std::string misspelt = driver_advice("Can't open lib 'SQLte3'", known);
+    fuzz::require(misspelt.find("'SQLite3', '") != std::string::npos, "drivers are listed", message, misspelt);
+    for (const std::string& advice : {misspelt, source_advice(known)})
+        fuzz::require(fuzz::is_harmless(advice), "a name in advice has no controls", message, advice);
 }
 
 }  // namespace

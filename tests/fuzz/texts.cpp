@@ -3,12 +3,12 @@
 #include "fuzz.hpp"
 #include "targets.hpp"
 
-#include <nearest.hpp>
 #include <records.hpp>
 
 #include <leasehold/bounded_text.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/odbc/detail/driver/nearest.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -146,10 +146,10 @@ void is_a_line_of_a_table(std::string_view text, std::string_view other)
 void something_near_is_suggested(std::string_view text)
 {
     const std::vector<std::string> words{"run", "elect", "release", "--store-file"};
-    const std::string found = tool::nearest(text, words);
+    const std::string found = lh::odbc::detail::nearest(text, words);
     fuzz::require(found.empty() || std::find(words.begin(), words.end(), found) != words.end(),
                   "a suggestion is one of the words", text, found);
-    for (const std::string& word : words) fuzz::require(tool::nearest(word, words) == word, "a word is nearest to itself");
+    for (const std::string& word : words) fuzz::require(lh::odbc::detail::nearest(word, words) == word, "a word is nearest to itself");
 }
 
 }  // namespace

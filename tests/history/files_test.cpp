@@ -2,18 +2,24 @@
 // Histories in files: what is written is read back, as JSON lines and by Jepsen's conventions; the checker rejects the files in
 // files/broken, each broken by hand in one place, and accepts those in files/right. docs/histories.md describes the formats.
 #include "checker.hpp"
+#include "edn.hpp"
 #include "random_history.hpp"
 #include "written.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 using namespace history;
@@ -52,6 +58,52 @@ std::string edn_of(const std::vector<call>& calls)
     std::ostringstream out;
     write_edn(out, {calls, 0});
     return out.str();
+}
+
+// What Jepsen's tools make of it: each process does one thing at a time, and its completion is of what it invoked. Times count from the
+// first call, which began at `first`. Throws std::runtime_error where that is not so, and where the text is not EDN.
+std::vector<call> calls_in_edn(const std::string& text, instant first)
+{
+    std::vector<call> calls;
+    std::map<std::int64_t, edn> invoked;  // of each process
+    std::int64_t index = 0, last_time = 0;
+    const auto require = [&](bool right, const char* what) {
+        if (!right) throw std::runtime_error{"event " + std::to_string(index) + ": " + what};
+    };
+    for (edn_reader reader{text}; !reader.at_end(); ++index) {
+        const edn event = reader.next(), &value = event.at("value");
+        const std::string type = event.at("type").text_of(':'), operation = event.at("f").text_of(':');
+        const std::int64_t process = event.at("process").integer(), time = event.at("time").integer();
+        require(event.at("index").integer() == index && time >= last_time, "not in order");
+        last_time = time;
+        if (type == "invoke") {
+            require(time == value.at("begin").integer(), "an invocation is at another time");
+            require(invoked.emplace(process, event).second, "the process is in a call, or never came back from one");
+            continue;
+        }
+        const auto begun = invoked.find(process);
+        require(begun != invoked.end() && begun->second.at("f").text_of(':') == operation, "completes what was not invoked");
+        const edn& asked = begun->second.at("value");
+        require(asked.at("name").text_of('"') == value.at("name").text_of('"') &&
+                    asked.at("owner").text_of('"') == value.at("owner").text_of('"') &&
+                    asked.at("begin").integer() == value.at("begin").integer(),
+                "completes another call");
+        call c{.what = detail::operation_of(operation)};
+        c.said = detail::answer_of(c.what, value.at("result").text_of(':'));
+        require(type == (c.said == answer::unknown ? "info" : "ok"), "the type is not that of the result");
+        c.name = value.at("name").text_of('"');
+        c.owner = value.at("owner").text_of('"');
+        c.token = value.at("token").integer();
+        c.ttl = value.at("ttl").integer();
+        c.begin = first + value.at("begin").integer();
+        const edn& end = value.at("end");
+        c.end = end.kind == 'n' ? never : first + end.integer();
+        require(c.said == answer::unknown || c.end == first + time, "a completion is at another time");
+        c.by = value.at("by").text_of('"');
+        calls.push_back(c);
+        if (c.said != answer::unknown) invoked.erase(begun);
+    }
+    return calls;
 }
 
 const std::string header = "{\"format\":\"leasehold history\",\"version\":1,\"clock_error\":0}\n";
@@ -160,6 +212,32 @@ BOOST_AUTO_TEST_CASE(edn_never_uses_a_process_again_after_a_call_of_unknown_outc
     BOOST_TEST(count(":process 0") == 2);
     BOOST_TEST(count(":process 1") == 4);  // what ends when another begins overlaps it
     BOOST_TEST(count(":process 2") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_as_edn_is_read_back)
+{
+    const auto key = [](const call& c) { return std::tuple{c.begin, c.end, c.what, c.said, c.owner, c.token, c.ttl}; };
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        std::vector<call> calls = random_history{{.calls = 40, .unknown_of_100 = 30, .forced_of_100 = 20}, seed}.make();
+        for (call& each : calls) each.name = "a \"quoted\" \\ name\n\twith \x01, {:braces [} and \xc3\xa4";
+        std::vector<call> read = calls_in_edn(edn_of(calls), std::ranges::min(calls, {}, &call::begin).begin);
+        std::ranges::sort(calls, {}, key);
+        std::ranges::sort(read, {}, key);
+        BOOST_TEST((read == calls), "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_edn_is_seen)
+{
+    const std::string right = edn_of({grant(100, 102)});
+    BOOST_TEST(calls_in_edn(right, 100).size() == 1U);
+    for (const auto& [from, to] : {std::pair{"{:index", "{index"}, {":name \"job\"", ":name \"job"}, {":value {", ":value "},
+                                   {":ttl 10", ":ttl"}, {":ttl 10", ":ttl 1O"}, {":type :ok", ":type ok"}, {"job", "j\\xb"},
+                                   {":process 0", ":process nil"}, {":type :ok", ":type :info"}, {":by", ":begin"}, {"}}\n{", "}\n{"}}) {
+        std::string wrong = right;
+        wrong.replace(wrong.find(from), std::string_view{from}.size(), to);
+        BOOST_CHECK_THROW(calls_in_edn(wrong, 100), std::runtime_error);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

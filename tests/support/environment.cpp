@@ -52,15 +52,6 @@ std::istringstream odbcinst_says(const std::vector<std::string>& asked)
     return lines;
 }
 
-std::vector<std::string> installed_odbc_drivers()
-{
-    std::istringstream lines = odbcinst_says({});
-    std::vector<std::string> drivers;
-    for (std::string line; std::getline(lines, line);)
-        if (line.size() > 2 && line.front() == '[' && line.back() == ']') drivers.push_back(line.substr(1, line.size() - 2));
-    return drivers;
-}
-
 }  // namespace
 
 bool servers_required()
@@ -96,6 +87,15 @@ std::filesystem::path servers_root(const std::vector<std::string>& programs,
     if (!root || !*root || first_of(programs, folders_of_system(first_in), root).empty()) return {};
     if (::geteuid() != 0) throw missing_requirement{std::string{"only root can run the servers in "} + root};
     return root;
+}
+
+std::vector<std::string> installed_odbc_drivers()
+{
+    std::istringstream lines = odbcinst_says({});
+    std::vector<std::string> drivers;
+    for (std::string line; std::getline(lines, line);)
+        if (line.size() > 2 && line.front() == '[' && line.back() == ']') drivers.push_back(line.substr(1, line.size() - 2));
+    return drivers;
 }
 
 std::string find_odbc_driver(const std::vector<std::string>& names)

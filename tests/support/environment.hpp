@@ -34,6 +34,9 @@ public:
 [[nodiscard]] std::filesystem::path servers_root(const std::vector<std::string>& programs,
                                                  const std::vector<std::filesystem::path>& first_in = {});
 
+/// What odbcinst lists.
+[[nodiscard]] std::vector<std::string> installed_odbc_drivers();
+
 /// The first of `names` that the driver manager knows. Throws missing_requirement.
 [[nodiscard]] std::string find_odbc_driver(const std::vector<std::string>& names);
 

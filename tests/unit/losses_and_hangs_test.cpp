@@ -33,6 +33,7 @@ using leasehold_test::gate;
 using leasehold_test::operation;
 using leasehold_test::scripted_batching_store;
 using leasehold_test::scripted_store;
+using leasehold_test::throughout;
 
 namespace {
 
@@ -249,6 +250,31 @@ BOOST_AUTO_TEST_CASE(work_of_nothing_is_told_to_have_run_whatever_it_did_to_the_
     BOOST_TEST(lease.try_run([&](auto&) { return 1; }).has_value() == false);
     s.clock.advance(27s);
     BOOST_TEST(lease.try_run([&] { s.clock.advance(1h); }));
+}
+
+// With it the library's threads end, and what they run.
+BOOST_AUTO_TEST_CASE(last_guard_of_a_store_waits_in_its_destructor_for_a_stop_callback_that_runs_and_others_dont)
+{
+    scene<scripted_store> s;
+    std::optional lost{s.acquire("a")}, last{s.acquire("b")};
+    s.leases.clear();  // guards outlive them
+    {
+        const std::stop_callback slow{lost->stop_token(), [&] { s.hang.pass(); }};
+        s.store.always(operation::renew, fate::refused);
+        s.in_steps(30s, 1s);
+        BOOST_TEST_REQUIRE(s.hang.reached_by());
+        std::atomic<bool> other_is_gone = false, last_is_gone = false;
+        const std::jthread destroying{[&] {
+            lost.reset();
+            other_is_gone = true;
+            last.reset();
+            last_is_gone = true;
+        }};
+        BOOST_TEST(eventually([&] { return other_is_gone.load(); }));
+        BOOST_TEST(throughout([&] { return !last_is_gone.load(); }, 200ms));
+        s.hang.open();
+        BOOST_TEST(eventually([&] { return last_is_gone.load(); }));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -180,7 +180,9 @@ public:
     template <std::size_t N>
     consteval cron_line(const char (&line)[N])
     {
-        switch (read(std::string_view{static_cast<const char*>(line), N - 1})) {
+        const std::string_view text{static_cast<const char*>(line), N - 1};
+        const int wrong = read(text);
+        switch (wrong) {
         case 0: cron_rules::the_minute_of_a_cron_line_is_0_to_59(); break;
         case 1: cron_rules::the_hour_of_a_cron_line_is_0_to_23(); break;
         case 2: cron_rules::the_day_of_the_month_of_a_cron_line_is_1_to_31(); break;
@@ -190,6 +192,7 @@ public:
         case cron_never_fires: cron_rules::this_cron_line_never_fires_no_such_day_is_in_its_months(); break;
         default: break;
         }
+        if (wrong >= 0) refuse(text, wrong);  // clang++ 14 calls this when the program runs, for a global that is not constexpr
     }
 
     // Throws std::system_error for a line that is wrong.

@@ -2,7 +2,6 @@
 #include <checkup.hpp>
 #include <failure.hpp>
 #include <json.hpp>
-#include <nearest.hpp>
 #include <records.hpp>
 #include <store_choice.hpp>
 #include <support/printing.hpp>
@@ -58,22 +57,6 @@ BOOST_AUTO_TEST_CASE(names_are_cut_in_the_middle)
     BOOST_TEST(fitted_name("shard", 3) == "s…d");
     BOOST_TEST(fitted_name("shard", 2) == "s…");
     BOOST_TEST(fitted_name("shard", 0) == "");
-}
-
-BOOST_AUTO_TEST_CASE(probable_meaning_of_a_misspelt_word_is_found)
-{
-    const std::vector<std::string> words{"run", "elect", "show", "list", "watch", "wait", "release", "--nowait"};
-    for (const auto& [typed, meant] : {std::pair{"lsit", "list"},
-                                       {"lst", "list"},
-                                       {"ls", "list"},
-                                       {"listt", "list"},
-                                       {"rnu", "run"},
-                                       {"relaese", "release"},
-                                       {"rel", "release"},
-                                       {"wach", "watch"},
-                                       {"--no-wait", "--nowait"}})
-        BOOST_TEST(nearest(typed, words) == meant, typed << ": " << nearest(typed, words));
-    for (const char* typed : {"frobnicate", "status", "x", "", "l"}) BOOST_TEST(nearest(typed, words) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_says_for_whom_and_how_long)

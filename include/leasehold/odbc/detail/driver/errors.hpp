@@ -4,6 +4,8 @@
 
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/odbc/detail/driver/handle.hpp>
+#include <leasehold/odbc/detail/driver/known_names.hpp>
+#include <leasehold/odbc/detail/driver/nearest.hpp>
 #include <leasehold/odbc/detail/driver/secrets.hpp>
 #include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
@@ -186,20 +188,44 @@ constexpr verdict classify(std::string_view sqlstate, int native, std::string_vi
     return first_that_fits(fault_rules, sqlstate, native, text);
 }
 
-// What helps where unixODBC says that it can't open a driver. It says "file not found" whatever the reason is. A program can
-// be linked with another driver manager than the system's, as Conan and vcpkg build one: that reads another odbcinst.ini and
-// looks into other folders, so what odbcinst lists is of no use to it.
-inline std::string driver_advice(std::string_view message)
+inline std::string in_quotes(const std::vector<std::string>& names)
+{
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + leasehold::detail::printable(name) + "'";
+    return text;
+}
+
+inline std::string drivers_here(const std::vector<std::string>& drivers)
+{
+    return drivers.empty() ? "There is none (packages of Debian and Ubuntu: odbc-postgresql, odbc-mariadb, libsqliteodbc); what odbcinst -q"
+                             " -d lists is known only to programs linked with the system's driver manager"
+                           : "There are: " + in_quotes(drivers);
+}
+
+// Where a connection string names neither a driver nor a data source that is known.
+inline std::string source_advice(const known_to_driver_manager& known)
+{
+    return "the connection string must be keyword=value;... with a Driver= or DSN= that is known here. " +
+           (known.sources.empty() ? "There is no data source" : "There is the data source " + in_quotes(known.sources)) +
+           ". Drivers: " + drivers_here(known.drivers);
+}
+
+// What helps where a driver or data source is not there. unixODBC says "file not found" whatever the reason is. A program can be linked
+// with another driver manager than the system's, as Conan and vcpkg build one: that reads another odbcinst.ini and looks into other
+// folders. The name that was tried is in the message, where secrets are hidden; here are names of this machine only.
+inline std::string driver_advice(std::string_view message, const known_to_driver_manager& known)
 {
     constexpr std::string_view before = "Can't open lib '";
     const std::size_t begin = message.find(before);
-    if (begin == std::string_view::npos) return advice::driver;
+    if (begin == std::string_view::npos) return source_advice(known);
     std::string_view named = message.substr(begin + before.size());
     named = named.substr(0, named.find('\''));
-    if (named.find_first_of("/\\") == std::string_view::npos)
-        return "the driver manager of this program knows no such ODBC driver, or finds its file in none of its folders: write the"
-               " driver's full path as Driver= in the connection string; what odbcinst -q -d lists is known only to programs"
-               " linked with the system's driver manager";
+    if (named.find_first_of("/\\") == std::string_view::npos) {
+        const std::string meant = nearest(named, known.drivers);
+        return "the driver manager of this program knows no such ODBC driver, or finds its file in none of its folders" +
+               (meant.empty() ? ". " : ": did you mean " + in_quotes({meant}) + "? ") + drivers_here(known.drivers) +
+               ". Or write the driver's full path as Driver= in the connection string";
+    }
     if (std::ifstream{std::string{named}}.is_open())
         return "the ODBC driver's file is there, but can't be loaded: ldd shows whether a library that it needs is missing; or it"
                " was made for another processor";
@@ -271,7 +297,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
     result.kind = found.kind;
     // By its text: each translation unit may have a literal of its own.
     const bool needs_driver = std::string_view{found.advice} == advice::driver;
-    result.details.advice = needs_driver ? driver_advice(result.details.server_message) : found.advice;
+    result.details.advice = needs_driver ? driver_advice(result.details.server_message, what_is_known()) : found.advice;
     result.details.server_message = shown(std::move(result.details.server_message), secrets);
     return result;
 }

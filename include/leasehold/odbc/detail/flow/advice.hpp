@@ -13,9 +13,7 @@ inline constexpr const char* column =
 inline constexpr const char* log_in = "the database refuses the log-in: check user and password in the connection string";
 inline constexpr const char* database =
     "the database of that name is not there, or not for this user: check Database in the connection string";
-inline constexpr const char* driver =
-    "the ODBC driver or data source is not there: the connection string must be keyword=value;... with a Driver= of"
-    " odbcinst -q -d or a DSN= of odbcinst -q -s";
+inline constexpr const char* driver = "the ODBC driver or data source is not there";  // what is there follows: driver_advice()
 inline constexpr const char* no_server =
     "no server answers there: check Server and Port in the connection string, and that it runs";
 inline constexpr const char* no_connection =

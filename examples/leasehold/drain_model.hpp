@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,19 +15,28 @@
 
 namespace tool {
 
-/// Whether a host has a lease: its owner begins with the host's name, as owners do unless a program names them otherwise. "web-1" has
-/// what "web-1/8f0c" and "web-1:4711:3/8f0c" hold, and nothing that "web-10/8f0c" holds.
-[[nodiscard]] inline bool is_of_host(const leasehold::lease_record& record, std::string_view host) noexcept
+/// Whether an owner, or the id of a member, is of a host: it begins with the host's name, as they do unless a program names them
+/// otherwise. "web-1/8f0c" and "web-1:4711:3/8f0c" are of "web-1", and "web-10/8f0c" is not.
+[[nodiscard]] inline bool begins_with_host(std::string_view owner, std::string_view host) noexcept
 {
-    if (record.is_count() || record.is_hold() || !record.owner.starts_with(host)) return false;
-    const std::string_view rest = std::string_view{record.owner}.substr(host.size());
-    return rest.empty() || rest.front() == '/' || rest.front() == ':';
+    if (!owner.starts_with(host)) return false;
+    owner.remove_prefix(host.size());
+    return owner.empty() || owner.front() == '/' || owner.front() == ':';
 }
 
-/// Whether it says that a member of a group lives. One that is asked gives its shards away and takes none, but lives on.
-[[nodiscard]] inline bool is_membership(const leasehold::lease_record& record) noexcept
+/// Whether a host has a lease, by its owner.
+[[nodiscard]] inline bool is_of_host(const leasehold::lease_record& record, std::string_view host) noexcept
 {
-    return record.name.find("/members/") != std::string::npos;
+    return !record.is_count() && !record.is_hold() && begins_with_host(record.owner, host);
+}
+
+/// The id of the member of a group that it says lives; empty: it says no such thing. One that is asked gives its shards away and takes
+/// none, but lives on.
+[[nodiscard]] inline std::string_view member_in(const leasehold::lease_record& record) noexcept
+{
+    constexpr std::string_view before_id = "/members/";
+    const std::size_t at = record.name.find(before_id);
+    return at == std::string::npos ? std::string_view{} : std::string_view{record.name}.substr(at + before_id.size());
 }
 
 /// What a host has, and whom to ask for it: each term once, also those that begin while the host is being emptied.
@@ -38,9 +48,12 @@ public:
     {
         left_.clear();
         to_ask_.clear();
+        std::set<std::string_view> members;  // owners of members with an id of the host's
+        for (const leasehold::lease_record& record : held)
+            if (!record.owner.empty() && !record.is_hold() && begins_with_host(member_in(record), host_)) members.insert(record.owner);
         for (const leasehold::lease_record& record : held) {
-            if (!is_of_host(record, host_)) continue;
-            if (!is_membership(record)) left_.push_back(record);
+            if (!is_of_host(record, host_) && !members.contains(record.owner)) continue;
+            if (member_in(record).empty()) left_.push_back(record);
             leasehold::fencing_token& asked = asked_[record.name];
             if (asked == record.token) continue;
             asked = record.token;

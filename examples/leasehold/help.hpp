@@ -153,8 +153,8 @@ inline constexpr const char* drain =
     "  leasehold drain web-1 && ssh web-1 reboot\n"
     "  leasehold drain web-1 --timeout 0s             only ask, and show what it has\n"
     "  leasehold drain web-1 --json --timeout 5m | jq -r '.[].name'\n"
-    "A host has what is held by an owner that begins with its name, as owners do unless --owner or a program says otherwise. Who\n"
-    "does not answer keeps his lease. Exit status: 0 if nothing is left, or 75.";
+    "A host has what is held by an owner that begins with its name, as owners do unless --owner or a program says otherwise; and\n"
+    "the shards of a member of a group whose id does. Who does not answer keeps his lease. Exit status: 0 if nothing is left, or 75.";
 
 inline constexpr const char* save_checkpoint =
     "Save this instead, at most 4 KiB: under the lease of the leasehold run that this runs under, or else under the lease itself,"

@@ -46,6 +46,12 @@ struct group_view {
     std::optional<std::size_t> count;
 
     [[nodiscard]] bool is_empty() const noexcept { return members.empty() && shards.empty(); }
+    [[nodiscard]] std::size_t free_shards() const
+    {
+        if (!count) return 0;
+        const auto owned = std::ranges::count_if(shards, [&](const auto& each) { return each.index < *count && !each.held_closed; });
+        return *count - static_cast<std::size_t>(owned);
+    }
 };
 
 // As in "12 shards"; nothing: a group of members alone.
@@ -78,22 +84,28 @@ std::string ranges_of(const std::vector<std::size_t>& indices)
     return text;
 }
 
+// For the place of a member: also "(held closed: migration)".
+std::string owner_of(const lh::shard_view& shard)
+{
+    return shard.held_closed ? held_closed_text(*shard.held_closed) : printable(shard.owner);
+}
+
 std::string to_table(const group_view& group)
 {
     std::map<std::string, std::vector<std::size_t>> owned;
     std::map<std::string, std::size_t> draining;
     for (const lh::shard_view& each : group.shards) {
-        owned[each.owner].push_back(each.index);
-        if (each.draining) ++draining[each.owner];
+        owned[owner_of(each)].push_back(each.index);
+        if (each.draining) ++draining[owner_of(each)];
     }
     std::vector<std::vector<std::string>> rows{{"MEMBER", "SHARDS", "DRAINING", "REMAINING", "WHICH", "DATA"}};
-    const auto add = [&](const std::string& id, const std::string& remaining, const std::string& data) {
-        const auto& indices = owned[id];
-        rows.push_back({printable(id), std::to_string(indices.size()), std::to_string(draining[id]), remaining, ranges_of(indices), data});
+    const auto add = [&](const std::string& owner, const std::string& remaining, const std::string& data) {
+        const auto& indices = owned[owner];
+        rows.push_back({owner, std::to_string(indices.size()), std::to_string(draining[owner]), remaining, ranges_of(indices), data});
     };
-    for (const lh::member_record& each : group.members) add(each.id, to_short_text(each.remaining), printable(each.data));
-    for (const lh::shard_view& each : group.shards)  // of members that have died
-        if (std::ranges::none_of(rows, [&](const auto& row) { return row.front() == printable(each.owner); })) add(each.owner, "-", "");
+    for (const lh::member_record& each : group.members) add(printable(each.id), to_short_text(each.remaining), printable(each.data));
+    for (const lh::shard_view& each : group.shards)  // of members that have died, and those that are held closed
+        if (std::ranges::none_of(rows, [&](const auto& row) { return row.front() == owner_of(each); })) add(owner_of(each), "-", "");
     std::vector<std::size_t> widths(rows.front().size());
     for (const auto& row : rows)
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
@@ -122,7 +134,8 @@ std::string to_json(const group_view& group, const std::string& of_lists, const 
     text += "]" + of_lists + "\"shards\": [";
     between.clear();
     for (const lh::shard_view& each : group.shards) {
-        text += between + "{\"index\": " + std::to_string(each.index) + ", \"owner\": " + json_string(each.owner) +
+        text += between + "{\"index\": " + std::to_string(each.index) +
+                ", \"owner\": " + (each.held_closed ? "null, \"hold\": " + json_string(*each.held_closed) : json_string(each.owner)) +
                 ", \"token\": " + std::to_string(each.token.value()) + ", \"draining\": " + (each.draining ? "true" : "false") +
                 ", \"remaining_ms\": " + milliseconds(each.remaining) + "}";
         between = in_lists;
@@ -135,9 +148,8 @@ std::string to_text(const group_view& group, const std::string& name)
 {
     if (group.is_empty()) return printable(name) + " has no members\n";
     std::string text = to_table(group);
-    if (group.count && group.shards.size() < *group.count)
-        text += std::to_string(*group.count - group.shards.size()) + " of " + std::to_string(*group.count) +
-                " shards are owned by nobody\n";
+    if (const std::size_t left = group.free_shards(); left > 0)
+        text += std::to_string(left) + " of " + std::to_string(*group.count) + " shards are owned by nobody\n";
     return text;
 }
 
@@ -147,7 +159,7 @@ ownership owners_in(const group_view& group)
 {
     ownership all;
     for (const lh::member_record& each : group.members) all.emplace_back(lh::max_shards, each.id);
-    for (const lh::shard_view& each : group.shards) all.emplace_back(each.index, each.owner + (each.draining ? " drains" : ""));
+    for (const lh::shard_view& each : group.shards) all.emplace_back(each.index, owner_of(each) + (each.draining ? " drains" : ""));
     return all;
 }
 

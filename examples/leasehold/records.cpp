@@ -62,11 +62,16 @@ std::string short_owner(std::string_view owner)
     return is_random ? printable(owner.substr(0, random + digits_shown)) + "…" : printable(owner);
 }
 
+std::string held_closed_text(std::string_view reason)
+{
+    return "(held closed" + (reason.empty() ? "" : ": " + printable(reason)) + ")";
+}
+
 std::string owner_or_what_else(const leasehold::lease_record& record, bool in_short)
 {
     if (record.owner.empty()) return "(kept closed)";
     if (record.is_count()) return "(count: " + record.owner + ")";
-    if (record.is_hold()) return "(held closed" + (record.hold_reason().empty() ? "" : ": " + printable(record.hold_reason())) + ")";
+    if (record.is_hold()) return held_closed_text(record.hold_reason());
     return in_short ? short_owner(record.owner) : printable(record.owner);
 }
 

@@ -21,6 +21,9 @@ namespace tool {
 /// An owner for people: of a random part, as random_owner_id makes it, only so much as tells owners apart.
 [[nodiscard]] std::string short_owner(std::string_view owner);
 
+/// "(held closed: migration)".
+[[nodiscard]] std::string held_closed_text(std::string_view reason);
+
 /// For the place of an owner: also "(kept closed)", "(held closed: migration)", and the record of a count, as in
 /// "(count: 2 permits)".
 [[nodiscard]] std::string owner_or_what_else(const leasehold::lease_record& record, bool in_short);

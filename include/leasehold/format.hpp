@@ -9,9 +9,11 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_change.hpp>
 #include <leasehold/lease_event.hpp>
+#include <leasehold/member_change.hpp>
 #include <leasehold/recurring_options.hpp>
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/semaphore_options.hpp>
+#include <leasehold/shard_event.hpp>
 #include <leasehold/step_down_reason.hpp>
 #include <leasehold/store/concept.hpp>
 
@@ -58,9 +60,13 @@ struct std::formatter<leasehold::lease_event_kind> : leasehold::detail::formatte
 template <>
 struct std::formatter<leasehold::lease_change_kind> : leasehold::detail::formatter_of_names<leasehold::lease_change_kind> {};
 template <>
+struct std::formatter<leasehold::member_change_kind> : leasehold::detail::formatter_of_names<leasehold::member_change_kind> {};
+template <>
 struct std::formatter<leasehold::on_other_count> : leasehold::detail::formatter_of_names<leasehold::on_other_count> {};
 template <>
 struct std::formatter<leasehold::release_outcome> : leasehold::detail::formatter_of_names<leasehold::release_outcome> {};
+template <>
+struct std::formatter<leasehold::shard_event_kind> : leasehold::detail::formatter_of_names<leasehold::shard_event_kind> {};
 template <>
 struct std::formatter<leasehold::step_down_reason> : leasehold::detail::formatter_of_names<leasehold::step_down_reason> {};
 /// \endcond

@@ -13,12 +13,12 @@
 #include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
-#include <leasehold/fencing_token.hpp>
 #include <leasehold/group/group_texts.hpp>
 #include <leasehold/lease_guard.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/member_record.hpp>
 #include <leasehold/owner_id/fixed_owner_id.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
@@ -46,17 +46,6 @@ struct member_options {
     std::string data{};
 };
 
-/// A member that lives.
-struct member_record {
-    std::string id;     ///< its name in the group
-    std::string data;   ///< what it has published
-    std::string owner;  ///< the owner of its lease; of a shard_group also of its shards
-    fencing_token token;   ///< the token of its membership: another one after it has left and come back
-    duration remaining{};  ///< time until the store would regard it as gone if it heard no more of it
-
-    friend bool operator==(const member_record&, const member_record&) = default;
-};
-
 namespace detail {
 
 template <class Store>
@@ -67,16 +56,18 @@ constexpr void require_group_store() noexcept
                   "this store keeps neither data nor requests of a term: it has to be a handover_store");
 }
 
-// All members of the group that live, sorted by id.
+// All members of the group that live, sorted by id, with the data of their own: what those of a shard_group say to each other is left out.
 template <class Store>
 std::vector<member_record> list_members(Store& store, std::string_view group, std::error_code& ec)
 {
     std::vector<member_record> members;
     const std::string prefix = group::members_of(group);
-    for (lease_record& record : store.list(prefix, ec))
-        if (!record.owner.empty() && !record.is_hold())
-            members.push_back({record.name.substr(prefix.size()), std::move(record.data), std::move(record.owner), record.token,
-                               record.remaining});
+    for (lease_record& record : store.list(prefix, ec)) {
+        if (record.owner.empty() || record.is_hold()) continue;
+        if (const auto words = group::words_in(record.data)) record.data = std::string{words->data};
+        members.push_back({record.name.substr(prefix.size()), std::move(record.data), std::move(record.owner), record.token,
+                           record.remaining});
+    }
     if (ec) members.clear();
     std::ranges::sort(members, {}, &member_record::id);
     return members;
@@ -100,8 +91,9 @@ public:
     using clock_type = Clock;  ///< measures deadlines
     using lease_type = basic_lease<Store, Clock, fixed_owner_id, renew_at_fraction>;  ///< the type of its lease
 
-    /// Joins the group. Does I/O. Throws std::system_error: errc::invalid_owner if a member with this id lives already, which the message
-    /// names; errc::invalid_name, errc::invalid_data, errc::invalid_terms, which say what is wrong; and store_error when the store fails.
+    /// Joins the group. Does I/O. Throws std::system_error: errc::invalid_owner if a member with this id lives already, whose owner the
+    /// message names; errc::invalid_name, errc::invalid_data, errc::invalid_terms, which say what is wrong; and store_error when
+    /// the store fails.
     group_member(Store& store, std::string_view group, member_options options = {}, Clock clock = {})
         : group_member{store, group, options, random_owner_id{}.id(), clock}
     {
@@ -215,11 +207,18 @@ public:
     /// The guard of its lease, for functions that take guards; empty once it has left.
     [[nodiscard]] const typename lease_type::guard_type& guard() const noexcept { return guard_; }
 
-    /// That a member with this id lives already, in words.
+    /// That a member with this id lives already, and who that is, in words. Does I/O; if the store fails, the words don't say who.
     [[nodiscard]] std::string lives_already() const
     {
-        return "a member '" + detail::printable(id_) + "' of '" + detail::printable(group_) +
-               "' lives already: give this one another id, or wait until that one has left or its ttl is over";
+        const std::string one = "a member '" + detail::printable(id_) + "' of '" + detail::printable(group_) + "' ";
+        std::error_code ignored;
+        const auto holder = lease_.inspect(ignored);
+        if (holder && holder->is_hold())
+            return one + "can't join: its name is held closed ('" + detail::printable(holder->hold_reason()) +
+                   "'): open it with unhold(), or give this one another id";
+        const bool known = holder && !holder->owner.empty();
+        return one + "lives already" + (known ? ", held by '" + detail::printable(holder->owner) + "'" : "") +
+               ": give this one another id, or wait until that one has left or its ttl is over";
     }
 
 private:

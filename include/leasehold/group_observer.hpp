@@ -12,12 +12,13 @@
 #include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/group_member.hpp>
+#include <leasehold/member_change.hpp>
+#include <leasehold/member_record.hpp>
 #include <leasehold/observer_options.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,30 +28,6 @@
 #include <vector>
 
 namespace leasehold::inline v0 {
-
-/// What has happened to a member.
-enum class member_change_kind : std::uint8_t {
-    joined,       ///< it is there, and was not before, or has left and come back
-    left,         ///< it has left, or its ttl is over
-    data_changed  ///< it publishes something else
-};
-
-/// The enumerator's name; "invalid" for any other value.
-[[nodiscard]] constexpr std::string_view to_string(member_change_kind kind) noexcept
-{
-    switch (kind) {
-    case member_change_kind::joined: return "joined";
-    case member_change_kind::left: return "left";
-    case member_change_kind::data_changed: return "data_changed";
-    }
-    return "invalid";
-}
-
-/// One change of a group, as an observer sees it.
-struct member_change {
-    member_change_kind kind{};  ///< what has happened
-    member_record member;       ///< the member, as it is now; one that has left, as it was seen last
-};
 
 namespace detail {
 

@@ -12,6 +12,7 @@
 #include <leasehold/release_outcome.hpp>
 #include <leasehold/store/concept.hpp>
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -104,7 +105,9 @@ public:
     /// The same, reported in `ec`: does not throw.
     release_outcome release(std::error_code& ec) noexcept { return end_here().release(ec); }
 
-    /// The lease's guard, for a fence and other functions that take guards; empty after release().
+    /// The lease's store.
+    [[nodiscard]] auto* store() const noexcept { return std::addressof(lease_.store()); }
+    /// The lease's guard, for functions that take guards; empty after release(). A fence takes the term itself, too.
     [[nodiscard]] const lease_guard<Lease>& guard() const noexcept { return guard_; }
 
 private:

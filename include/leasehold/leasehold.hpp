@@ -34,6 +34,8 @@
 #include <leasehold/lease_set_guard.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/limits.hpp>
+#include <leasehold/member_change.hpp>
+#include <leasehold/member_record.hpp>
 #include <leasehold/observer_options.hpp>
 #include <leasehold/owner_id/fixed_owner_id.hpp>
 #include <leasehold/owner_id/host_process_thread_owner_id.hpp>

@@ -209,26 +209,14 @@ public:
     template <std::invocable<run_type&> Job>
     void run(const std::stop_token& stop, Job job)
     {
-        detail::backoff retry{book_->options().retry_min, book_->options().retry_max, waiting::random_seed(owner(), clock().now())};
-        std::optional<fire_time> start;
-        while (!stop.stop_requested()) {
-            failure why;
-            if (!start) start = starts(why);
-            std::optional<detail::fire_step> rest;
-            run_type begun = why.ec ? run_type{} : begin(waiting_until(time_point::max(), stop, start, rest), why);
-            if (why.ec) {
-                start = why.not_read ? std::nullopt : start;
-                report(why);
-                pause_until(after(clock().now(), retry.next()), stop);
-                continue;
-            }
-            if (!begun.empty() && !carry_out(std::move(begun), stop, job)) {
-                pause_until(after(clock().now(), retry.next()), stop);
-                continue;
-            }
-            retry.reset();
-            if (rest) pause_until(book_->local(rest->until), stop);
-        }
+        const failure why = run_until_refused(stop, job);
+        if (why.ec) raise(why, "run");
+    }
+    /// The same, reported in `ec`: throws only std::bad_alloc, and what a hook throws.
+    template <std::invocable<run_type&> Job>
+    void run(const std::stop_token& stop, Job job, std::error_code& ec)
+    {
+        ec = run_until_refused(stop, job).ec;
     }
 
     /// The last completed fire; empty if none ever was. One statement. Throws store_error when the store fails.
@@ -249,8 +237,9 @@ public:
         return found;
     }
 
-    /// The fire that is begun next: the one that is due and not completed, or else the first to come; no_fire if none will. At most two
-    /// statements. Throws like try_begin().
+    /// The fire that is begun next: the one that is due and not completed, or else the first to come; no_fire if none will. Of a name
+    /// without a record it is the first to come, although try_begin() would begin the last one before now. At most two statements. Throws
+    /// like try_begin().
     [[nodiscard]] fire_time next() const
     {
         failure why;
@@ -498,6 +487,34 @@ private:
         return now;
     }
 
+    // No error: `stop` was asked to stop.
+    template <class Job>
+    failure run_until_refused(const std::stop_token& stop, Job& job)
+    {
+        detail::backoff retry{book_->options().retry_min, book_->options().retry_max, waiting::random_seed(owner(), clock().now())};
+        std::optional<fire_time> start;
+        while (!stop.stop_requested()) {
+            failure why;
+            if (!start) start = starts(why);
+            std::optional<detail::fire_step> rest;
+            run_type begun = why.ec ? run_type{} : begin(waiting_until(time_point::max(), stop, start, rest), why);
+            if (!why.refusal.empty()) return why;
+            if (why.ec) {
+                start = why.not_read ? std::nullopt : start;
+                report(why);
+                pause_until(after(clock().now(), retry.next()), stop);
+                continue;
+            }
+            if (!begun.empty() && !carry_out(std::move(begun), stop, job)) {
+                pause_until(after(clock().now(), retry.next()), stop);
+                continue;
+            }
+            retry.reset();
+            if (rest) pause_until(book_->local(rest->until), stop);
+        }
+        return {};
+    }
+
     // False: what became of it could not be noted.
     template <class Job>
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
@@ -546,7 +563,6 @@ private:
 
     void report(const failure& why) const
     {
-        if (!why.refusal.empty()) raise(why, "run");
         if (book_->options().on_error) book_->options().on_error(detail::store_failure(store(), why.ec, "run", name()));
     }
 

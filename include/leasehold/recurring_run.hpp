@@ -73,14 +73,16 @@ public:
     [[nodiscard]] std::string_view name() const& noexcept { return guard_.name(); }
     /// The owner of the lease; empty when the run is empty.
     [[nodiscard]] std::string_view owner() const& noexcept { return guard_.owner(); }
+    /// Where lease and record live; nullptr when the run is empty.
+    [[nodiscard]] auto* store() const& noexcept { return guard_.store(); }
     /// A token that is asked to stop when the term is lost; see lease_guard::stop_token().
     [[nodiscard]] std::stop_token stop_token() const& { return guard_.stop_token(); }
     /// The error of the last renewal of the term; see lease_guard::renewal_error().
     [[nodiscard]] std::error_code renewal_error() const& noexcept { return guard_.renewal_error(); }
     /// Throws lease_lost unless held(); std::system_error with errc::not_held when the run is empty.
     void ensure_held() const& { guard_.ensure_held(); }
-    /// The guard of the lease, for a fence and other functions that take guards. Its checkpoint contains the record of the fires: use
-    /// save_checkpoint() and load_checkpoint() of the run.
+    /// The guard of the lease, for functions that take guards; a fence takes the run itself, too. Its checkpoint contains the record of the
+    /// fires: use complete(), save_checkpoint() and load_checkpoint() of the run.
     [[nodiscard]] const guard_type& guard() const& noexcept { return guard_; }
 
     /// Extends the term now; see lease_guard::renew(). False means that it is lost. Does I/O.
@@ -212,6 +214,7 @@ public:
     fencing_token token() const&& = delete;  ///< a temporary run has released: name it
     std::string_view name() const&& = delete;  ///< a temporary run has released: name it
     std::string_view owner() const&& = delete;  ///< a temporary run has released: name it
+    void store() const&& = delete;  ///< a temporary run has released: name it
     std::stop_token stop_token() const&& = delete;  ///< a temporary run has released: name it
     std::error_code renewal_error() const&& = delete;  ///< a temporary run has released: name it
     void ensure_held() const&& = delete;  ///< a temporary run has released: name it

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <system_error>
 
@@ -42,6 +43,13 @@ enum class shard_event_kind : std::uint8_t {
     case shard_event_kind::store_failed: return "store_failed";
     }
     return "invalid";
+}
+
+/// Writes to_string(kind).
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, shard_event_kind kind)
+{
+    return out << to_string(kind);
 }
 
 /// One event of a member of a shard_group. What it refers to lives as long as the call of the hook.

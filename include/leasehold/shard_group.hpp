@@ -18,6 +18,7 @@
 #include <leasehold/group/shard_runner.hpp>
 #include <leasehold/group_member.hpp>
 #include <leasehold/lease_record.hpp>
+#include <leasehold/member_record.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_options.hpp>
 #include <leasehold/shard_term.hpp>
@@ -46,13 +47,15 @@ namespace detail {
 struct shard_group_access;
 }
 
-/// One shard that somebody owns, as a look at the store shows it.
+/// One shard that nobody can take now, as a look at the store shows it.
 struct shard_view {
     std::size_t index = 0;  ///< which shard
-    std::string owner;      ///< the id of the member that owns it; the owner of its lease if no member has that
+    std::string owner;      ///< the id of the member that owns it; the owner of its lease if no member has that; empty: it is held closed
     fencing_token token;    ///< the token of its term
-    bool draining = false;  ///< whether its owner was asked to give it up
-    duration remaining{};   ///< time until it would be free if its owner were not heard of any more
+    /// Whether its owner is to give it up: it was asked for it, or for everything; it stops, or is paused; or the shard is no more.
+    bool draining = false;
+    duration remaining{};  ///< time until it would be free if its owner were not heard of any more, or until it is open again
+    std::optional<std::string> held_closed{};  ///< the reason, which may be empty, if nobody owns it because of a hold; see name_holding
 
     friend bool operator==(const shard_view&, const shard_view&) = default;
 };
@@ -86,7 +89,8 @@ public:
 
     /// Does no I/O: run() joins the group. Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_terms
     /// (a count of 0 or more than max_shards (4,096), a capacity of 0, durations that can't work), errc::invalid_name, errc::invalid_data.
-    shard_group(Store& store, std::string_view name, std::size_t count, shard_options options = {}, Clock clock = {})
+    template <std::integral Count>
+    shard_group(Store& store, std::string_view name, Count count, shard_options options = {}, Clock clock = {})
         : runner_{store, name, count, std::move(options), std::move(clock)}
     {
         detail::require_group_store<Store>();
@@ -151,7 +155,8 @@ public:
     /// The shards that this member owns now, in ascending order: those whose terms certainly continue. May throw std::bad_alloc.
     [[nodiscard]] std::vector<std::size_t> owned() const { return runner_.owned(); }
 
-    /// All shards that somebody owns, as the store tells them now: one statement. A shard that is missing is free. Throws store_error.
+    /// All shards that somebody owns, or that are held closed, as the store tells them now: one statement. A shard that is missing is free.
+    /// Throws store_error.
     [[nodiscard]] std::vector<shard_view> view() const
     {
         return read_or_raise("view", [this](std::error_code& ec) { return view(ec); });
@@ -172,11 +177,7 @@ public:
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] std::vector<member_record> members(std::error_code& ec) const noexcept
     {
-        return read(ec, [this](std::error_code& failure) {
-            std::vector<member_record> all = detail::list_members(store(), name(), failure);
-            for (member_record& each : all) each.data = std::string{group::words_in(each.data).data};
-            return all;
-        });
+        return read(ec, [this](std::error_code& failure) { return detail::list_members(store(), name(), failure); });
     }
 
     /// How many shards there are.
@@ -186,23 +187,24 @@ public:
     /// start from then on must give the new count. Does I/O, also if run() is not running.
     /// Throws std::system_error with errc::invalid_terms for a count of 0 or more than max_shards (4,096), or if the name belongs to
     /// something else; store_error when the store fails: then the count may have changed or not.
-    void resize(std::size_t count)
+    template <std::integral Count>
+    void resize(Count count)
     {
-        runner_type::checked(count);
         std::error_code ec;
-        const std::string why = runner_.resize(count, ec);
+        const std::string why = runner_.resize(runner_type::checked(count), ec);
         if (!why.empty()) detail::raise_invalid(errc::invalid_terms, why);
         if (ec) detail::raise_store_failure(store(), ec, "resize", name());
     }
 
     /// The same, reported in `ec`: does not throw.
-    void resize(std::size_t count, std::error_code& ec) noexcept
+    template <std::integral Count>
+    void resize(Count count, std::error_code& ec) noexcept
     {
         ec.clear();
-        if (count == 0 || count > max_shards)
+        if (!runner_type::is_possible(count))
             ec = errc::invalid_terms;
         else
-            detail::catch_into(ec, [&] { static_cast<void>(runner_.resize(count, ec)); });
+            detail::catch_into(ec, [&] { static_cast<void>(runner_.resize(static_cast<std::size_t>(count), ec)); });
     }
 
     /// Gives all shards away, gently, and takes none, until resume(); stays a member. Returns at once.
@@ -312,23 +314,45 @@ private:
         return all;
     }
 
+    // A member as its row shows it. Refers to the records.
+    struct seen_owner {
+        std::string_view id;
+        bool gives_all_up = false;
+        std::size_t count = 0;  // as far as it knows: 0 if it doesn't say
+    };
+
     [[nodiscard]] std::vector<shard_view> view_of(const std::vector<lease_record>& records) const
     {
-        const std::string prefix = group::prefix_of(name());
         const std::string members = group::members_of(name());
-        std::map<std::string_view, std::string_view> ids;
-        for (const lease_record& each : records)
-            if (each.name.starts_with(members)) ids.emplace(each.owner, std::string_view{each.name}.substr(members.size()));
+        std::map<std::string_view, seen_owner> owners;
+        for (const lease_record& each : records) {
+            if (!each.name.starts_with(members)) continue;
+            const group::member_words words = group::words_in(each.data).value_or(group::member_words{});
+            const bool gives_all_up = words.paused || each.handover_request.has_value();
+            owners.emplace(each.owner, seen_owner{std::string_view{each.name}.substr(members.size()), gives_all_up, words.count});
+        }
+        const std::string prefix = group::prefix_of(name());
         std::vector<shard_view> all;
         for (const lease_record& each : records) {
             const std::optional<std::size_t> shard = group::shard_in(each.name, prefix);
             if (!shard || each.owner.empty()) continue;
-            const auto id = ids.find(each.owner);
-            all.push_back({*shard, std::string{id == ids.end() ? std::string_view{each.owner} : id->second}, each.token,
-                           each.handover_request.has_value(), each.remaining});
+            const auto owner = owners.find(each.owner);
+            all.push_back(view_of(*shard, each, owner == owners.end() ? seen_owner{each.owner} : owner->second));
         }
         std::ranges::sort(all, {}, &shard_view::index);
         return all;
+    }
+
+    static shard_view view_of(std::size_t shard, const lease_record& record, const seen_owner& owner)
+    {
+        if (record.is_hold())
+            return {.index = shard, .owner = {}, .token = record.token, .remaining = record.remaining, .held_closed = record.hold_reason()};
+        const bool is_no_more = owner.count != 0 && shard >= owner.count;
+        return {.index = shard,
+                .owner = std::string{owner.id},
+                .token = record.token,
+                .draining = record.handover_request.has_value() || owner.gives_all_up || is_no_more,
+                .remaining = record.remaining};
     }
 
     runner_type runner_;

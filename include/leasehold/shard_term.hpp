@@ -63,7 +63,9 @@ public:
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] std::optional<std::string> load_checkpoint(std::error_code& ec) const noexcept { return guard_.load_checkpoint(ec); }
 
-    /// The guard of its lease, for a fence and other functions that take guards.
+    /// The store of its lease.
+    [[nodiscard]] auto* store() const noexcept { return guard_.store(); }
+    /// The guard of its lease, for functions that take guards. A fence takes the term itself, too.
     [[nodiscard]] const lease_guard<Lease>& guard() const noexcept { return guard_; }
 
 private:

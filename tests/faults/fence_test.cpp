@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <stop_token>
 #include <string>
 #include <system_error>
 
@@ -47,6 +48,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(confirms_the_current_term_and_again, Database, dat
     BOOST_TEST(lh::odbc::fence(s.mine.handle(), guard, ec));
     BOOST_TEST(!ec);
     s.mine.roll_back();
+}
+
+// A run is fenced in fires_test.cpp.
+BOOST_AUTO_TEST_CASE_TEMPLATE(takes_the_term_of_a_leader_and_of_a_shard_as_well_as_its_guard, Database, databases)
+{
+    scene<Database> s{"terms"};
+    std::stop_source stop;
+    int fenced = 0;
+    const auto work = [&](auto& term) {
+        if (term.store() == &s.store && lh::odbc::fence(s.mine.handle(), term)) ++fenced;
+        if (lh::odbc::save_checkpoint(s.mine.handle(), term, "offset=4711")) ++fenced;
+        s.mine.commit();
+        stop.request_stop();
+    };
+    lh::basic_lease leads{s.store, s.name + " led", 60s};
+    lh::leader_election election{leads};
+    election.run(stop.get_token(), work);
+    BOOST_TEST(fenced == 2);
+    BOOST_TEST(s.others_store.checkpoint(leads.name()).value().text == "offset=4711");
+    stop = std::stop_source{};
+    lh::shard_group shards{s.store, s.name + " shared", 1, lh::shard_options{.ttl = 3s}};
+    shards.run(stop.get_token(), work);
+    BOOST_TEST(fenced == 4);
+    BOOST_TEST(s.others_store.checkpoint(s.name + " shared/0").value().text == "offset=4711");
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(says_false_without_asking_for_a_guard_that_is_empty_or_no_longer_held, Database, databases)

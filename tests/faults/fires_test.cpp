@@ -95,6 +95,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(each_fire_is_completed_exactly_once_by_processes_t
     BOOST_TEST_MESSAGE(all << " fires, " << killed << " processes killed");
 }
 
+// It would overwrite the record of the fires.
+template <class Run>
+concept checkpointed_as_a_guard =
+    requires(SQLHDBC mine, const Run& run, std::error_code& ec) { lh::odbc::save_checkpoint(mine, run, "", ec); } ||
+    requires(SQLHDBC mine, const Run& run) { lh::odbc::save_checkpoint(mine, run, ""); };
+static_assert(!checkpointed_as_a_guard<lh::recurring_run<lh::lease<lh::odbc_store>>>);
+static_assert(checkpointed_as_a_guard<lh::lease_guard<lh::lease<lh::odbc_store>>>);
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(completion_is_there_with_the_job_s_write_or_not_at_all, Database, own_databases)
 {
     Database database;
@@ -109,6 +117,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(completion_is_there_with_the_job_s_write_or_not_at
         auto run = job.try_begin();
         BOOST_REQUIRE(run.held());
         mine.execute("insert into fires (fire) values (1)");
+        BOOST_TEST(lh::odbc::fence(mine.handle(), run));
         BOOST_TEST(run.complete(mine.handle()));
         end_transaction();
         return run.fail();

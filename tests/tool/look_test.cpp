@@ -9,6 +9,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <stop_token>
@@ -350,6 +351,31 @@ BOOST_FIXTURE_TEST_CASE(ps_shows_members_and_whose_the_shards_are, tool_fixture)
     const auto json = run_words("ps orders --json");
     BOOST_TEST(json.out.starts_with("{\"count\": 4,\n \"members\": [{\"id\": \"web-1\", \"data\": \"10.0.0.7:8443\", "), json.out);
     BOOST_TEST(json.out.find("{\"index\": 2, \"owner\": \"web-1\", \"token\": ") != std::string::npos, json.out);
+}
+
+BOOST_FIXTURE_TEST_CASE(ps_shows_what_drains_and_what_is_held_closed, tool_fixture)
+{
+    lh::odbc_store store{sqlite_connection_string(path("leases.db"))};
+    BOOST_TEST(run_words("hold orders/3 --for 1h --reason migration").status.success());
+    lh::shard_group shards{store, "orders", 4, lh::shard_options{.ttl = 3s, .id = "web-1"}};
+    std::atomic<bool> goes_on{true};
+    std::jthread runs{[&](const std::stop_token& stop) {
+        shards.run(stop, [&goes_on](auto& shard) {
+            while (shard.held() && (goes_on || !shard.draining())) std::this_thread::sleep_for(std::chrono::milliseconds{2});
+        });
+    }};
+    BOOST_TEST(eventually([&] { return shards.owned().size() == 3; }));
+    shards.pause();
+    std::string shown;
+    BOOST_TEST(eventually([&] {
+        shown = run_words("ps orders").out;
+        return shown.find("\nweb-1                     3       3  ") != std::string::npos;
+    }), shown);
+    BOOST_TEST(shown.find("\n(held closed: migration)  1       0         -          3\n") != std::string::npos, shown);
+    BOOST_TEST(shown.ends_with("1 of 4 shards are owned by nobody\n"), shown);
+    const std::string json = run_words("ps orders --json").out;
+    BOOST_TEST(json.find("{\"index\": 3, \"owner\": null, \"hold\": \"migration\", \"token\": ") != std::string::npos, json);
+    goes_on = false;
 }
 
 BOOST_FIXTURE_TEST_CASE(checkpoint_is_saved_and_shown, tool_fixture)

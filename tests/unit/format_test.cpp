@@ -24,6 +24,7 @@ BOOST_AUTO_TEST_CASE(enumerators_are_formatted_by_their_names)
     BOOST_TEST(std::format("{:>6} {}", lh::catch_up::all, to_string(lh::release_outcome{})) ==
                std::format("   all {}", lh::release_outcome{}));
     BOOST_TEST(std::format("{}", lh::step_down_reason{}) == to_string(lh::step_down_reason{}));
+    BOOST_TEST(std::format("{} {}", lh::member_change_kind::left, lh::shard_event_kind::late) == "left late");
     BOOST_TEST(std::format("{}", lh::lease_event_kind{}) == to_string(lh::lease_event_kind{}));
 }
 

@@ -35,12 +35,6 @@ struct scene {
     }
 };
 
-bool names_the_member(const std::system_error& e)
-{
-    return e.code() == lh::errc::invalid_owner &&
-           std::string{e.what()}.find("a member 'a' of 'workers' lives already") != std::string::npos;
-}
-
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(group_member_test, scene)
@@ -75,12 +69,31 @@ BOOST_AUTO_TEST_CASE(member_lives_on_while_it_is_renewed)
 BOOST_AUTO_TEST_CASE(second_member_with_an_id_is_refused_and_told_who)
 {
     const member_type a{store, "workers", {.id = "a"}, clock};
-    BOOST_CHECK_EXCEPTION((member_type{store, "workers", {.id = "a"}, clock}), std::system_error, names_the_member);
+    const auto says_who = [&](const std::system_error& e) {
+        const std::string expected = "a member 'a' of 'workers' lives already, held by '" + a.owner() + "': give this one another id";
+        return e.code() == lh::errc::invalid_owner && std::string{e.what()}.find(expected) != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION((member_type{store, "workers", {.id = "a"}, clock}), std::system_error, says_who);
     member_type other{store, "workers", {.id = "a"}, ec, clock};
     BOOST_TEST((ec == lh::errc::invalid_owner));
     BOOST_TEST(!other.held());
     BOOST_TEST(other.members(ec).empty());
     BOOST_TEST((ec == lh::errc::invalid_owner));
+}
+
+BOOST_AUTO_TEST_CASE(member_whose_name_is_held_closed_is_told_so)
+{
+    store.hold("workers/members/a", 1h, "reboot");
+    const auto says_so = [](const std::system_error& e) {
+        return std::string{e.what()}.find("a member 'a' of 'workers' can't join: its name is held closed ('reboot')") != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION((member_type{store, "workers", {.id = "a"}, clock}), std::system_error, says_so);
+}
+
+BOOST_AUTO_TEST_CASE(data_that_look_like_words_of_a_shard_group_are_shown_as_they_are)
+{
+    member_type a{store, "workers", {.id = "a", .data = "capacity=5 zone=b"}, clock};
+    BOOST_TEST(a.members().at(0).data == "capacity=5 zone=b");
 }
 
 BOOST_AUTO_TEST_CASE(ids_are_different_by_themselves)

@@ -70,6 +70,17 @@ BOOST_AUTO_TEST_CASE(error_codes)
     prints(static_cast<lh::errc>(99), "invalid");
 }
 
+BOOST_AUTO_TEST_CASE(changes_of_a_group)
+{
+    prints(lh::member_change_kind::joined, "joined");
+    prints(lh::member_change_kind::left, "left");
+    prints(lh::member_change_kind::data_changed, "data_changed");
+    prints(static_cast<lh::member_change_kind>(99), "invalid");
+    prints(lh::shard_event_kind::taken, "taken");
+    prints(lh::shard_event_kind::store_failed, "store_failed");
+    prints(static_cast<lh::shard_event_kind>(99), "invalid");
+}
+
 BOOST_AUTO_TEST_CASE(names_are_constants)
 {
     static_assert(to_string(lh::step_down_reason::lost) == "lost");

@@ -501,6 +501,12 @@ BOOST_FIXTURE_TEST_CASE(another_schedule_of_the_name_is_refused_with_what_each_s
     BOOST_TEST((b.last()->fire == last_night));  // that is the name's, under whatever schedule
     std::stop_source stop;
     BOOST_TEST(refused([&] { b.run(stop.get_token(), [](auto&) {}); }, lh::errc::invalid_terms, "host-a"));
+    ec.clear();
+    b.run(stop.get_token(), [](auto&) {}, ec);
+    BOOST_TEST((ec == lh::errc::invalid_terms));
+    stop.request_stop();
+    a.run(stop.get_token(), [](auto&) {}, ec);
+    BOOST_TEST(!ec);
 }
 
 BOOST_FIXTURE_TEST_CASE(schedule_is_replaced_if_that_is_asked_for, scene)

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -135,6 +136,29 @@ struct lagging_store : lh::forwarding_store<memory_type, lagging_store> {
         std::erase_if(all, [](const lh::lease_record& each) { return each.name == "orders/1"; });
         return all;
     }
+};
+
+// Counts the attempts at shards that are held closed.
+struct watching_store : lh::forwarding_store<memory_type, watching_store> {
+    using forwarding_store::forwarding_store;
+    lh::acquire_result try_acquire(std::string_view name, std::string_view owner, lh::duration ttl, std::error_code& ec)
+    {
+        note(name, ec);
+        return forwarding_store::try_acquire(name, owner, ttl, ec);
+    }
+    void acquire_many(std::span<const lh::term_request> requests, std::size_t most, std::span<std::optional<lh::acquire_result>> answers,
+                      std::error_code& ec)
+    {
+        for (const lh::term_request& each : requests) note(each.name, ec);
+        forwarding_store::acquire_many(requests, most, answers, ec);
+    }
+    void note(std::string_view name, std::error_code& ec)
+    {
+        const auto found = underlying().inspect(name, ec);
+        if (found && found->is_hold()) ++in_vain;
+    }
+
+    std::atomic<int> in_vain{0};
 };
 
 std::string refusal(const std::function<void()>& what, lh::errc code)
@@ -318,6 +342,37 @@ BOOST_AUTO_TEST_CASE(member_s_name_that_is_held_closed_has_no_share)
     BOOST_TEST(group.comes([&] { return group.shares_are({4, 4}); }));
 }
 
+BOOST_AUTO_TEST_CASE(group_member_in_a_group_of_shards_takes_none)
+{
+    lh::group_member router{store, "orders", lh::member_options{.ttl = 9s, .id = "router", .data = "10.0.0.9:8443"}, clock};
+    auto& a = group.join("a", 12);
+    BOOST_TEST(group.comes([&] { return group.shares_are({12}); }));
+    BOOST_TEST(a.group->statistics().share == 12U);
+    BOOST_TEST(a.group->members().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(group_member_and_observer_see_the_data_of_shard_members_and_no_words_of_theirs)
+{
+    std::mutex mutex;
+    std::vector<std::string> told;
+    auto& a = group.join("a", 4, {.data = "10.0.0.7:8443"});
+    BOOST_TEST(group.comes([&] { return group.shares_are({4}); }));
+    lh::group_observer watch{store, "orders",
+                             [&](const lh::member_change& c) {
+                                 const std::lock_guard lock{mutex};
+                                 told.push_back(std::string{to_string(c.kind)} + " " + c.member.id + " " + c.member.data);
+                             },
+                             lh::observer_options{.every = 500ms}, clock};
+    BOOST_TEST(group.comes([&] { return watch.current().size() == 1; }));
+    a.group->pause();
+    BOOST_TEST(group.comes([&] { return group.shares_are({0}); }));
+    a.group->set_capacity(2);
+    group.pass_slowly(5s);
+    BOOST_TEST(watch.current().at(0).data == "10.0.0.7:8443");
+    const std::lock_guard lock{mutex};
+    BOOST_TEST((told == std::vector<std::string>{"joined a 10.0.0.7:8443"}));
+}
+
 BOOST_AUTO_TEST_CASE(member_that_is_paused_gives_everything_away_and_takes_its_share_again)
 {
     auto& a = group.join("a", 8);
@@ -355,19 +410,28 @@ BOOST_AUTO_TEST_CASE(count_is_changed_for_all_members_and_shards_that_are_no_mor
     BOOST_TEST(a.group->count() == 4U);
     BOOST_TEST(group.comes([&] { return std::ranges::none_of(a.group->view(), [](const auto& each) { return each.index >= 4; }); }));
     BOOST_TEST(refusal([&] { a.group->resize(0); }, lh::errc::invalid_terms).find("1 to 4096 shards, not 0") != std::string::npos);
-    std::error_code ec;
-    a.group->resize(4097, ec);
-    BOOST_TEST((ec == lh::errc::invalid_terms));
+    BOOST_TEST(refusal([&] { a.group->resize(-1); }, lh::errc::invalid_terms).find("1 to 4096 shards, not -1:") != std::string::npos);
+    for (const int impossible : {4097, 0, -1}) {
+        std::error_code ec;
+        a.group->resize(impossible, ec);
+        BOOST_TEST((ec == lh::errc::invalid_terms));
+    }
 }
 
-BOOST_AUTO_TEST_CASE(member_with_another_count_is_refused_and_told_both)
+BOOST_AUTO_TEST_CASE(member_with_another_count_is_refused_and_told_both_and_who_has_the_other)
 {
-    group.join("a", 8);
+    auto& a = group.join("a", 8);
     BOOST_TEST(group.comes([&] { return group.shares_are({8}); }));
     group_type other{store, "orders", 16, {.ttl = 9s}, clock};
     const std::string said = refusal([&] { other.run(std::stop_source{}.get_token(), [](auto&) {}); }, lh::errc::invalid_terms);
-    BOOST_TEST(said.find("'orders' has 16 shards here, but the store's record of that name says '8 shards'") != std::string::npos, said);
+    BOOST_TEST(said.find("'orders' has 16 shards here, but the store's record of that name says '8 shards', as does the member 'a': all") !=
+                   std::string::npos,
+               said);
     BOOST_TEST(other.members().size() == 1U);
+    for (const char* id : {"b", "c", "d", "e"}) group.join(id, 8);
+    BOOST_TEST(group.comes([&] { return a.group->statistics().members == 5; }));
+    BOOST_TEST(refusal([&] { other.run(std::stop_source{}.get_token(), [](auto&) {}); }, lh::errc::invalid_terms)
+                   .find("as do the members 'a', 'b', 'c' and 2 more: all") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(name_that_belongs_to_something_else_is_refused)
@@ -385,19 +449,22 @@ BOOST_AUTO_TEST_CASE(second_member_with_an_id_is_refused_and_told_who)
     BOOST_TEST(group.comes([&] { return group.shares_are({8}); }));
     group_type other{store, "orders", 8, {.ttl = 9s, .id = "a"}, clock};
     const std::string said = refusal([&] { other.run(std::stop_source{}.get_token(), [](auto&) {}); }, lh::errc::invalid_owner);
-    BOOST_TEST(said.find("a member 'a' of 'orders' lives already") != std::string::npos, said);
     std::error_code ec;
+    const std::string owner = store.inspect("orders/members/a", ec)->owner;
+    BOOST_TEST(said.find("a member 'a' of 'orders' lives already, held by '" + owner + "': give") != std::string::npos, said);
     other.run(std::stop_source{}.get_token(), [](auto&) {}, ec);
     BOOST_TEST((ec == lh::errc::invalid_owner));
 }
 
 BOOST_AUTO_TEST_CASE(arguments_that_cannot_work_are_refused)
 {
-    const auto made = [&](std::size_t count, lh::shard_options options) {
+    const auto made = [&](auto count, lh::shard_options options) {
         return [this, count, options] { const group_type refused{store, "orders", count, options, clock}; };
     };
     BOOST_TEST(refusal(made(0, {}), lh::errc::invalid_terms).find("1 to 4096 shards, not 0") != std::string::npos);
     BOOST_TEST(refusal(made(4097, {}), lh::errc::invalid_terms).find("not 4097") != std::string::npos);
+    BOOST_TEST(refusal(made(-1, {}), lh::errc::invalid_terms).find("1 to 4096 shards, not -1:") != std::string::npos);
+    BOOST_TEST(refusal(made(-4'294'967'295LL, {}), lh::errc::invalid_terms).find("not -4294967295:") != std::string::npos);
     BOOST_TEST(refusal(made(4, {.capacity = 0}), lh::errc::invalid_terms).find("pause()") != std::string::npos);
     BOOST_TEST(refusal(made(4, {.ttl = 0s}), lh::errc::invalid_terms) != "nothing");
     BOOST_TEST(refusal(made(4, {.drain_timeout = -1s}), lh::errc::invalid_terms) != "nothing");
@@ -468,6 +535,49 @@ BOOST_AUTO_TEST_CASE(view_shows_who_has_what_and_members_show_their_own_data)
     BOOST_TEST(a.group->statistics().members == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(view_shows_what_is_given_up_for_whatever_reason)
+{
+    std::atomic<bool> stuck{true};
+    const auto ends = group.ends_with_test();
+    group.work = [&](auto& shard) {
+        group.wait_for_end(shard);
+        while (stuck) std::this_thread::sleep_for(1ms);
+    };
+    auto& a = group.join("a", 4);
+    auto& b = group.join("b", 4);
+    BOOST_TEST(group.comes([&] { return group.shares_are({2, 2}); }));
+    const auto draining = [&](const std::string& id) {
+        const auto all = a.group->view();
+        return std::ranges::count_if(all, [&](const auto& each) { return each.owner == id && each.draining; });
+    };
+    BOOST_TEST(draining("a") == 0);
+    a.group->resize(3);
+    BOOST_TEST(group.comes([&] { return draining("a") + draining("b") == 1; }));
+    a.group->pause();
+    BOOST_TEST(group.comes([&] { return draining("a") == 2; }));
+    BOOST_TEST(group.comes([&] { return a.group->statistics().owned == 2; }));
+    group.leave(b);
+    BOOST_TEST(group.comes([&] { return draining("b") == 2; }));
+    stuck = false;
+}
+
+BOOST_AUTO_TEST_CASE(view_shows_what_a_member_gives_up_that_an_operator_asks_to_go)
+{
+    std::atomic<bool> stuck{true};
+    const auto ends = group.ends_with_test();
+    group.work = [&](auto& shard) {
+        group.wait_for_end(shard);
+        while (stuck) std::this_thread::sleep_for(1ms);
+    };
+    auto& a = group.join("a", 2);
+    BOOST_TEST(group.comes([&] { return group.shares_are({2}); }));
+    std::error_code ec;
+    BOOST_TEST(store.request_handover("orders/members/a", "reboot", ec));
+    BOOST_TEST(a.group->view().at(1).draining);
+    BOOST_TEST(group.comes([&] { return group.events("a draining") == 2; }));
+    stuck = false;
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(shard_stores_test)
@@ -533,6 +643,33 @@ BOOST_AUTO_TEST_CASE(shard_is_its_owner_s_whatever_a_look_says)
     BOOST_TEST(terms == 0);
     rows.release("orders/1", "somebody", theirs.token, {}, ec);
     BOOST_TEST(group.comes([&] { return group.shares_are({3}) && terms == 1; }));
+    group.end();
+}
+
+BOOST_AUTO_TEST_CASE(shards_that_are_held_closed_are_shown_as_such_and_left_alone_and_the_others_are_shared_evenly)
+{
+    lh::manual_clock clock;
+    memory_type rows{clock};
+    for (const char* each : {"orders/0", "orders/2", "orders/4"}) rows.hold(each, 1h, "migration");
+    watching_store store{rows};
+    leasehold_test::group_scene<watching_store> group{store, clock};
+    group.work = [&](auto& shard) { group.wait_for_end(shard); };
+    auto& a = group.join("a", 8);
+    group.join("b", 8);
+    BOOST_TEST(group.comes([&] { return group.shares_are({3, 2}) || group.shares_are({2, 3}); }));
+    group.pass(20s);
+    BOOST_TEST((group.shares_are({3, 2}) || group.shares_are({2, 3})));
+    BOOST_TEST(a.group->statistics().share == a.group->owned().size());
+    const auto view = a.group->view();
+    BOOST_REQUIRE(view.size() == 8U);
+    BOOST_TEST((view[2].held_closed == "migration"));
+    BOOST_TEST(view[2].owner.empty());
+    BOOST_TEST(!view[2].draining);
+    BOOST_TEST((view[2].remaining > 50min));
+    BOOST_TEST(!view[3].held_closed.has_value());
+    BOOST_TEST(store.in_vain == 0);
+    BOOST_TEST(rows.unhold("orders/2"));
+    BOOST_TEST(group.comes([&] { return group.shares_are({3, 3}); }));
     group.end();
 }
 

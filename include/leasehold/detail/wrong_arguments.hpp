@@ -60,7 +60,7 @@ template <class... Rest>
 using third_t = typename first_of<Rest..., void>::type;
 
 template <class T>
-concept number_of_things = !std::is_void_v<T> && std::convertible_to<T, std::size_t>;
+concept number_of_things = std::integral<std::remove_cvref_t<T>>;
 
 template <class Store, class Name, class... Rest>
 constexpr void explain_wrong_arguments() noexcept

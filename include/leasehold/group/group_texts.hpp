@@ -5,9 +5,12 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/detail/agreed_count.hpp>
+
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,31 +80,23 @@ inline std::string words_text(const member_words& words)
     return "capacity=" + std::to_string(words.capacity) + " most=" + std::to_string(words.most) + " count=" + std::to_string(words.count) +
            " paused=" + (words.paused ? "1" : "0") + " data=" + std::string{words.data};
 }
-// A member that says something else, or nothing yet, has a capacity of 1: a group_member has nothing but data.
-inline member_words words_in(std::string_view text)
+// Empty: the text is something else, or nothing: that of a group_member, which takes no shards, or of one that has only just joined.
+inline std::optional<member_words> words_in(std::string_view text)
 {
+    std::size_t capacity = 0;
+    std::size_t paused = 0;
     member_words words;
-    if (!text.starts_with("capacity=")) {
-        words.data = text;
-        return words;
-    }
-    while (!text.empty()) {
-        const std::size_t equals = text.find('=');
-        if (equals == std::string_view::npos) return words;
-        const std::string_view key = text.substr(0, equals);
-        text.remove_prefix(equals + 1);
-        if (key == "data") {
-            words.data = text;
-            return words;
-        }
-        const std::size_t end = text.find(' ');
-        const std::size_t value = number_in(text.substr(0, end)).value_or(0);
-        if (key == "capacity" && value > 0) words.capacity = static_cast<std::uint32_t>(value);
-        if (key == "most") words.most = value;
-        if (key == "count") words.count = value;
-        if (key == "paused") words.paused = value != 0;
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
+    const auto take = [&text](std::string_view before, std::size_t& number) {
+        const std::optional<std::size_t> found = detail::take_text(text, before) ? detail::take_number(text) : std::nullopt;
+        number = found.value_or(0);
+        return found.has_value();
+    };
+    const bool complete = take("capacity=", capacity) && take(" most=", words.most) && take(" count=", words.count) &&
+                          take(" paused=", paused) && detail::take_text(text, " data=");
+    if (!complete || capacity == 0 || capacity > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    words.capacity = static_cast<std::uint32_t>(capacity);
+    words.paused = paused != 0;
+    words.data = text;
     return words;
 }
 

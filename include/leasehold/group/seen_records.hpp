@@ -42,7 +42,7 @@ public:
             if (each.owner == mine.owner)
                 add_me(id, mine, asked_to_go);
             else
-                add(id, each.owner, words_in(each.data), mine.words.count, asked_to_go);
+                add(id, each.owner, words_in(each.data).value_or(takes_nothing), mine.words.count, asked_to_go);
         }
         if (look_.me == nobody) add_me(mine.id, mine, false);
         const std::string prefix = prefix_of(name);
@@ -57,6 +57,8 @@ public:
     [[nodiscard]] bool count_differs() const noexcept { return count_differs_; }
 
 private:
+    static constexpr member_words takes_nothing{.paused = true};
+
     void add_me(std::string_view id, const looking_member& mine, bool asked_to_go)
     {
         look_.me = look_.members.size();
@@ -77,7 +79,7 @@ private:
     [[nodiscard]] seen_row row_of(std::size_t shard, const lease_record& record) const
     {
         const auto holder = by_owner_.find(record.owner);
-        seen_row row{shard, record.token.value(), holder == by_owner_.end() ? nobody : holder->second, {}};
+        seen_row row{shard, record.token.value(), holder == by_owner_.end() ? nobody : holder->second, {}, record.is_hold()};
         if (!record.handover_request) return row;
         const std::optional<wanted_by> by = request_in(*record.handover_request);
         if (!by) {

@@ -59,7 +59,7 @@ public:
                 ec = errc::held_closed;
                 return std::nullopt;
             }
-            disagreement_ = disagreement_with(*other);
+            disagrees_ = other;
             const std::optional<std::size_t> count = count_in(other->owner);
             if (!count) ec = errc::invalid_terms;
             return count;
@@ -96,7 +96,7 @@ public:
             if (ec) return;
             if (!other) continue;
             if (!count_in(other->owner)) {
-                disagreement_ = disagreement_with(*other);
+                disagrees_ = other;
                 ec = errc::invalid_terms;
                 return;
             }
@@ -105,8 +105,8 @@ public:
         ec = errc::store_conflict;
     }
 
-    // What agree() or replace() has found instead of this count, and what to do.
-    [[nodiscard]] const std::string& disagreement() const noexcept { return disagreement_; }
+    // What agree() or replace() has found instead of this count, whose it is, and what to do. Does I/O.
+    [[nodiscard]] std::string disagreement() const { return disagrees_ ? disagreement_with(*disagrees_) : std::string{}; }
 
 private:
     // Nobody waits for the record; and all members have it, of whom one alone could be the one to wake others.
@@ -123,8 +123,27 @@ private:
                    (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + detail::printable(other.owner) + "'") +
                    ": the name keeps the record of the count. Give one of the two another name";
         return here + "the store's record of that name says '" + detail::printable(other.owner) +
-               "': all members must agree on the count. Give the same count, or change it with resize(); or end all members, and wait " +
+               "'" + who_has(*count_in(other.owner)) +
+               ": all members must agree on the count. Give the same count, or change it with resize(); or end all members, and wait " +
                std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
+    }
+
+    // The members that have that count: as in ", as do the members 'a', 'b', 'c' and 2 more".
+    [[nodiscard]] std::string who_has(std::size_t count) const
+    {
+        constexpr std::size_t most_named = 3;
+        const std::string prefix = members_of(name_);
+        std::string named;
+        std::size_t found = 0;
+        std::error_code ignored;  // then nobody is named
+        for (const lease_record& each : store_.list(prefix, ignored)) {
+            const std::optional<member_words> words = words_in(each.data);
+            if (!words || words->count != count || ++found > most_named) continue;
+            named += (named.empty() ? "'" : ", '") + detail::printable(each.name.substr(prefix.size())) + "'";
+        }
+        if (found == 0) return {};
+        if (found > most_named) named += " and " + std::to_string(found - most_named) + " more";
+        return (found == 1 ? ", as does the member " : ", as do the members ") + named;
     }
 
     static constexpr int most_attempts = 3;
@@ -134,7 +153,7 @@ private:
     std::size_t count_;
     const duration ttl_;
     detail::count_machine machine_;
-    std::string disagreement_;
+    std::optional<lease_record> disagrees_;  // what was found last
 };
 
 }  // namespace leasehold::inline v0::group

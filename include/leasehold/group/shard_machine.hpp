@@ -27,6 +27,7 @@ struct seen_row {
     std::int64_t token = 0;
     std::size_t holder = nobody;  // a member's index; nobody: no member has that owner
     std::optional<shard_request> request{};
+    bool held_closed = false;
 };
 
 // One look at the store.
@@ -216,7 +217,9 @@ private:
     [[nodiscard]] seen_shard seen_as(const seen_row& row, const shard_look& look) const
     {
         // An earlier look has shown a later term, so this one comes from a copy that lags: who has the shard now isn't known.
-        if (row.holder == nobody || row.token < newest_tokens_[row.shard]) return {shard_place::of_stranger, nobody, {}};
+        const bool lags = row.token < newest_tokens_[row.shard];
+        if (row.held_closed && !lags) return {shard_place::held_closed, nobody, {}};
+        if (row.holder == nobody || lags) return {shard_place::of_stranger, nobody, {}};
         if (row.holder == look.me) {
             const auto ended = given_back_.find(row.shard);
             if (ended != given_back_.end() && row.token <= ended->second) return {shard_place::leaving, look.me, {}};

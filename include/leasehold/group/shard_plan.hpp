@@ -40,7 +40,8 @@ enum class shard_place : std::uint8_t {
     unowned,     // nobody holds it
     owned,       // the member `holder` holds it
     leaving,     // its holder is giving it up, and nobody can take it yet
-    of_stranger  // somebody holds it who is no member, or no longer
+    of_stranger,  // somebody holds it who is no member, or no longer
+    held_closed  // an operator lets nobody have it: it counts for no one's share
 };
 
 struct seen_shard {
@@ -180,7 +181,7 @@ private:
     {
         for (std::size_t i = 0; i < count_; ++i) {
             const seen_shard& s = shards_[i];
-            if (stays_[i] || (s.place == shard_place::leaving && s.request)) continue;
+            if (stays_[i] || s.place == shard_place::held_closed || (s.place == shard_place::leaving && s.request)) continue;
             const std::size_t to = loads_.neediest();
             if (to == nobody) return;
             loads_.expect(to);

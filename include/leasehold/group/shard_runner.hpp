@@ -35,6 +35,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -73,7 +74,7 @@ public:
     using shard_type = shard_term<lease_type>;
     using job_type = shard_job<shard_type>;
 
-    shard_runner(Store& store, std::string_view name, std::size_t count, shard_options options, Clock clock)
+    shard_runner(Store& store, std::string_view name, std::integral auto count, shard_options options, Clock clock)
         : store_{store}, name_{name}, options_{checked(std::move(options), name)}, clock_{std::move(clock)}, count_{checked(count)},
           capacity_{options_.capacity}
     {
@@ -120,11 +121,15 @@ public:
         change([&] { capacity_ = capacity; });
     }
 
-    static std::size_t checked(std::size_t count)
+    static constexpr bool is_possible(std::integral auto count) noexcept
     {
-        if (count == 0 || count > max_shards)
-            detail::raise_invalid(errc::invalid_terms, "a group has 1 to 4096 shards, not " + std::to_string(count));
-        return count;
+        return std::cmp_greater(+count, 0) && std::cmp_less_equal(+count, max_shards);  // + of a bool or a character is a number
+    }
+
+    static std::size_t checked(std::integral auto count)
+    {
+        if (!is_possible(count)) detail::raise_invalid(errc::invalid_terms, "a group has 1 to 4096 shards, not " + std::to_string(count));
+        return static_cast<std::size_t>(count);
     }
 
     // Why not, if the name belongs to something else.

@@ -118,6 +118,7 @@ inline void throw_of_fence(std::error_code ec, std::string_view doing, std::stri
 /// dialect they wait, like everybody else who writes to that file or row: keep such a transaction much shorter than the
 /// ttl and the store's call_timeout. See docs/dialects.md. For connections that are not ODBC's: fence_sql().
 ///
+/// `guard`: a guard; or the leader_term, shard_term or recurring_run of which that is.
 /// The connection must not be in autocommit mode, must find the table under the same name, and needs the right to update it.
 /// Nothing is committed or rolled back, no attribute is changed, and the statement is gone when fence() returns. It waits as
 /// long as the connection's own settings allow; call_timeout doesn't hold for it. Any isolation level will do.
@@ -187,6 +188,14 @@ template <class Guard>
     });
     return saved && !ec;
 }
+
+/// Deleted: the checkpoint of a run contains the record of its fires. In a transaction use run.complete(connection), which saves both what
+/// run.save_checkpoint(text) has saved and that the fire is completed.
+template <class Lease>
+bool save_checkpoint(SQLHDBC connection, const recurring_run<Lease>& run, std::string_view text) = delete;
+/// Deleted: see above.
+template <class Lease>
+bool save_checkpoint(SQLHDBC connection, const recurring_run<Lease>& run, std::string_view text, std::error_code& ec) = delete;
 
 }  // namespace leasehold::inline v0::odbc
 

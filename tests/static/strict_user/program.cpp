@@ -105,6 +105,16 @@ void use_every_right(Store& database)
 
     lh::leader_election election{plain};
     election.run(std::stop_token{}, [](auto& term) { return term.held(); });
+
+    const int count = 4;
+    lh::shard_group shards{database, "shards", count};
+    shards.run(std::stop_token{}, [](auto& shard) { std::cout << shard.index(); }, failure);
+    shards.resize(count + 1, failure);
+    for (const lh::shard_view& each : shards.view(failure)) std::cout << each.owner << each.held_closed.value_or("");
+    lh::group_member member{database, "workers"};
+    const lh::group_observer observer{database, "workers", [](const lh::member_change& change) { std::cout << change.kind; }};
+    lh::recurring nightly{database, "nightly", lh::every{.period = 24h}};
+    nightly.run(std::stop_token{}, [](auto& run) { std::cout << run.attempt(); }, failure);
 }
 
 template <class Store>
@@ -177,6 +187,16 @@ void use_a_database()
     auto mine = plain.acquire();
     SQLHDBC connection = SQL_NULL_HDBC;
     std::cout << lh::odbc::fence(connection, mine) << lh::odbc::save_checkpoint(connection, mine, "offset=4711");
+    lh::recurring nightly{database, "nightly", lh::every{.period = 24h}};
+    if (auto run = nightly.try_begin()) std::cout << lh::odbc::fence(connection, run) << run.complete(connection);
+    lh::leader_election election{plain};
+    election.run(std::stop_token{}, [connection](auto& term) {
+        return lh::odbc::fence(connection, term) && lh::odbc::save_checkpoint(connection, term, "offset=4711");
+    });
+    lh::shard_group shards{database, "shards", 4};
+    shards.run(std::stop_token{}, [connection](auto& shard) {
+        std::cout << lh::odbc::fence(connection, shard) << lh::odbc::save_checkpoint(connection, shard, "offset=4711");
+    });
     std::cout << lh::checkpoint_sql("postgresql");
 }
 #endif

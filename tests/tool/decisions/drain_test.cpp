@@ -57,6 +57,17 @@ BOOST_AUTO_TEST_CASE(member_of_a_group_is_asked_and_not_waited_for)
     BOOST_TEST(host.left().empty());
 }
 
+BOOST_AUTO_TEST_CASE(host_has_what_a_member_of_a_group_holds_that_has_its_name)
+{
+    drain_model host{"web-1"};
+    host.look({held_by("orders/0", "box/1", 1), held_by("orders/1", "box/2", 2), held_by("orders/members/web-1", "box/1", 3),
+               held_by("orders/members/web-10", "box/2", 4), held_by("orders/members/web-1/x", "held closed 0123456789abcdef: y", 5)});
+    BOOST_TEST((host.to_ask() == texts{"orders/0", "orders/members/web-1"}));
+    BOOST_TEST(host.left().size() == 1U);
+    host.look({held_by("orders/1", "box/2", 2), held_by("orders/members/web-1", "box/1", 3), held_by("x", "", 6)});
+    BOOST_TEST(host.left().empty());
+}
+
 BOOST_AUTO_TEST_CASE(hold_is_shown_as_one)
 {
     const lease_record hold = held_by("a", "held closed 0123456789abcdef: new\ntables", 1);

@@ -44,13 +44,12 @@ BOOST_AUTO_TEST_CASE(words_of_a_member_are_read_back_with_any_data)
     BOOST_TEST(group::words_text({4294967295U, 4096, 4096, true, ""}).size() <= group::most_words);
 }
 
-BOOST_AUTO_TEST_CASE(member_that_says_nothing_or_something_else_has_a_capacity_of_one)
+BOOST_AUTO_TEST_CASE(what_is_no_words_of_a_member_is_read_as_none)
 {
-    for (const char* text : {"", "10.0.0.7:8443", "capacity=0 data=", "capacity=x data=", "="}) {
-        BOOST_TEST(group::words_in(text).capacity == 1U, text);
-        BOOST_TEST(!group::words_in(text).paused, text);
-    }
-    BOOST_TEST(group::words_in("10.0.0.7:8443").data == "10.0.0.7:8443");
+    for (const char* text : {"", "10.0.0.7:8443", "=", "capacity=0 most=0 count=64 paused=0 data=", "capacity=x data=", "capacity=5 zone=b",
+                             "capacity=5 data=x", "capacity=2 most=10 count=64 paused=1",
+                             "capacity=4294967296 most=0 count=1 paused=0 data="})
+        BOOST_TEST(!group::words_in(text).has_value(), text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -252,6 +252,17 @@ BOOST_AUTO_TEST_CASE(row_that_is_older_than_one_that_was_seen_says_nothing)
     BOOST_TEST((todo.take == indices{2, 3}));
 }
 
+BOOST_AUTO_TEST_CASE(shard_that_is_held_closed_is_left_alone_however_long_it_is)
+{
+    const auto held = alone({{.shard = 1, .token = 7, .held_closed = true}});
+    BOOST_TEST((machine.looked(held, now).take == indices{0, 2, 3}));
+    for (const std::size_t each : {0U, 2U, 3U}) machine.taken(each, 1);
+    const auto todo = machine.looked(alone({{0, 1, 0, {}}, {1, 7, group::nobody, {}, true}, {2, 1, 0, {}}, {3, 1, 0, {}}}), now + 1h);
+    BOOST_TEST(todo.take.empty());
+    BOOST_TEST(todo.share == 3U);
+    BOOST_TEST(!todo.moving);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace shard_machine_test

@@ -199,6 +199,17 @@ BOOST_AUTO_TEST_CASE(operator_is_followed_whatever_the_shares_are)
     BOOST_TEST(plan.drains().front().shard == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(shard_that_is_held_closed_is_nobody_s_and_counts_for_none)
+{
+    auto all = shards(std::vector<std::size_t>(8, free_one));
+    for (const std::size_t i : {0U, 2U, 4U}) all[i].place = group::shard_place::held_closed;
+    const auto two = members(2);
+    const group::shard_plan plan{two, all, 8};
+    BOOST_TEST(plan.takes().size() == 5U);
+    BOOST_TEST(plan.share(0) + plan.share(1) == 5U);
+    BOOST_TEST(std::ranges::max(plan.share(0), plan.share(1)) == 3U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace shard_plan_test

@@ -152,6 +152,9 @@ leasehold_chart_packages=(python3-matplotlib)
 leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++
     libstdc++-arm-none-eabi-dev=file:/usr/*/*/c++/*/arm-none-eabi libnewlib-dev=file:/usr/*/*/newlib.h
     qemu-system-arm=command:qemu-system-arm)
+# Debian 13 and later. Its package for CMake asks for the other three, which it does not depend on.
+leasehold_opentelemetry_packages=(opentelemetry-cpp-dev=header:opentelemetry/version.h,library:opentelemetry_exporter_in_memory
+    libabsl-dev=header:absl/base/config.h libgrpc++-dev=header:grpcpp/grpcpp.h libprotobuf-dev=header:google/protobuf/message.h)
 leasehold_hsqldb_packages=(libhsqldb-java=file:/usr/share/java/hsqldb*.jar default-jre-headless=command:java)
 leasehold_virtuoso_packages=(virtuoso-opensource-7-bin=command:virtuoso-t,command:isql-vt
     libvirtodbc0=file:/usr/lib/*/odbc/virtodbc.so)

@@ -95,6 +95,21 @@ way_conan_asio()
     cmake_project installed_asio asio "-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" -DCMAKE_BUILD_TYPE=Release
 }
 
+# The headers are the system's, and nothing but the API is linked, whose providers do nothing until a program sets its own.
+way_conan_opentelemetry()
+{
+    need conan
+    [ -e /usr/include/opentelemetry/version.h ] || not_tried "there are no headers of OpenTelemetry here (Debian 13: opentelemetry-cpp-dev)"
+    conan_home
+    quietly conan export "$here/conan/system_opentelemetry"
+    cat "$top/conan/system_unixodbc/profile" - >profile <<<'opentelemetry-cpp/*: opentelemetry-cpp/system'
+    checkout public
+    local options=(-pr "$PWD/profile" -o "leasehold/*:with_opentelemetry=True" -o "leasehold/*:with_odbc=False")
+    quietly conan create public/conan "${options[@]}" --build=missing
+    quietly conan install --requires "leasehold/$version" -g CMakeDeps -g CMakeToolchain "${options[@]}" --output-folder=with_conan
+    cmake_project installed_opentelemetry opentelemetry "-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" -DCMAKE_BUILD_TYPE=Release
+}
+
 way_conan_contract()
 {
     need conan

@@ -140,6 +140,10 @@ leasehold_test_packages=("${leasehold_asio_packages[@]}" libasio-dev=header:asio
     git=command:git pkg-config=command:pkg-config python3=command:python3
     doxygen=command:doxygen
     faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
+# For tests/package/compilers. mingw-w64 without what Windows programs of 32 bits take, and Wine without its own 32 bits.
+leasehold_systems_packages=(g++=command:g++ make=command:make clang-19=command:clang++-19
+    libc++-19-dev=file:/usr/lib/llvm-19/include/c++/v1/version libc++abi-19-dev=file:/usr/lib/llvm-19/lib/libc++abi.a
+    g++-multilib=file:/usr/lib/gcc/*/*/32/libstdc++.a g++-mingw-w64-x86-64-posix=command:x86_64-w64-mingw32-g++-posix wine64 wine=command:wine)
 leasehold_site_packages=(doxygen=command:doxygen nodejs=command:node npm=command:npm python3=command:python3)
 leasehold_live_packages=(emscripten=command:em++)
 # Only with the presets of clang++: python3-clang takes 250 MB.
@@ -152,6 +156,10 @@ leasehold_chart_packages=(python3-matplotlib)
 leasehold_embedded_packages=(gcc-arm-none-eabi=command:arm-none-eabi-g++
     libstdc++-arm-none-eabi-dev=file:/usr/*/*/c++/*/arm-none-eabi libnewlib-dev=file:/usr/*/*/newlib.h
     qemu-system-arm=command:qemu-system-arm)
+# Debian 13 and later. Its package for CMake asks for the other four, which it does not depend on.
+leasehold_opentelemetry_packages=(opentelemetry-cpp-dev=header:opentelemetry/version.h,library:opentelemetry_exporter_in_memory
+    libabsl-dev=header:absl/base/config.h libgrpc++-dev=header:grpcpp/grpcpp.h libprotobuf-dev=header:google/protobuf/message.h
+    protobuf-compiler-grpc=command:grpc_cpp_plugin)
 leasehold_hsqldb_packages=(libhsqldb-java=file:/usr/share/java/hsqldb*.jar default-jre-headless=command:java)
 leasehold_virtuoso_packages=(virtuoso-opensource-7-bin=command:virtuoso-t,command:isql-vt
     libvirtodbc0=file:/usr/lib/*/odbc/virtodbc.so)

@@ -7,8 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 if ! command -v systemd-analyze >/dev/null; then
-    echo "SKIPPED: there is no systemd-analyze (Debian: systemd)"
-    exit "${LEASEHOLD_REQUIRE_SERVERS:-77}"
+    bash "$(dirname "${BASH_SOURCE[0]}")/../support/skipped" "there is no systemd-analyze (Debian: systemd)" || exit
 fi
 
 cp "$docs/leasehold@.service" "$scratch/leasehold@scheduler.service"

@@ -66,6 +66,8 @@ public:
         const bool again = unexpired && !(is(defect::keep_closed_lets_the_same_owner_in) && r.closed);
         if (again) {
             r.token += !is(defect::token_kept_for_the_same_owner);
+            r.data.clear();
+            r.request.reset();
             if (!is(defect::repeated_attempt_keeps_the_old_end))
                 r.ends = is(defect::repeated_attempt_shortens) ? now + ttl : std::max(r.ends, now + ttl);
         } else {
@@ -116,7 +118,11 @@ public:
             r->ends = now;
             pause(lock);
         }
+        if (is(defect::release_after_a_checkpoint_is_forgotten) && saved_under(*r)) return true;
+        if (is(defect::checkpoint_ends_with_a_term_that_was_asked) && r->request) saved_.erase(key(name));
         r->closed_by = r->owner;
+        r->data.clear();
+        r->request.reset();
         if (!is(defect::keep_closed_shows_the_owner)) r->owner.clear();
         r->released = true;
         r->closed = min_hold_left > lh::duration::zero();
@@ -172,7 +178,8 @@ public:
         return shown;
     }
 
-    bool save_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view text, std::error_code& ec)
+    bool save_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view text, std::error_code& ec,
+                         bool any_term = false)
     {
         if (failing(ec)) return {};
         if (!is(defect::checkpoint_takes_any_text)) ec = lh::detail::refusal_of_checkpoint(text);
@@ -182,13 +189,14 @@ public:
         if (!r && is(defect::checkpoint_creates)) r = &(rows_[key(name)] = row{std::string{name}, {}});
         const lh::time_point now = clock_.now();
         if (!r) return false;
-        const bool ours = (r->token == token.value() || is(defect::checkpoint_ignores_the_token)) &&
-                          (same_owner(r->owner, owner) || is(defect::checkpoint_ignores_the_owner)) &&
-                          (live(*r, now) || is(defect::checkpoint_ignores_expiry)) && !r->released;
+        const bool ours = (r->token == token.value() || is(defect::checkpoint_ignores_the_token) || any_term) &&
+                          (same_owner(r->owner, owner) || is(defect::checkpoint_ignores_the_owner) || any_term) &&
+                          (live(*r, now) || is(defect::checkpoint_ignores_expiry) || any_term) && (!r->released || any_term);
         if (ours && is(defect::checkpoint_extends)) r->ends += std::chrono::seconds{1};
         if (ours || is(defect::checkpoint_creates) || is(defect::checkpoint_of_a_term_that_is_over_is_saved)) {
             lh::checkpoint_record& kept = saved_[is(defect::checkpoint_of_another_name) ? std::string{} : key(name)];
             kept.text = text.substr(0, is(defect::checkpoint_is_cut_at_1024_bytes) ? 1024 : text.size());
+            if (is(defect::checkpoint_loses_its_second_line)) kept.text = without_second_line(kept.text);
             kept.token = token;
         }
         return ours;
@@ -201,7 +209,9 @@ public:
         if (ec) return false;
         const bool same = there ? there->text == replaced || (there->text == text && there->token == token)
                                 : replaced.empty() && !is(defect::checkpoint_replaces_none);
-        return (same || is(defect::checkpoint_replaces_any)) && save_checkpoint(name, owner, token, text, ec);
+        if (same && is(defect::replacement_is_not_kept)) return true;
+        return (same || is(defect::checkpoint_replaces_any)) &&
+               save_checkpoint(name, owner, token, text, ec, is(defect::replacement_ignores_the_term));
     }
 
     std::optional<lh::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
@@ -220,6 +230,20 @@ public:
         return shown;
     }
 
+    lh::checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+    {
+        lh::checkpoint_look seen{.saved = checkpoint(name, ec)};
+        if (!ec) seen.now = now(ec);
+        if (ec) return {};
+        const std::lock_guard lock{mutex_};
+        if (is(defect::time_of_a_look_stands_still)) seen.now = *begun_;
+        if (const row* r = find(name)) {
+            seen.latest = lh::fencing_token{r->token};
+            seen.open = !r->released;
+        }
+        return seen;
+    }
+
     lh::store_time now(std::error_code& ec)
     {
         if (failing(ec)) return {};
@@ -232,15 +256,46 @@ public:
         return first + (is(defect::store_clock_stands_still) ? microseconds{} : floor<microseconds>(clock_.now() - made_));
     }
 
+    bool publish(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view data, std::error_code& ec)
+    {
+        if (failing(ec) || (ec = lh::detail::refusal_of_data(data))) return false;
+        const std::lock_guard lock{mutex_};
+        row* const r = find_term(name, owner, token);
+        if (r) r->data = data;
+        return r != nullptr;
+    }
+
+    bool request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
+    {
+        if (failing(ec) || (ec = lh::detail::refusal_of_data(reason))) return false;
+        const std::lock_guard lock{mutex_};
+        row* const r = find(name);
+        if (!r || r->released || !live(*r, clock_.now())) return false;
+        r->request = reason;
+        return true;
+    }
+
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, lh::fencing_token token, std::error_code& ec)
+    {
+        if (failing(ec)) return {};
+        const std::lock_guard lock{mutex_};
+        const row* const r = find_term(name, owner, token);
+        return r ? r->request : std::nullopt;
+    }
+
     std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)
     {
         ec.clear();
         const std::lock_guard lock{mutex_};
         const lh::time_point now = clock_.now();
         std::vector<lh::lease_record> records;
-        for (const auto& [key, r] : rows_)
-            if ((live(r, now) || is(defect::list_shows_what_is_free)) && begins(r.name, prefix))
-                records.push_back(record(r, now));
+        for (const auto& [key, r] : rows_) {
+            const bool released = r.released && is(defect::list_shows_released_terms);
+            if (!(live(r, now) || is(defect::list_shows_what_is_free) || released) || !begins(r.name, prefix)) continue;
+            records.push_back(record(r, now));
+            if (released) records.back().owner = r.closed_by;
+            if (is(defect::list_shows_no_requests)) records.back().handover_request.reset();
+        }
         if (is(defect::list_not_sorted)) std::ranges::reverse(records);
         return records;
     }
@@ -266,6 +321,8 @@ public:
             return true;
         }
         r->owner.clear();
+        r->data.clear();
+        r->request.reset();
         r->released = !is(defect::token_reused_after_forced_release);
         r->forced = true;
         r->ends = clock_.now();
@@ -317,6 +374,8 @@ private:
         lh::time_point since{};
         std::string waiter{};
         std::string closed_by{};
+        std::string data{};
+        std::optional<std::string> request{};
         bool released = false;
         bool forced = false;
         bool closed = false;
@@ -390,6 +449,12 @@ private:
         return text;
     }
 
+    static std::string without_digits(std::string text)
+    {
+        std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+        return text;
+    }
+
     static std::string key(std::string_view name)
     {
         std::string text{name};
@@ -403,6 +468,7 @@ private:
     {
         if (is(defect::owners_ignore_case)) return lower(a) == lower(std::string{b});
         if (is(defect::owners_ignore_trailing_spaces)) return trimmed(a) == trimmed(std::string{b});
+        if (is(defect::owners_ignore_digits)) return without_digits(a) == without_digits(std::string{b});
         return a == b;
     }
 
@@ -423,10 +489,35 @@ private:
         return found == rows_.end() ? nullptr : &found->second;
     }
 
+    // Null: it is over.
+    row* find_term(std::string_view name, std::string_view owner, lh::fencing_token token)
+    {
+        row* const r = find(name);
+        const bool ours = r && r->token == token.value() && same_owner(r->owner, owner) && live(*r, clock_.now()) && !r->released;
+        return ours ? r : nullptr;
+    }
+
+    bool saved_under(const row& r) const
+    {
+        const auto found = saved_.find(key(r.name));
+        return found != saved_.end() && found->second.token.value() == r.token;
+    }
+
+    static std::string without_second_line(std::string text)
+    {
+        const std::size_t begin = text.find('\n');
+        const std::size_t end = begin == std::string::npos ? begin : text.find('\n', begin + 1);
+        return end == std::string::npos ? text : text.erase(begin, end - begin);
+    }
+
     static lh::lease_record record(const row& r, lh::time_point now)
     {
-        return {
-            .name = r.name, .owner = r.waiter.empty() ? r.owner : r.waiter, .token = lh::fencing_token{r.token}, .remaining = r.ends - now};
+        return {.name = r.name,
+                .owner = r.waiter.empty() ? r.owner : r.waiter,
+                .token = lh::fencing_token{r.token},
+                .remaining = r.ends - now,
+                .data = r.data,
+                .handover_request = r.request};
     }
 
     lh::manual_clock clock_;

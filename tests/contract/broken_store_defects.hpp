@@ -96,6 +96,15 @@ enum class defect {
     empty_checkpoint_is_none,
     store_clock_is_local,
     store_clock_stands_still,
+    replacement_is_not_kept,
+    replacement_ignores_the_term,
+    release_after_a_checkpoint_is_forgotten,
+    checkpoint_loses_its_second_line,
+    time_of_a_look_stands_still,
+    list_shows_no_requests,
+    list_shows_released_terms,
+    checkpoint_ends_with_a_term_that_was_asked,
+    owners_ignore_digits,
     count_  // how many there are
 };
 

@@ -165,6 +165,18 @@ constexpr std::array catches{
     caught_by{defect::empty_checkpoint_is_none, "empty_checkpoint_is_none", "checkpoint_comes_back_byte_by_byte"},
     caught_by{defect::store_clock_is_local, "store_clock_is_local", "store_clock_is_near_the_system_s_in_utc"},
     caught_by{defect::store_clock_stands_still, "store_clock_stands_still", "store_clock_goes_on_with_the_terms"},
+    caught_by{defect::replacement_is_not_kept, "replacement_is_not_kept", "fire_that_one_host_completes_is_done_for_the_others"},
+    caught_by{defect::replacement_ignores_the_term, "replacement_ignores_the_term", "host_that_is_late_completes_nothing"},
+    caught_by{defect::release_after_a_checkpoint_is_forgotten, "release_after_a_checkpoint_is_forgotten",
+              "fire_that_was_not_completed_is_open_for_the_others"},
+    caught_by{defect::checkpoint_loses_its_second_line, "checkpoint_loses_its_second_line",
+              "another_schedule_of_the_name_is_refused_unless_it_replaces_the_first"},
+    caught_by{defect::time_of_a_look_stands_still, "time_of_a_look_stands_still", "next_fire_is_due_when_the_stores_clock_says_so"},
+    caught_by{defect::list_shows_no_requests, "list_shows_no_requests", "member_that_joins_gets_an_equal_share"},
+    caught_by{defect::list_shows_released_terms, "list_shows_released_terms", "member_that_leaves_gives_all_to_the_other"},
+    caught_by{defect::checkpoint_ends_with_a_term_that_was_asked, "checkpoint_ends_with_a_term_that_was_asked",
+              "checkpoint_of_a_shard_goes_with_it"},
+    caught_by{defect::owners_ignore_digits, "owners_ignore_digits", "member_with_another_count_is_refused"},
 };
 static_assert(catches.size() == static_cast<std::size_t>(defect::count_) - 1, "every defect has a case that catches it");
 

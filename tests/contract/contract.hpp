@@ -28,7 +28,9 @@
 #include <contract/batches.hpp>
 #include <contract/checkpoints.hpp>
 #include <contract/faults_underneath.hpp>
+#include <contract/fires.hpp>
 #include <contract/grants.hpp>
+#include <contract/groups.hpp>
 #include <contract/handover.hpp>
 #include <contract/holds.hpp>
 #include <contract/leases.hpp>
@@ -80,6 +82,8 @@ public:
         if constexpr (checkpointing_store<store_of<Fixture>>) theme("checkpoints", &add_checkpoints<Fixture>);
         if constexpr (holding_store<store_of<Fixture>>) theme("holds", &add_hold_terms<Fixture>);
         if constexpr (holding_store<store_of<Fixture>>) theme("waits_for_holds", &add_hold_waits<Fixture>);
+        if constexpr (fire_store<store_of<Fixture>>) theme("fires", &add_fires<Fixture>);
+        if constexpr (group_store<store_of<Fixture>>) theme("groups", &add_groups<Fixture>);
         theme("observers", &add_observers<Fixture>);
         if constexpr (timed_store<store_of<Fixture>>) theme("store_clock", &add_store_clock<Fixture>);
         theme("races", &add_races<Fixture>);

@@ -115,7 +115,7 @@ struct generic_fixture {
 const lh::contract::suite<generic_fixture> contract{"generic",
                                                     {"grants", "tokens", "renewals", "releases", "closings", "names",
                                                      "guards", "losses", "waiting", "turns", "several",
-                                                     "several_rights", "many_attempts", "handover", "checkpoints", "races",
+                                                     "several_rights", "many_attempts", "handover", "checkpoints", "groups", "races",
                                                      "races_at_expiry", "contention", "deletions", "processes"}};
 
 BOOST_AUTO_TEST_SUITE(generic_dialect)

@@ -47,6 +47,6 @@ struct observing_fixture {
 const lh::contract::suite<observing_fixture> contract{
     "observing",
     {"grants", "tokens", "renewals", "releases", "closings", "names", "guards", "losses", "waiting", "turns", "several", "handover",
-     "checkpoints", "store_clock", "races", "races_at_expiry", "contention", "deletions"}};
+     "checkpoints", "store_clock", "fires", "groups", "races", "races_at_expiry", "contention", "deletions"}};
 
 }  // namespace

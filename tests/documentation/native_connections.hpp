@@ -3,7 +3,8 @@
 #define LEASEHOLD_TESTS_DOCUMENTATION_NATIVE_CONNECTIONS_HPP
 
 // An application's connection over each interface for which docs/fencing.md has a fence: one that is in no transaction, until
-// begin(). execute() returns the first column of the first row, or an empty text; all throw what went wrong.
+// begin(). execute() returns the first column of the first row, or an empty text; save() runs the statement that saves a checkpoint, and
+// returns how many rows it counts; all throw what went wrong.
 
 #include <fence_over_libpq.hpp>
 #include <fence_over_mysql.hpp>
@@ -15,6 +16,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -36,6 +39,7 @@ public:
     static constexpr const char* dialect = "postgresql";
     static constexpr const char* label = "over libpq";
     std::string statement = leasehold::fence_sql(dialect);  ///< the fence
+    std::string saving = leasehold::checkpoint_sql(dialect);
 
     explicit over_libpq(const postgresql_database& on) : connection_{PQconnectdb(postgresql_address(on.server).c_str()), &PQfinish}
     {
@@ -54,6 +58,17 @@ public:
     void commit() { execute("commit"); }
     void roll_back() { execute("rollback"); }
     bool fence(const auto& guard) { return ::fence(connection_.get(), guard, statement); }
+    int save(const auto& guard, const std::string& text)
+    {
+        const std::string name{guard.name()}, owner{guard.owner()}, token = std::to_string(guard.token().value());
+        const std::array parameters{text.c_str(), name.c_str(), owner.c_str(), token.c_str()};
+        const std::unique_ptr<PGresult, decltype(&PQclear)> result{
+            PQexecParams(connection_.get(), saving.c_str(), static_cast<int>(parameters.size()), nullptr, parameters.data(), nullptr,
+                         nullptr, 0),
+            &PQclear};
+        if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) throw std::runtime_error{PQerrorMessage(connection_.get())};
+        return std::stoi(PQcmdTuples(result.get()));
+    }
 
 private:
     std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
@@ -65,6 +80,7 @@ public:
     static constexpr const char* dialect = "postgresql";
     static constexpr const char* label = "over libpqxx";
     std::string statement = leasehold::fence_sql(dialect);  ///< the fence
+    std::string saving = leasehold::checkpoint_sql(dialect);
 
     explicit over_libpqxx(const postgresql_database& on) : connection_{std::make_unique<pqxx::connection>(postgresql_address(on.server))} {}
 
@@ -85,6 +101,11 @@ public:
         if (!transaction_) throw std::logic_error{"there is no transaction object to call it with"};
         return ::fence(*transaction_, guard, statement);
     }
+    int save(const auto& guard, const std::string& text)
+    {
+        const std::string name{guard.name()}, owner{guard.owner()};
+        return static_cast<int>(transaction_->exec_params(saving, text, name, owner, guard.token().value()).affected_rows());
+    }
 
 private:
     std::unique_ptr<pqxx::connection> connection_;
@@ -97,9 +118,10 @@ public:
     static constexpr const char* dialect = "mariadb";
     static constexpr const char* label = "over libmariadb";
     std::string statement;  ///< the fence
+    std::string saving;
 
     explicit over_libmariadb(const database_server& server, const char* fence_for = dialect)
-        : statement{leasehold::fence_sql(fence_for)}, connection_{mysql_init(nullptr), &mysql_close}
+        : statement{leasehold::fence_sql(fence_for)}, saving{leasehold::checkpoint_sql(fence_for)}, connection_{mysql_init(nullptr), &mysql_close}
     {
         mysql_options(connection_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
         if (!mysql_real_connect(connection_.get(), "127.0.0.1", server.user, server.password, server.database,
@@ -120,6 +142,25 @@ public:
     void commit() { execute("commit"); }
     void roll_back() { execute("rollback"); }
     bool fence(const auto& guard) { return ::fence(connection_.get(), guard, statement); }
+    int save(const auto& guard, std::string text)
+    {
+        std::string name{guard.name()}, owner{guard.owner()};
+        auto token = guard.token().value();
+        std::array<MYSQL_BIND, 4> parameters{};
+        std::size_t bound = 0;
+        for (std::string* const value : {&text, &name, &owner}) {
+            parameters[bound].buffer_type = MYSQL_TYPE_STRING;
+            parameters[bound].buffer = value->data();
+            parameters[bound++].buffer_length = value->size();
+        }
+        parameters[bound].buffer_type = MYSQL_TYPE_LONGLONG;
+        parameters[bound].buffer = &token;
+        const std::unique_ptr<MYSQL_STMT, decltype(&mysql_stmt_close)> prepared{mysql_stmt_init(connection_.get()), &mysql_stmt_close};
+        if (mysql_stmt_prepare(prepared.get(), saving.data(), saving.size()) ||
+            mysql_stmt_bind_param(prepared.get(), parameters.data()) || mysql_stmt_execute(prepared.get()))
+            throw std::runtime_error{mysql_stmt_error(prepared.get())};
+        return static_cast<int>(mysql_stmt_affected_rows(prepared.get()));
+    }
 
 private:
     std::unique_ptr<MYSQL, decltype(&mysql_close)> connection_;
@@ -140,6 +181,7 @@ public:
     static constexpr const char* dialect = "sqlite";
     static constexpr const char* label = "over sqlite3";
     std::string statement = leasehold::fence_sql(dialect);  ///< the fence
+    std::string saving = leasehold::checkpoint_sql(dialect);
 
     explicit over_sqlite(const sqlite_database& on) : connection_{nullptr, &sqlite3_close}
     {
@@ -165,6 +207,21 @@ public:
     void commit() { execute("commit"); }
     void roll_back() { execute("rollback"); }
     bool fence(const auto& guard) { return ::fence(connection_.get(), guard, statement); }
+    int save(const auto& guard, const std::string& text)
+    {
+        const std::string name{guard.name()}, owner{guard.owner()};
+        sqlite3_stmt* prepared = nullptr;
+        const int failed = sqlite3_prepare_v2(connection_.get(), saving.c_str(), -1, &prepared, nullptr);
+        const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> ends{prepared, &sqlite3_finalize};
+        int number = 0;
+        const auto refused = [&](const std::string& value) {
+            return sqlite3_bind_text(prepared, ++number, value.c_str(), -1, SQLITE_STATIC) != SQLITE_OK;
+        };
+        if (failed || refused(text) || refused(name) || refused(owner) ||
+            sqlite3_bind_int64(prepared, ++number, guard.token().value()) || sqlite3_step(prepared) != SQLITE_DONE)
+            throw std::runtime_error{sqlite3_errmsg(connection_.get())};
+        return sqlite3_changes(connection_.get());
+    }
 
 private:
     std::unique_ptr<sqlite3, decltype(&sqlite3_close)> connection_;
@@ -214,6 +271,7 @@ struct native_scene : scene<typename Interface::database_type> {
     {
         app.execute("update written set token = " + std::to_string(token.value()) + " where name = '" + this->name + "'");
     }
+    std::string written() { return app.execute("select token from written where name = '" + this->name + "'"); }
 };
 
 }  // namespace leasehold_test

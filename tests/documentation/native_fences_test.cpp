@@ -355,6 +355,78 @@ BOOST_AUTO_TEST_CASE(renewals_wait_for_a_fence_in_a_serializable_transaction_of_
     BOOST_TEST(guard.renew());
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_is_saved_with_the_write_or_not_at_all, Interface, interfaces)
+{
+    native_scene<Interface> s{"checkpoint"};
+    const auto guard = s.lease.try_acquire();
+    s.app.begin();
+    s.write(guard.token());
+    BOOST_TEST(s.app.save(guard, "offset=1") == 1);
+    s.app.roll_back();
+    BOOST_TEST(!s.store.checkpoint(s.name).has_value());
+    BOOST_TEST(s.written() == "0");
+    const std::string odd = "offset=2 'quoted' \"too\" \\ ? $1 :name \xE6\x97\xA5\n";
+    for (const std::string& text : {std::string{}, odd, std::string(lh::max_checkpoint_bytes, 'x')}) {
+        s.app.begin();
+        s.write(guard.token());
+        BOOST_TEST(s.app.save(guard, text) == 1);
+        BOOST_TEST(s.app.save(guard, text) == 1);
+        s.app.commit();
+        const auto saved = s.others_store.checkpoint(s.name);
+        BOOST_TEST_REQUIRE(saved.has_value());
+        BOOST_TEST(saved->text == text);
+        BOOST_TEST((saved->token == guard.token()));
+        BOOST_TEST(s.written() == std::to_string(guard.token().value()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_of_a_late_holder_counts_no_row, Interface, interfaces)
+{
+    native_scene<Interface> s{"late checkpoint"};
+    const auto counted = [&s](const auto& term) {
+        s.app.begin();
+        const int rows = s.app.save(term, "late");
+        s.app.commit();
+        return rows;
+    };
+    const auto guard = s.lease.try_acquire();
+    BOOST_TEST(counted(kept_term{s.name, guard.owner(), lh::fencing_token{guard.token().value() + 1}}) == 0);
+    BOOST_TEST(s.others_store.force_release(s.name));
+    BOOST_TEST(counted(guard) == 0);
+    const auto others = s.others.try_acquire();
+    BOOST_TEST(counted(guard) == 0);
+    BOOST_TEST(counted(kept_term{s.name, guard.owner(), others.token()}) == 0);
+    BOOST_TEST(counted(kept_term{s.name, others.owner(), guard.token()}) == 0);
+    BOOST_TEST(counted(kept_term{s.name + "+", others.owner(), others.token()}) == 0);
+    BOOST_TEST(!s.store.checkpoint(s.name).has_value());
+    BOOST_TEST(counted(others) == 1);
+    BOOST_TEST(s.store.checkpoint(s.name).value().text == "late");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_of_a_term_that_has_run_out_counts_no_row, Interface, interfaces)
+{
+    native_scene<Interface> s{"checkpoint, run out", 200ms};
+    const auto guard = s.lease.try_acquire();
+    BOOST_TEST(s.has_run_out());
+    s.app.begin();
+    BOOST_TEST(s.app.save(guard, "late") == 0);
+    s.app.commit();
+    BOOST_TEST(!s.store.checkpoint(s.name).has_value());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_keeps_take_overs_out_until_the_transaction_ends, Interface, interfaces)
+{
+    native_scene<Interface> s{"checkpoint, until commit", 1500ms};
+    const auto guard = s.lease.try_acquire();
+    s.app.begin();
+    BOOST_TEST_REQUIRE(s.app.save(guard, "offset=1") == 1);
+    BOOST_TEST(s.has_run_out());
+    BOOST_TEST(s.others_are_kept_out());
+    s.app.commit();
+    BOOST_TEST(is_held(s.others.try_acquire()));
+    BOOST_TEST(s.store.checkpoint(s.name).value().text == "offset=1");
+}
+
 // Which `begin immediate` would have locked without it.
 BOOST_AUTO_TEST_CASE(first_in_a_plain_transaction_of_sqlite_it_locks_the_file)
 {

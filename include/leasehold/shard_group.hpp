@@ -244,10 +244,9 @@ private:
             {
                 bool over = false;
                 std::error_code ignored;
-                detail::catch_into(ignored, [&] {
-                    over = of.wind_up(s);
-                    if (!over) of.clock().wait_until(sleeps_on, of.clock().now() + of.cycle());
-                });
+                detail::catch_into(ignored, [&] { over = of.wind_up(s); });
+                // Also if that has failed for want of memory: it may be there again after a pause.
+                if (!over) detail::catch_into(ignored, [&] { of.clock().wait_until(sleeps_on, of.clock().now() + of.cycle()); });
                 return over;
             }
         } const at_end{runner_, s, sleep.on()};

@@ -162,6 +162,65 @@ BOOST_AUTO_TEST_CASE(request_to_hand_over_that_there_was_no_memory_for_is_receiv
     BOOST_TEST(guard.handover_requested());
 }
 
+BOOST_AUTO_TEST_CASE(checkpoint)
+{
+    sweep<scene>([](scene& s) {
+        auto guard = s.lease.try_acquire();
+        BOOST_REQUIRE(guard.save_checkpoint(busy_name));
+        BOOST_REQUIRE(guard.load_checkpoint() == busy_name);
+    });
+    sweep<scene>([](scene& s) {
+        std::error_code ec;
+        auto guard = s.lease.try_acquire(ec);
+        raise(ec);
+        const bool saved = guard.save_checkpoint(busy_name, ec);
+        raise(ec);
+        BOOST_REQUIRE(saved);
+        const std::optional<std::string> loaded = guard.load_checkpoint(ec);
+        raise(ec);
+        BOOST_REQUIRE(loaded == busy_name);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(token_as_a_text)
+{
+    sweep<scene>([](scene& s) {
+        const auto guard = s.lease.try_acquire();
+        lh::token_gate gate;
+        const lh::sequencer read = lh::read_sequencer(lh::to_text(guard));
+        BOOST_REQUIRE(lh::is_current(s.store, read));
+        BOOST_REQUIRE(gate.admit(read));
+        BOOST_REQUIRE(gate.highest(name) == guard.token());
+    });
+    sweep<scene>([](scene& s) {
+        std::error_code ec;
+        const auto guard = s.lease.try_acquire();
+        lh::token_gate gate;
+        const std::string header = lh::to_text(guard, ec);
+        raise(ec);
+        const lh::sequencer read = lh::read_sequencer(header, ec);
+        raise(ec);
+        const bool current = lh::is_current(s.store, read, ec);
+        raise(ec);
+        BOOST_REQUIRE(current);
+        const bool admitted = gate.admit(read, ec);
+        if (ec) BOOST_TEST((gate.highest(name) == lh::fencing_token{}));
+        raise(ec);
+        BOOST_REQUIRE(admitted);
+    });
+}
+
+// Which throws nothing but that, whatever it is given.
+BOOST_AUTO_TEST_CASE(text_that_is_no_token)
+{
+    sweep<scene>([](scene&) {
+        std::error_code ec;
+        const lh::sequencer read = lh::read_sequencer("lh1:1:" + name + "%", ec);
+        BOOST_TEST(read.name.empty());
+        if (ec != lh::errc::invalid_data) raise(ec);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(looking)
 {
     sweep<scene>([](scene& s) { BOOST_REQUIRE(s.waiter.inspect().has_value()); });

@@ -52,6 +52,25 @@ struct permits {
     }
 };
 
+// Whose count has changed, or not: it can be changed again, and then it is that.
+struct resized_permits {
+    using semaphore = lh::lease_semaphore<lh::memory_store>;
+    lh::memory_store store;
+    semaphore mine{store, name, count, 1h};
+    std::size_t wanted = count;
+
+    resized_permits() { BOOST_REQUIRE(is_held(mine.try_acquire())); }  // all have agreed on the count
+    void check()
+    {
+        mine.resize(wanted);
+        semaphore theirs{store, name, wanted, 1h};
+        std::vector<decltype(theirs.try_acquire())> all;
+        for (std::size_t i = 0; i < wanted; ++i) all.push_back(theirs.try_acquire_for(10s));
+        for (const auto& each : all) BOOST_TEST(each.held(), "a permit is left behind");
+        BOOST_TEST(!is_held(theirs.try_acquire()), "there is a permit too many");
+    }
+};
+
 struct readers_and_writers {
     lh::memory_store store;
     lh::shared_lease<lh::memory_store> mine{store, name, 1h, lh::reader_limit{count}};
@@ -158,6 +177,40 @@ BOOST_AUTO_TEST_CASE(wait_for_a_permit)
         BOOST_REQUIRE(!is_held(s.mine.try_acquire_for(1ms, ec)));
         raise(ec);
     });
+}
+
+BOOST_AUTO_TEST_CASE(several_permits)
+{
+    sweep<permits>([](permits& s) { BOOST_REQUIRE(is_held(s.mine.try_acquire(count))); });
+    sweep<permits>([](permits& s) { live_through([&](std::error_code& ec) { return s.mine.try_acquire(count, ec); }); });
+}
+
+BOOST_AUTO_TEST_CASE(wait_for_several_permits)
+{
+    sweep<permits>([](permits& s) {
+        const int allowed = std::exchange(out_of_memory::allocations_left, -1);
+        const auto first = s.theirs.try_acquire();
+        out_of_memory::allocations_left = allowed;
+        std::error_code ec;
+        BOOST_REQUIRE(!is_held(s.mine.try_acquire_for(1ms, count, ec)));
+        raise(ec);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(change_of_the_number_of_permits)
+{
+    for (const std::size_t to : {count + 1, count - 1}) {
+        sweep<resized_permits>([to](resized_permits& s) {
+            s.wanted = to;
+            s.mine.resize(to);
+        });
+        sweep<resized_permits>([to](resized_permits& s) {
+            s.wanted = to;
+            std::error_code ec;
+            s.mine.resize(to, ec);
+            raise(ec);
+        });
+    }
 }
 
 BOOST_AUTO_TEST_CASE(reader)

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,19 +40,10 @@ public:
     };
     using taker_pointer = std::shared_ptr<taker>;
 
-    // May throw what copying a change throws, and std::bad_alloc.
-    void push(Change change)
+    // The caller makes the list, so that nothing can fail once there is something to tell.
+    void push(std::list<Change> changes) noexcept
     {
-        std::unique_lock lock{mutex_};
-        if (takers_.empty()) {
-            kept_.push_back(std::move(change));
-            if (kept_.size() > most_kept) kept_.pop_front();
-            return;
-        }
-        const taker_pointer first = std::move(takers_.front());
-        takers_.erase(takers_.begin());
-        lock.unlock();
-        first->taken(std::move(change));
+        while (!changes.empty()) push_first_of(changes);
     }
 
     // The oldest change that nobody has taken.
@@ -117,6 +108,21 @@ private:
         std::optional<Change> change;
     };
 
+    void push_first_of(std::list<Change>& changes) noexcept
+    {
+        std::unique_lock lock{mutex_};
+        if (takers_.empty()) {
+            kept_.splice(kept_.end(), changes, changes.begin());
+            if (kept_.size() > most_kept) kept_.pop_front();
+            return;
+        }
+        const taker_pointer first = std::move(takers_.front());
+        takers_.erase(takers_.begin());
+        lock.unlock();
+        first->taken(std::move(changes.front()));
+        changes.pop_front();
+    }
+
     std::optional<Change> oldest() noexcept
     {
         if (kept_.empty()) return std::nullopt;
@@ -126,7 +132,7 @@ private:
     }
 
     std::mutex mutex_;  // guards what follows
-    std::deque<Change> kept_;
+    std::list<Change> kept_;
     std::vector<taker_pointer> takers_;
     bool ended_ = false;
 };

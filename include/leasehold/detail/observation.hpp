@@ -18,6 +18,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -94,17 +95,18 @@ private:
         Seen found = look_(ec);
         if (ec) return;
         const std::vector<Change> changes = compare_(current(), found, {looked_at_.value_or(sent), clock_.now()});
+        std::list<Change> to_feed{changes.begin(), changes.end()};  // before the look counts: without memory, the next one tells of them
         {
             const std::lock_guard lock{mutex_};
             seen_ = std::move(found);
             looked_at_ = sent;
         }
+        feed_->push(std::move(to_feed));
         for (const Change& each : changes) tell(each);
     }
 
     void tell(const Change& change) noexcept
     {
-        guarded([&] { feed_->push(change); });
         if (const std::exception_ptr thrown = guarded([&] { on_change_ ? on_change_(change) : void(); }))
             if (options_.on_exception) guarded([&] { options_.on_exception(thrown); });
     }

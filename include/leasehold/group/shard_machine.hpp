@@ -104,6 +104,13 @@ public:
         asked_.erase(shard);
     }
 
+    // What ended() and over() need memory for: after this call neither throws.
+    void make_room_for_end(std::size_t shard)
+    {
+        given_back_.try_emplace(shard, 0);
+        retries_.try_emplace(shard);
+    }
+
     // The work on it has ended. Unless it was draining, it is not taken again before a pause, which doubles after each failure. What an
     // operator has asked for is left to others first.
     void ended(std::size_t shard, bool failed, time_point now)
@@ -111,23 +118,26 @@ public:
         const auto found = mine_.find(shard);
         assert(found != mine_.end() && found->second.is != state::ended);
         const bool by_itself = found->second.is == state::working;
+        make_room_for_end(shard);
+        retry& again = retries_.find(shard)->second;
         found->second.is = state::ended;
         if (!by_itself && !failed) {
-            retries_.erase(shard);
-            if (found->second.wanted_by_operator) retries_[shard].not_before = now + 4 * pacing_.patience;
+            if (found->second.wanted_by_operator)
+                again = {.not_before = now + 4 * pacing_.patience};
+            else
+                retries_.erase(shard);
             return;
         }
-        retry& again = retries_[shard];
         again.pause = failed ? std::min(std::max(2 * again.pause, pacing_.retry_min), pacing_.retry_max) : pacing_.retry_min;
         again.not_before = now + again.pause;
     }
 
     // Its term has ended: it was given back, or is lost. Only once the work has ended.
-    void over(std::size_t shard)
+    void over(std::size_t shard) noexcept
     {
         const auto found = mine_.find(shard);
         assert(found != mine_.end() && found->second.is == state::ended);
-        std::int64_t& last = given_back_[shard];
+        std::int64_t& last = given_back_.find(shard)->second;
         last = std::max(last, found->second.token);
         mine_.erase(found);
     }

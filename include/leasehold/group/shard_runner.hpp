@@ -373,6 +373,7 @@ private:
         if (ended.empty()) return;
         std::vector<typename lease_type::guard_type> guards;
         guards.reserve(ended.size());
+        for (const auto& each : ended) s.machine.make_room_for_end(each->shard->index());
         for (const auto& each : ended) {
             if (each->thread.joinable()) each->thread.join();
             s.machine.ended(each->shard->index(), each->failed, clock_.now());
@@ -589,12 +590,13 @@ private:
     {
         auto begun = std::make_shared<job_type>();
         begun->shard = detail::shard_access::make(index, s.machine.count(), std::move(guard));
+        std::map<std::size_t, std::shared_ptr<job_type>> one{{index, begun}};  // here, so that both know of it, or neither
+        s.machine.taken(index, begun->shard->token().value());
         {
             const std::lock_guard lock{mutex_};
-            jobs_.emplace(index, begun);
+            jobs_.merge(one);
             ++statistics_.taken;
         }
-        s.machine.taken(index, begun->shard->token().value());
         tell({.kind = shard_event_kind::taken, .shard = index, .token = begun->shard->token()});
         std::error_code ec;
         detail::catch_into(ec, [&] { start(begun); });

@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(changes_are_kept_in_order_until_they_are_taken)
 {
     feed_type feed;
     BOOST_TEST(!feed.take().has_value());
-    feed.push(1);
-    feed.push(2);
+    feed.push({1});
+    feed.push({2});
     BOOST_TEST(feed.take().value_or(0) == 1);
     const auto next = std::make_shared<taking>();
     feed.take_next(next);
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(changes_are_kept_in_order_until_they_are_taken)
 BOOST_AUTO_TEST_CASE(the_newest_are_kept)
 {
     feed_type feed;
-    for (int i = 0; i <= static_cast<int>(feed_type::most_kept); ++i) feed.push(i);
+    for (int i = 0; i <= static_cast<int>(feed_type::most_kept); ++i) feed.push({i});
     BOOST_TEST(feed.take().value_or(0) == 1);
 }
 
@@ -56,9 +56,9 @@ BOOST_AUTO_TEST_CASE(each_change_goes_to_the_first_who_waits)
     const auto first = std::make_shared<taking>(), second = std::make_shared<taking>();
     feed.take_next(first);
     feed.take_next(second);
-    feed.push(1);
+    feed.push({1});
     BOOST_TEST((first->got == 1 && !second->got));
-    feed.push(2);
+    feed.push({2});
     BOOST_TEST((second->got == 2));
 }
 
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(who_has_left_in_time_gets_nothing)
     feed.take_next(first);
     BOOST_TEST(feed.leave(*first));
     BOOST_TEST(!feed.leave(*first));
-    feed.push(1);
+    feed.push({1});
     BOOST_TEST((!first->got && !first->has_ended));
     BOOST_TEST(feed.take().value_or(0) == 1);
 }
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_thread_waits_for_a_change_or_for_its_cancellation)
     std::stop_source stop;
     {
         const std::jthread waiting{[&] { got = feed.wait(stop.get_token()); }};
-        feed.push(1);
+        feed.push({1});
     }
     BOOST_TEST(got.value_or(0) == 1);
     {

@@ -275,7 +275,8 @@ public:
         return true;
     }
 
-    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, lh::fencing_token token, std::error_code& ec)
+    std::optional<std::string> handover_requested(std::string_view name, std::string_view owner, lh::fencing_token token,
+                                                  std::error_code& ec)
     {
         if (failing(ec)) return {};
         const std::lock_guard lock{mutex_};

@@ -121,7 +121,9 @@ public:
     std::string saving;
 
     explicit over_libmariadb(const database_server& server, const char* fence_for = dialect)
-        : statement{leasehold::fence_sql(fence_for)}, saving{leasehold::checkpoint_sql(fence_for)}, connection_{mysql_init(nullptr), &mysql_close}
+        : statement{leasehold::fence_sql(fence_for)},
+          saving{leasehold::checkpoint_sql(fence_for)},
+          connection_{mysql_init(nullptr), &mysql_close}
     {
         mysql_options(connection_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
         if (!mysql_real_connect(connection_.get(), "127.0.0.1", server.user, server.password, server.database,

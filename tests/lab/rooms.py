@@ -38,7 +38,7 @@ ROWS = (
      "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"group": "group/ group_member.hpp group_observer.hpp member_change.hpp member_record.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
-     "metrics": "metrics.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
+     "metrics": "metrics.hpp detail/fire_counting.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",
      "odbc": "odbc/ odbc/detail/fence/ odbc/detail/store_operations.hpp"},
     {"asio": "asio/", "opentelemetry": "opentelemetry.hpp"},
     {"all": "leasehold.hpp format.hpp odbc.hpp asio.hpp embedded.hpp leasehold.cppm odbc/odbc.cppm"},

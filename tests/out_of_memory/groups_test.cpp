@@ -120,6 +120,7 @@ struct told {
         return {.every = 1ms,
                 .on_error =
                     [this](std::error_code ec) {
+                        out_of_memory::allocations_left = -1;  // for what the next look needs before it asks the store
                         ++failures;
                         if (ec != std::errc::not_enough_memory) other_failure = true;
                     },

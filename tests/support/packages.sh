@@ -140,10 +140,6 @@ leasehold_test_packages=("${leasehold_asio_packages[@]}" libasio-dev=header:asio
     git=command:git pkg-config=command:pkg-config python3=command:python3
     doxygen=command:doxygen
     faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
-# For tests/package/compilers. mingw-w64 without what Windows programs of 32 bits take, and Wine without its own 32 bits.
-leasehold_systems_packages=(g++=command:g++ make=command:make clang-19=command:clang++-19
-    libc++-19-dev=file:/usr/lib/llvm-19/include/c++/v1/version libc++abi-19-dev=file:/usr/lib/llvm-19/lib/libc++abi.a
-    g++-multilib=file:/usr/lib/gcc/*/*/32/libstdc++.a g++-mingw-w64-x86-64-posix=command:x86_64-w64-mingw32-g++-posix wine64 wine=command:wine)
 leasehold_site_packages=(doxygen=command:doxygen nodejs=command:node npm=command:npm python3=command:python3)
 leasehold_live_packages=(emscripten=command:em++)
 # Only with the presets of clang++: python3-clang takes 250 MB.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # Tries the service with two replicas: try.sh PROGRAM [CONNECTION-STRING]
-# The first one leads and is told to end while it answers a request; the second one leads then. Later a leader is killed.
+# They start at the same moment, and one leads. Then the first one leads and is told to end while it answers a request; the second one
+# leads then. Later a leader is killed.
 set -euo pipefail
 
 program=$1
@@ -40,17 +41,54 @@ answers() # port path what
     [ "$got" = "$3" ] || fail "GET $2 on port $1: '$got' instead of '$3'"
 }
 
-start() # replica
+launch() # replica
 {
     rm -f "$folder/$1.log"  # of its last start
     "$program" 0 >"$folder/$1.log" 2>&1 &
     declare -g "$1=$!"
+}
+
+listens() # replica: waits for it
+{
     says "$folder/$1.log" "listens on port"
     declare -g "$1_port=$(awk '/listens on port/ { print $4 }' "$folder/$1.log")"
 }
 
+start() # replica
+{
+    launch "$1"
+    listens "$1"
+}
+
+ends() # replica
+{
+    kill -TERM "${!1}"
+    wait "${!1}" || fail "replica $1 ended with status $?"
+}
+
+# The table for the leases is not there yet.
+launch one
+launch two
+listens one
+listens two
+leader=''
+for ((tries = 0; tries < 1000 && ${#leader} == 0; ++tries)); do
+    leader=$(cd "$folder" && grep -ls "leads with token 1" one.log two.log) || sleep 0.02
+done
+case $leader in
+    one.log) leader=one other=two ;;
+    two.log) leader=two other=one ;;
+    *) fail "one of two that start at the same moment leads, not: '$leader'" ;;
+esac
+port=${leader}_port
+answers "${!port}" /readyz "200 leads"
+port=${other}_port
+answers "${!port}" /readyz "503 does not lead"
+ends "$other"
+ends "$leader"
+
 start one
-says "$folder/one.log" "leads with token 1"
+says "$folder/one.log" "leads with token 2"
 start two
 
 answers "$one_port" /readyz "200 leads"
@@ -63,27 +101,24 @@ request=$!
 sleep 0.1
 kill -TERM "$one"
 wait "$request"
-[ "$(cat "$folder/under_way")" = "200 done with token 1" ] || fail "the request under way: '$(cat "$folder/under_way")'"
+[ "$(cat "$folder/under_way")" = "200 done with token 2" ] || fail "the request under way: '$(cat "$folder/under_way")'"
 wait "$one" || fail "the first replica ended with status $?"
 says "$folder/one.log" "has ended"
 
-says "$folder/two.log" "leads with token 2"
-answers "$two_port" /work "200 done with token 2"
+says "$folder/two.log" "leads with token 3"
+answers "$two_port" /work "200 done with token 3"
 exec {silent}<>"/dev/tcp/127.0.0.1/$two_port"  # a client that never says what it wants
-kill -TERM "$two"
-wait "$two" || fail "the second replica ended with status $?"
+ends two
 
 start one
-says "$folder/one.log" "leads with token 3"
+says "$folder/one.log" "leads with token 4"
 start two
 kill -KILL "$one"
 wait "$one" 2>/dev/null || true
-says "$folder/two.log" "leads with token 4"
+says "$folder/two.log" "leads with token 5"
 start one
 answers "$one_port" /readyz "503 does not lead"
 answers "$two_port" /readyz "200 leads"
-for replica in one two; do
-    kill -TERM "${!replica}"
-    wait "${!replica}" || fail "replica $replica ended with status $?"
-done
-echo "the leadership went on after an end and after a kill, and only who leads is ready"
+ends one
+ends two
+echo "one of two that started together led, the leadership went on after an end and after a kill, and only who leads is ready"

@@ -40,6 +40,9 @@ using fire_book_of = fire_book<typename Lease::store_type, typename Lease::clock
 
 }  // namespace detail
 
+/// Never defined: whatever a program calls by this name, complete(connection) finds the functions of the guard's namespace.
+void save_checkpoint_on() = delete;
+
 /// One fire that was begun: holds the lease of its name until it is destroyed. A guard, as lease_guard is.
 ///
 /// complete() ends the fire for all hosts. Without it the fire is open again as soon as the lease is, which the destructor releases.

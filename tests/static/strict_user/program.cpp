@@ -143,7 +143,7 @@ void use_what_leads_to_the_work(Store& store)
     shards.resize(128);
     shards.pause();
 
-    lh::lease_observer watch{store, "scheduler", [](const lh::lease_change& change) { std::cout << to_string(change.kind); }};
+    lh::lease_observer watch{store, "scheduler", [](const lh::lease_change& change) { std::cout << lh::to_string(change.kind); }};
     std::cout << watch.current().has_value() << watch.age().count();
     store.hold("nightly-report", 2h, "migration");
     store.unhold("nightly-report");

@@ -38,10 +38,17 @@ struct async_recurring;  // of <leasehold/asio/run_recurring.hpp>
 template <class Lease>
 using fire_book_of = fire_book<typename Lease::store_type, typename Lease::clock_type>;
 
-}  // namespace detail
-
-/// Never defined: whatever a program calls by this name, complete(connection) finds the functions of the guard's namespace.
+// Never called: with it, a program's global of that name does not hide the functions of the guard's namespace.
 void save_checkpoint_on() = delete;
+
+template <class Connection, class Guard, class... ErrorCode>
+auto save_in_transaction(Connection& connection, const Guard& guard, const std::string& text, ErrorCode&... ec)
+    -> decltype(save_checkpoint_on(connection, guard, text, ec...))
+{
+    return save_checkpoint_on(connection, guard, text, ec...);
+}
+
+}  // namespace detail
 
 /// One fire that was begun: holds the lease of its name until it is destroyed. A guard, as lease_guard is.
 ///
@@ -132,9 +139,9 @@ public:
         requires(!std::is_same_v<std::remove_cvref_t<Connection>, std::error_code>)
     bool complete(Connection&& connection)
     {
-        static_assert(requires(const std::string& text) { save_checkpoint_on(connection, guard_, text); },
+        static_assert(requires(const std::string& text) { detail::save_in_transaction(connection, guard_, text); },
                       "complete(connection) needs save_checkpoint_on(connection, guard, text): for ODBC, <leasehold/odbc/fence.hpp>");
-        return in_transaction([&](const std::string& text) { return save_checkpoint_on(connection, guard_, text); });
+        return in_transaction([&](const std::string& text) { return detail::save_in_transaction(connection, guard_, text); });
     }
     /// The same, reported in `ec`: does not throw.
     template <class Connection>
@@ -145,7 +152,7 @@ public:
         if (!may || state_ == state::completed) return state_ == state::completed;
         bool done = false;
         detail::catch_into(ec, [&] {
-            done = in_transaction([&](const std::string& text) { return save_checkpoint_on(connection, guard_, text, ec); });
+            done = in_transaction([&](const std::string& text) { return detail::save_in_transaction(connection, guard_, text, ec); });
         });
         return done && !ec;
     }

@@ -133,8 +133,9 @@ public:
 
     /// Ends the fire in a transaction of yours, on your connection to the store's database, together with what the job writes there: both
     /// are committed, or neither. For an SQLHDBC, include <leasehold/odbc/fence.hpp>; see odbc::save_checkpoint(), which it calls. False:
-    /// the lease was lost; roll back. The fire is completed when you commit. Call it last: until your transaction has ended, renewals, and
-    /// all other functions that do I/O, wait for it.
+    /// the lease was lost, or the fire is completed already; roll back. The fire is completed when you commit. Call it last: until your
+    /// transaction has ended, renewals, and all other functions that do I/O, wait for it. After a commit whose outcome is not known, do the
+    /// work again in another transaction, and call it again: false if the first one was committed, so nothing is done twice.
     template <class Connection>
         requires(!std::is_same_v<std::remove_cvref_t<Connection>, std::error_code>)
     bool complete(Connection&& connection)
@@ -147,9 +148,7 @@ public:
     template <class Connection>
     bool complete(Connection&& connection, std::error_code& ec) noexcept
     {
-        const bool may = may_write(ec);
-        if (ec) return false;
-        if (!may || state_ == state::completed) return state_ == state::completed;
+        if (!may_write(ec)) return false;
         bool done = false;
         detail::catch_into(ec, [&] {
             done = in_transaction([&](const std::string& text) { return detail::save_in_transaction(connection, guard_, text, ec); });
@@ -318,15 +317,24 @@ private:
     bool in_transaction(Save save)
     {
         if (guard_.empty()) detail::raise_invalid(errc::not_held, "the run is empty");
-        if (state_ == state::completed) return true;
-        if (!guard_.held()) return false;
+        if (state_ == state::completed || !guard_.held()) return false;
         fire_record record = detail::completed(record_, step_.fire, book_->now_at_hand(), guard_.owner());
         book_->sign(record);
         book_->forget();  // whether it is written is known only after the commit
         book_->completes(step_.fire);
-        const bool saved = save(to_text(record));
-        if (saved) state_ = state::in_transaction;
-        return saved;
+        if (!save(to_text(record))) return false;
+        if (state_ == state::in_transaction && !was_rolled_back()) return false;
+        state_ = state::in_transaction;
+        return true;
+    }
+
+    // The transaction that was to complete the fire before this one. This one has the row by now, so that one has ended.
+    bool was_rolled_back()
+    {
+        std::error_code ec;
+        const bool open = is_open(ec);
+        if (ec) detail::raise_store_failure(book_->store(), ec, "complete", book_->name());
+        return open;
     }
 
     template <class Call>

@@ -135,6 +135,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(completion_is_there_with_the_job_s_write_or_not_at
     BOOST_TEST(number(mine, "select count(*) from fires") == 1U);
 }
 
+// A commit whose answer was lost: the job does its work again in the same run.
+BOOST_AUTO_TEST_CASE_TEMPLATE(work_that_is_repeated_after_a_commit_without_an_answer_is_committed_once, Database, own_databases)
+{
+    Database database;
+    lh::odbc_store store{database.connection_string()};
+    store.create_schema();
+    odbc_connection mine{database.connection_string()};
+    mine.execute("create table fires (fire bigint)");
+    mine.begin();
+    lh::recurring job{store, "job", lh::every{.period = 24h}};
+    auto run = job.try_begin();
+    BOOST_REQUIRE(run.held());
+    const auto work_and_complete = [&] {
+        mine.execute("insert into fires (fire) values (1)");
+        return run.complete(mine.handle());
+    };
+    BOOST_TEST(work_and_complete());
+    mine.roll_back();
+    BOOST_TEST(work_and_complete());
+    mine.commit();
+    BOOST_TEST(!work_and_complete());
+    mine.roll_back();
+    BOOST_TEST(run.completed());
+    BOOST_TEST(number(mine, "select count(*) from fires") == 1U);
+}
+
 // The transaction is slow: another host has looked, and may not believe what it saw when its attempt comes through.
 BOOST_AUTO_TEST_CASE_TEMPLATE(fire_that_is_committed_after_its_term_has_expired_is_not_run_again, Database, own_databases)
 {

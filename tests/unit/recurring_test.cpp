@@ -129,10 +129,12 @@ struct leaving_store : lh::forwarding_store<memory, leaving_store> {
 struct transaction {
     std::string text;
     std::error_code ec;
+    std::function<void()> while_it_waits_for_the_row{};
 
     template <class Guard>
     friend bool save_checkpoint_on(transaction& in, const Guard&, const std::string& saved)
     {
+        if (in.while_it_waits_for_the_row) in.while_it_waits_for_the_row();
         in.text = saved;
         return true;
     }
@@ -872,6 +874,42 @@ BOOST_FIXTURE_TEST_CASE(fire_of_a_transaction_is_told_as_completed_when_it_is_se
     }
     BOOST_TEST(is_empty(a.try_begin()));
     BOOST_TEST(told_completed == (std::vector<std::string>{"0", "0 by a"}));
+}
+
+BOOST_AUTO_TEST_CASE(work_whose_commit_had_no_answer_is_not_committed_again_if_it_was)
+{
+    for (const bool commits_late : {false, true}) {
+        scene s;
+        auto a = s.host("a", s.tells);
+        auto run = a.try_begin();
+        BOOST_REQUIRE(run.held());
+        transaction first, second, third;
+        BOOST_TEST(run.complete(first));
+        const auto commit = [&] { BOOST_TEST(s.store.save_checkpoint("report", run.owner(), run.token(), first.text, first.ec)); };
+        if (commits_late)
+            second.while_it_waits_for_the_row = commit;
+        else
+            commit();
+        BOOST_TEST(!run.complete(second));
+        BOOST_TEST(run.completed());
+        BOOST_TEST(!run.complete(third));
+        BOOST_TEST(third.text == "");
+        run.release();
+        BOOST_TEST(is_empty(a.try_begin()));
+        BOOST_TEST(s.told_completed == (std::vector<std::string>{"0", "0 by a"}));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(work_whose_transaction_was_rolled_back_is_committed_by_the_next, scene)
+{
+    auto a = host("a");
+    auto run = a.try_begin();
+    transaction first, second;
+    BOOST_TEST(run.complete(first));
+    BOOST_TEST(run.complete(second));
+    BOOST_TEST(store.save_checkpoint("report", run.owner(), run.token(), second.text, second.ec));
+    run.release();
+    BOOST_TEST(is_empty(a.try_begin()));
 }
 
 BOOST_FIXTURE_TEST_CASE(failure_after_a_committed_transaction_does_not_hide_the_completion, scene)

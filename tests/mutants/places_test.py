@@ -182,8 +182,19 @@ class Catalogue(unittest.TestCase):
                          ["a: the library has no 'old_name_', which is to stand in inner::step in a.hpp"])
 
     def test_a_check_that_is_gone_does_not_fit(self):
-        for gone in ("unit:no_such_test.cpp", "nothing", ""):
+        for gone in ("unit:no_such_test.cpp", "explore:no-such-world", "nothing", ""):
             self.assertEqual(self.misfits("in machine::most", "value 4", check=gone), [f"a: there is no check '{gone}'"])
+
+    def test_a_small_world_and_the_rule_that_it_must_break_are_the_simulators(self):
+        fits = ["in machine::most", "value 4"]
+        self.assertEqual(self.misfits("rule a fire is completed once", *fits, check="explore:fire"), [])
+        self.assertEqual(self.misfits(*fits, check="explore:fire"), ["a: which rule of the simulator is it to break?"])
+        self.assertEqual(self.misfits("rule all is well", *fits, check="explore:fire"), ["a: the simulator has no rule 'all is well'"])
+
+    def test_each_rule_of_the_judge_of_fires_has_a_mutant(self):
+        missing = list(apply.rules_without_a_mutant([apply.Mutant("a", "x", "explore:fire", "a fire is completed once")]))
+        self.assertIn("no mutant is to break the rule 'a fire is given up once' of fire_judge.hpp", missing)
+        self.assertFalse([line for line in missing if "completed once" in line])
 
     def test_a_name_is_there_once(self):
         mutants = apply.read_catalogue("mutant a: x\ncheck simulate\nin machine::most\nvalue 4\n" * 2)

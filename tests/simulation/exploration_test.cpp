@@ -229,6 +229,13 @@ BOOST_AUTO_TEST_CASE(a_store_that_saves_whatever_the_token_is_found)
     BOOST_TEST(found.last.broken_rule == std::string{"a fire is completed by the holder of the lease"});
 }
 
+BOOST_AUTO_TEST_CASE(a_transaction_for_which_nobody_waits_is_found)
+{
+    const sim::exploration found = sim::explore(*sim::small_world_named("fire-unfenced"), 1);
+    BOOST_REQUIRE(found.last.broken_rule != nullptr);
+    BOOST_TEST(found.last.broken_rule == std::string{"a fire is completed by the holder of the lease"});
+}
+
 BOOST_AUTO_TEST_CASE(answers_are_read_as_they_are_printed)
 {
     const auto two = sim::answers_of("12=1,40=2");

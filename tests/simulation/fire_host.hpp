@@ -10,6 +10,7 @@
 #include "program.hpp"
 #include "stopwatch.hpp"
 #include "store.hpp"
+#include "user_connection.hpp"
 #include "world.hpp"
 
 #include <leasehold/owner_id/fixed_owner_id.hpp>
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -39,7 +41,8 @@ struct few_fires {
 
 enum class completion : std::uint8_t {
     by_run,  // recurring::run() completes the fire when the job returns
-    by_job   // the job completes it, and learns of it
+    by_job,  // the job completes it, and learns of it
+    in_transaction  // of the job's own, together with its work
 };
 
 // What the hosts of a small world do, and when. Times are since its beginning, by the server's clock.
@@ -52,6 +55,7 @@ struct fire_plan {
     int max_attempts = 0;
     std::int64_t begin_within = 0;
     std::int64_t work = 0;
+    bool renews = true;
     bool saves = false;  // a checkpoint of its own, before the work
     int failures = 0;    // of the first host's program: it throws so often
     completion completes = completion::by_run;
@@ -59,6 +63,13 @@ struct fire_plan {
 };
 
 using fires_of_world = fire_judge<few_fires>;
+
+inline judged_fires judged_by(const world& w, const fire_plan& of)
+{
+    // From the decision to begin a fire until its job is called, a host notes so: a save, and if that fails, a look and one more save.
+    const std::int64_t latest_begin = of.begin_within + 3 * w.planned.call_timeout;
+    return {of.catch_up, of.max_attempts, latest_begin, of.completes == completion::in_transaction};
+}
 
 inline few_fires schedule_of(const world& w, const fire_plan& of)
 {
@@ -71,7 +82,7 @@ class fire_host final : public program {
 
 public:
     fire_host(world& w, network& net, guard_monitors& all, fires_of_world& judge, process& self, const fire_plan& does)
-        : world_{w}, monitors_{all}, judge_{judge}, self_{self}, plan_{does},
+        : world_{w}, net_{net}, monitors_{all}, judge_{judge}, self_{self}, plan_{does},
           owner_text_{(w.planned.fixed_owners ? "host" + std::to_string(self.host) : self.label) + "/0"}, owner_{w.owner(owner_text_)},
           failures_left_{self.host == 0 ? does.failures : 0}, store_{w, net, self}, clock_{self, w.planned.at_clock},
           cancellations_{w, self}
@@ -98,8 +109,10 @@ private:
                     leasehold::fixed_owner_id{owner_text_}, any_policy{}};
         start_engine(first);
         sleep(ms);
+        any_policy renewals;
+        if (!plan_.renews) renewals.which = any_policy::kind::none;
         job_type job{store_, lease_names[fires_of_world::name], judge_.when(), options(), clock_, leasehold::fixed_owner_id{owner_text_},
-                     any_policy{}};
+                     renewals};
         job.run(end.token(), [this](auto& run) { work(run); });
         done_ = true;
     }
@@ -126,15 +139,39 @@ private:
         if (world_.time.draining()) return;
         const std::int64_t token = run.token().value();
         world_.tell(self_, 'a', token, [&] { return "begins a fire with token " + std::to_string(token); });
-        judge_.begun(run.fire());
+        judge_.begun({run.fire(), run.held(), may_be_ahead()});
         {
             const guard_monitors::belief believes{monitors_, self_, run.guard(), fires_of_world::name, owner_, true};
             std::error_code ec;
             if (plan_.saves) static_cast<void>(run.save_checkpoint("half", ec));
             sleep(plan_.work);
         }
-        if (failures_left_-- > 0 || !run.held()) throw std::runtime_error{"the job has failed"};
+        const bool in_transaction = plan_.completes == completion::in_transaction;
+        if (failures_left_-- > 0 || (!run.held() && !in_transaction)) throw std::runtime_error{"the job has failed"};
         if (plan_.completes == completion::by_job) complete(run);
+        if (in_transaction) commit(run);
+    }
+
+    // What it has done it commits together with the completion, or not at all.
+    template <class Run>
+    void commit(Run& run)
+    {
+        user_connection own{world_, net_, self_, self_.index * 100 + ++connections_};
+        std::error_code ec;
+        const bool ours = own.work(run.fire()) && run.complete(own, ec);
+        const bool committed = ours && own.commit();
+        world_.tell(self_, 'd', committed, [&] { return std::string{committed ? "committed" : ours ? "may be committed" : "rolls back"}; });
+        if (!ours) own.roll_back();
+        if (!committed) throw std::runtime_error{"the job has failed"};
+        judge_.completed(run.fire(), run.token().value());
+        sleep(plan_.work / 2);  // before the lease is released
+    }
+
+    // It was told the store's time once, and its clock has run since.
+    [[nodiscard]] std::int64_t may_be_ahead() const
+    {
+        const std::int64_t ppm = std::abs(self_.clock.ppm) + std::abs(world_.db.clock.ppm);
+        return ppm == 0 ? 0 : world_.time.now() / 1'000'000 * (ppm + ppm / 4);
     }
 
     template <class Run>
@@ -148,6 +185,7 @@ private:
     }
 
     world& world_;
+    network& net_;
     guard_monitors& monitors_;
     fires_of_world& judge_;
     process& self_;
@@ -155,6 +193,7 @@ private:
     const std::string owner_text_;
     const int owner_;
     int failures_left_;
+    int connections_ = 0;  // of its jobs
     store store_;
     clock clock_;
     cancellations cancellations_;

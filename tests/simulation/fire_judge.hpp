@@ -19,24 +19,45 @@
 
 namespace sim {
 
+// A fire that a host begins.
+struct begun_fire {
+    leasehold::fire_time fire{};
+    bool holds = false;      // the lease
+    std::int64_t ahead = 0;  // ns: by so much the host's idea of the store's time may be ahead of it
+};
+
+struct judged_fires {
+    leasehold::catch_up catch_up = leasehold::catch_up::last;
+    int max_attempts = 0;
+    std::int64_t latest_begin = 0;  // with catch_up::none: how long after its time a fire is first begun
+    bool in_transactions = false;   // each fire is completed in one of the job's own, together with its work
+};
+
 // What must be true of the fires of one name, judged by the record in the store and by what its hosts were told.
 template <class Schedule>
 class fire_judge {
 public:
     static constexpr int name = 0;  // of lease_names
 
-    fire_judge(world& of, Schedule when, leasehold::catch_up catch_up, int max_attempts = 0)
-        : world_{of}, when_{std::move(when)}, catch_up_{catch_up}, max_attempts_{max_attempts}
-    {
-    }
+    fire_judge(world& of, Schedule when, const judged_fires& by) : world_{of}, when_{std::move(when)}, by_{by} {}
 
     [[nodiscard]] const Schedule& when() const noexcept { return when_; }
     [[nodiscard]] const std::optional<leasehold::fire_record>& record() const noexcept { return record_; }
 
     // A host has begun this fire, was told that it is completed, missed or given up. ---------------------------------------------------
-    void begun(leasehold::fire_time fire)
+    void begun(const begun_fire& by)
     {
-        if (++begun_[fire] > max_attempts_ && max_attempts_ > 0) broken("no fire is begun too often");
+        const leasehold::fire_time now{leasehold::duration{world_.db.now()}}, latest_now = now + leasehold::duration{by.ahead};
+        const int times = ++begun_[by.fire];
+        if (times > by_.max_attempts && by_.max_attempts > 0) broken("no fire is begun too often");
+        if (by.fire > latest_now) broken("no fire is begun before its time");
+        if (by_.catch_up == leasehold::catch_up::none && times == 1 && now > by.fire + leasehold::duration{by_.latest_begin})
+            broken("with catch_up::none no fire is first begun too late");
+        // One who has lost the lease may not know yet what others have done since.
+        if (!by.holds || !record_) return;
+        if (by.fire <= record_->passed) broken("no fire is begun after it has passed");
+        if (record_->open && record_->open->fire == by.fire && record_->open->not_before > latest_now)
+            broken("no fire is begun again before its pause is over");
     }
 
     void completed(leasehold::fire_time fire, std::int64_t token)
@@ -49,27 +70,24 @@ public:
     {
         if (!told_missed_.insert(fire).second) broken("a missed fire is told once");
         if (completed_.contains(fire)) broken("no fire is completed and missed");
-        if (catch_up_ == leasehold::catch_up::all) broken("with catch_up::all no fire is missed");
+        if (told_given_up_.contains(fire)) broken("no fire is missed and given up");
+        if (by_.catch_up == leasehold::catch_up::all) broken("with catch_up::all no fire is missed");
     }
 
     void given_up(leasehold::fire_time fire)
     {
         if (!told_given_up_.insert(fire).second) broken("a fire is given up once");
-        if (max_attempts_ == 0 || completed_.contains(fire)) broken("a fire is given up after its attempts");
+        if (told_missed_.contains(fire)) broken("no fire is missed and given up");
+        if (by_.max_attempts == 0 || completed_.contains(fire)) broken("a fire is given up after its attempts");
     }
 
     // The record in the store, after each step. ----------------------------------------------------------------------------------------
     void check()
     {
-        const int saved = world_.db.checkpoint_of(name);
-        if (saved == saved_) return;
-        saved_ = saved;
-        std::optional<leasehold::fire_record> next = leasehold::read_fire_record(world_.owners[static_cast<std::size_t>(saved)]);
-        if (!next) return broken("the record can be read");
-        const bool completes = next->last && (!record_ || next->last != record_->last);
-        if (record_) follows(*record_, *next);
-        if (completes) note_completion(*next->last);
-        record_ = std::move(next);
+        for (const auto& [fire, times] : world_.db.work())
+            if (times > 1) broken("the work of a fire is done once");
+        look_at_record();
+        if (by_.in_transactions) look_at_work();
     }
 
     // All hosts have ended, and had time for every fire. `all_is_told`: none died, or lost its lease, before it knew what it had noted.
@@ -83,13 +101,33 @@ public:
     }
 
 private:
+    void look_at_record()
+    {
+        const int saved = world_.db.checkpoint_of(name);
+        if (saved == saved_) return;
+        saved_ = saved;
+        std::optional<leasehold::fire_record> next = leasehold::read_fire_record(world_.owners[static_cast<std::size_t>(saved)]);
+        if (!next) return broken("the record can be read");
+        const bool completes = next->last && (!record_ || next->last != record_->last);
+        if (record_) follows(*record_, *next);
+        if (completes) note_completion(*next->last);
+        record_ = std::move(next);
+    }
+
+    void look_at_work()
+    {
+        for (const auto& [fire, times] : world_.db.work())
+            if (!completed_.contains(leasehold::fire_time{leasehold::duration{fire}})) broken("work and completion come together");
+        if (completed_.size() > world_.db.work().size()) broken("work and completion come together");
+    }
+
     void follows(const leasehold::fire_record& before, const leasehold::fire_record& next)
     {
         if (next.passed < before.passed) broken("the record never goes back");
         if (before.last && (!next.last || next.last->fire < before.last->fire)) broken("the last fire never goes back");
         if (!before.passed || !(next.passed > before.passed)) return;
         const bool completes = next.last && next.last->fire == next.passed;
-        if (catch_up_ == leasehold::catch_up::all && max_attempts_ == 0 && !(completes && next.passed == when_.next(*before.passed)))
+        if (by_.catch_up == leasehold::catch_up::all && by_.max_attempts == 0 && !(completes && next.passed == when_.next(*before.passed)))
             broken("with catch_up::all each fire is completed before the next");
         for (leasehold::fire_time each = when_.next(*before.passed); each <= *next.passed; each = when_.next(each))
             if (!(completes && each == *next.passed)) left_out_.insert(each);
@@ -97,10 +135,9 @@ private:
 
     void note_completion(const leasehold::completed_fire& done)
     {
-        const row_view row = world_.db.look(name);
         const std::int64_t token = world_.db.checkpoint_token_of(name);
-        if (!row.live || row.token != token || world_.owners[static_cast<std::size_t>(row.owner)] != done.owner)
-            broken("a fire is completed by the holder of the lease");
+        if (!world_.db.saved_by_holder(name, done.owner)) broken("a fire is completed by the holder of the lease");
+        if (told_missed_.contains(done.fire)) broken("no fire is completed and missed");
         // The same run may complete it again, if it doesn't know that it has done so.
         if (completed_.emplace(done.fire, token).first->second != token) broken("a fire is completed once");
     }
@@ -112,8 +149,7 @@ private:
 
     world& world_;
     Schedule when_;
-    leasehold::catch_up catch_up_;
-    int max_attempts_;
+    judged_fires by_;
     int saved_ = nobody;
     std::optional<leasehold::fire_record> record_;
     std::map<leasehold::fire_time, int> begun_;

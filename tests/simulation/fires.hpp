@@ -47,7 +47,7 @@ public:
     fires(std::uint64_t seed, bool calm) : stopped_hosts{seed, calm, 2, 1}
     {
         catch_up_ = random_.chance(500) ? leasehold::catch_up::all : leasehold::catch_up::last;
-        judge_.emplace(world_, grid{leasehold::duration{ttl() * random_.between(1, 4)}}, catch_up_);
+        judge_.emplace(world_, grid{leasehold::duration{ttl() * random_.between(1, 4)}}, judged_fires{.catch_up = catch_up_});
         start("fires", [this](player& of) { play(of); });
     }
 
@@ -98,6 +98,7 @@ private:
     void work(player& of, Run& run)
     {
         ++result_.begun;
+        judge_->begun({run.fire(), run.held(), drift_since_the_beginning()});
         std::error_code ec;
         for (auto steps = random_.below(3); steps > 0 && run.held() && !world_.time.draining(); --steps) {
             sleep(of, random_.below(ttl()));
@@ -116,6 +117,11 @@ private:
         while (!done && ec && run.held() && !world_.time.draining());
         ++(done ? result_.completed : result_.lost);
         if (done) judge_->completed(run.fire(), run.token().value());
+    }
+
+    [[nodiscard]] std::int64_t drift_since_the_beginning() const
+    {
+        return world_.time.now() / 1'000'000 * (3 * world_.planned.drift_ppm);
     }
 
     // Nothing goes wrong any more: the fires up to now are done soon.

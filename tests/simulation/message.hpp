@@ -29,8 +29,15 @@ enum class ask : std::uint8_t {
     watch,         // tell me when it is released
     force_release,  // by a person
     save_checkpoint,
-    look_at_checkpoint
+    look_at_checkpoint,
+    work,  // this one and the next: statements of a user's transaction, see transactions
+    fence,
+    save_fenced,
+    commit,
+    roll_back
 };
+
+inline constexpr bool is_in_transaction(ask what) noexcept { return what >= ask::work; }
 
 inline constexpr int nobody = -1;
 
@@ -56,6 +63,7 @@ struct request {
     std::int64_t time = 0;  // ttl or min_hold_left, ns
     int text = nobody;      // of a checkpoint: a number of world::owner()
     int replaced = whichever;  // the same of the checkpoint in whose place it is saved; nobody: there is none
+    int connection = 0;        // a user's; 0: of the store
 };
 
 struct reply {

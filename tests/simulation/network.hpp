@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -62,13 +63,16 @@ public:
             if (calls_[i].caller != nullptr && !calls_[i].answered && world_.choose.maybe(700))
                 answer_later(i, failed(fault::connection_lost), world_.choose.between(0, world_.planned.quick_delay - 1));
         for (sent& s : sent_) s.gone = true;
+        waiting_.clear();
+        world_.db.roll_back_all();
         locks_.server_died();
     }
 
     [[nodiscard]] static std::string describe(const request& asked)
     {
         static constexpr const char* asks[] = {"try_acquire", "renew", "release", "inspect", "sql", "write", "watch", "force_release",
-                                                "save_checkpoint", "look_at_checkpoint"};
+                                                "save_checkpoint", "look_at_checkpoint", "work", "fence", "save_fenced", "commit",
+                                                "roll_back"};
         std::string text = asked.what == ask::sql ? name_of(asked.which) : asks[static_cast<std::size_t>(asked.what)];
         text += " '" + std::string{lease_names[static_cast<std::size_t>(asked.name)]} + "'";
         if (asked.token != 0) text += " token " + std::to_string(asked.token);
@@ -144,7 +148,8 @@ private:
             return;
         }
         dispatch(from, asked, number);
-        if (happens(fault_kind::doubled, p.duplicate)) {
+        // A user's connection does not repeat what is sent on it.
+        if (asked.connection == 0 && happens(fault_kind::doubled, p.duplicate)) {
             ++world_.faults.duplicates;
             dispatch(from, asked, number, true);
         }
@@ -182,6 +187,7 @@ private:
             return;
         }
         const request asked = sent_[number].asked;
+        if (world_.db.has_to_wait(asked)) return wait_for_lock(number);
         reply said;
         if (asked.what != ask::write && happens(fault_kind::refused, world_.planned.refused)) {
             ++world_.faults.refusals;
@@ -192,6 +198,7 @@ private:
             tell_executed(asked, said, *sent_[number].from);
             if (world_.db.released && asked.what != ask::write) hint(asked.name);
         }
+        if (asked.connection != 0) watch_transaction(asked);
         if (world_.judge.broken()) return;
         if (happens(fault_kind::lost_reply, world_.planned.lost_reply)) {
             ++world_.faults.lost_replies;
@@ -200,6 +207,51 @@ private:
             return;
         }
         answer_later(sent_[number].call, said, delay());
+    }
+
+    // Until a transaction has ended, or for as long as a statement waits for a lock.
+    void wait_for_lock(std::size_t number)
+    {
+        waiting_.push_back(number);
+        world_.time.at(world_.time.now() + world_.planned.lock_timeout(), &lock_timeout, this, number, sent_[number].from);
+    }
+
+    static void lock_timeout(void* self, std::uint64_t number)
+    {
+        auto& of = *static_cast<network*>(self);
+        if (std::erase(of.waiting_, static_cast<std::size_t>(number)) == 0) return;
+        of.answer_later(of.sent_[static_cast<std::size_t>(number)].call, failed(fault::lock_timeout), of.delay());
+    }
+
+    // One that is open is rolled back if no other statement comes; after one that has ended, those who waited go on.
+    void watch_transaction(const request& asked)
+    {
+        const auto* const open = world_.db.transaction_on(asked.connection);
+        if (!open) return go_on();
+        if (open->statements == 1) look_when_idle(asked.connection, open->last);
+    }
+
+    void look_when_idle(int connection, instant last)
+    {
+        world_.time.at(last + world_.planned.idle_timeout(), &idle, this, static_cast<std::uint64_t>(connection));
+    }
+
+    static void idle(void* self, std::uint64_t number)
+    {
+        auto& of = *static_cast<network*>(self);
+        const int connection = static_cast<int>(number);
+        const auto* const open = of.world_.db.transaction_on(connection);
+        if (!open) return;
+        if (open->last + of.world_.planned.idle_timeout() > of.world_.time.now()) return of.look_when_idle(connection, open->last);
+        of.world_.tell("db", 'i', connection, [] { return std::string{"rolls back a transaction of which it hears nothing"}; });
+        of.world_.db.roll_back(connection);
+        of.go_on();
+    }
+
+    void go_on()
+    {
+        for (const std::size_t number : std::exchange(waiting_, {}))
+            world_.time.at(world_.time.now(), &arrive, this, number, sent_[number].from);
     }
 
     void tell_executed(const request& asked, const reply& said, const process& from)
@@ -254,6 +306,7 @@ private:
     lock_queue locks_;
     std::vector<pending> calls_;
     std::vector<sent> sent_;
+    std::vector<std::size_t> waiting_;  // of those sent: for a lock
     std::vector<listener> listeners_;
 };
 

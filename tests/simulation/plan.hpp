@@ -45,6 +45,7 @@ struct plan {
     bool slow_polls = false;       // polls come seldom
     bool takes_blindly = false;    // the database is broken: see sql_table
     bool saves_blindly = false;    // the same: it saves a checkpoint whatever the token
+    bool fences_hold_nothing = false;  // the same: nobody waits for a user's transaction
 
     std::int64_t lost_request = 0, lost_reply = 0, duplicate = 0, slow = 0, broken_connection = 0, refused = 0;
     freezes_at_clock at_clock;
@@ -63,6 +64,10 @@ struct plan {
 
     // Whether its session locks wake the waiters; otherwise, where it notifies, each release does.
     [[nodiscard]] bool has_locks() const noexcept { return notifies && kind != store_kind::memory; }
+
+    // How long a statement waits for a lock, and how long the server keeps a transaction of which it hears nothing.
+    [[nodiscard]] std::int64_t lock_timeout() const noexcept { return call_timeout / 3; }
+    [[nodiscard]] std::int64_t idle_timeout() const noexcept { return ttl; }
 
     // By how much a node is behind the others at most, in microseconds.
     [[nodiscard]] std::int64_t lag() const noexcept { return in_step || calm || kind != store_kind::compare_and_set ? 0 : ttl / 2000; }

@@ -8,6 +8,7 @@
 #include "plan.hpp"
 #include "scheduler.hpp"
 #include "sql_table.hpp"
+#include "transactions.hpp"
 
 #include <leasehold/store/memory_store.hpp>
 
@@ -15,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -51,6 +53,30 @@ public:
     [[nodiscard]] int checkpoint_of(int name) const { return saved_[static_cast<std::size_t>(name)].text; }
 
     [[nodiscard]] std::int64_t checkpoint_token_of(int name) const { return saved_[static_cast<std::size_t>(name)].token; }
+    // Whether the owner of the name's latest term has saved it, in a statement of an unexpired term or in a transaction of its own.
+    [[nodiscard]] bool saved_by_holder(int name, std::string_view owner)
+    {
+        const saved& s = saved_[static_cast<std::size_t>(name)];
+        if (s.in_transaction) return table_.is_latest_term(name, owner_number(owner), s.token);
+        const row_view row = look(name);
+        return row.live && row.token == s.token && row.owner == owner_number(owner);
+    }
+    // How often the work of each fire was committed in a transaction.
+    [[nodiscard]] const std::map<std::int64_t, int>& work() const noexcept { return work_; }
+
+    // Whether a statement has to wait for a transaction; noted, since an attempt is busy then although nobody may hold the name.
+    [[nodiscard]] bool has_to_wait(const request& asked)
+    {
+        const bool waits = meets_lock(asked);
+        if (waits) waited_[static_cast<std::size_t>(asked.name)] = scheduler_.now();
+        return waits;
+    }
+    [[nodiscard]] bool has_waited(int name, instant since) const { return waited_[static_cast<std::size_t>(name)] >= since; }
+    // Null: there is none under way.
+    [[nodiscard]] const transactions::transaction* transaction_on(int connection) const { return transactions_.find(connection); }
+    // The connection has broken, or says nothing any more.
+    void roll_back(int connection) { static_cast<void>(execute({.what = ask::roll_back, .connection = connection})); }
+    void roll_back_all() { transactions_.end_all(); }
     // As it is when the world begins.
     void put_checkpoint(int name, int text) { saved_[static_cast<std::size_t>(name)] = {0, text}; }
 
@@ -64,6 +90,11 @@ public:
         if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint) {
             const reply said = checkpoint(asked);
             take_note(asked, said, said.yes && asked.what == ask::save_checkpoint);
+            return said;
+        }
+        if (is_in_transaction(asked.what)) {
+            const reply said = in_transaction(asked);
+            take_note(asked, said, true);
             return said;
         }
         const row_view before = look(asked.name);
@@ -172,16 +203,64 @@ private:
             const bool is_there = asked.text == s.text && asked.token == s.token;
             const bool replaces = asked.replaced == whichever || asked.replaced == s.text || is_there;
             said.yes = replaces && ((row.live && row.owner == asked.owner && row.token == asked.token) || plan_.saves_blindly);
-            if (said.yes) s = {asked.token, asked.text};
+            if (said.yes) s = {asked.token, asked.text, false};
             return said;
         }
         said.found = s.text != nobody;
         said.text = s.text;
         said.number(column::token) = s.token;
         said.latest = latest_[static_cast<std::size_t>(asked.name)];
-        said.yes = row.live;
+        // Of a term that has expired a transaction may still be under way.
+        said.yes = plan_.kind == store_kind::memory ? row.live : !table_.was_released(asked.name);
         said.at = now();
         return said;
+    }
+
+    [[nodiscard]] bool meets_lock(const request& asked) const
+    {
+        if (plan_.fences_hold_nothing || plan_.kind == store_kind::memory) return false;
+        if (asked.what == ask::save_checkpoint || asked.what == ask::save_fenced) return transactions_.keep_away(asked, false);
+        if (asked.what != ask::sql) return false;
+        const bool of_this_term = table_.latest_token(asked.name) == asked.token;
+        switch (asked.which) {
+        case statement::take: return of_this_term && transactions_.keep_away(asked, true);
+        case statement::grant: return !table_.is_busy_for(asked, now() / 1000) && transactions_.keep_away(asked, true);
+        case statement::renew:
+        case statement::release: return of_this_term && transactions_.keep_away(asked, false);
+        default: return false;
+        }
+    }
+
+    // `yes`: it is done; a fence: that very term is unexpired; a save: the row has that term.
+    reply in_transaction(const request& asked)
+    {
+        reply said;
+        if (asked.what == ask::commit || asked.what == ask::roll_back) {
+            const auto ended = transactions_.end(asked.connection);
+            if (!ended) said.failed = fault::connection_lost;
+            if (ended && asked.what == ask::commit) commit(*ended);
+            said.yes = ended.has_value();
+            return said;
+        }
+        transactions::transaction* const in = transactions_.of(asked.connection, asked.name);
+        if (!in) {
+            said.failed = fault::connection_lost;
+            return said;
+        }
+        ++in->statements;
+        in->last = scheduler_.now();
+        const bool is_latest = table_.is_latest_term(asked.name, asked.owner, asked.token);
+        if (asked.what == ask::work) in->work.push_back(asked.time);
+        said.yes = asked.what == ask::work || (is_latest && (asked.what == ask::save_fenced || look(asked.name).live));
+        if (said.yes && asked.what == ask::fence) in->fences = true;
+        if (said.yes && asked.what == ask::save_fenced) in->saved.emplace(asked.token, asked.text);
+        return said;
+    }
+
+    void commit(const transactions::transaction& done)
+    {
+        for (const std::int64_t fire : done.work) ++work_[fire];
+        if (done.saved) saved_[static_cast<std::size_t>(done.name)] = {done.saved->first, done.saved->second, true};
     }
 
     // The resource: `where last_token <= ?`.
@@ -203,8 +282,9 @@ private:
         std::uint64_t print = mixed_all(0, said.failed, said.acquired.status, said.acquired.token.value(), said.acquired.remaining.count(),
                                         said.yes, said.found, said.rows, said.owner);
         for (const std::int64_t each : said.numbers) print = mixed_all(print, each);
-        if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint)
-            print = mixed_all(print, said.latest, text_print(said.text), text_print(asked.text), text_print(asked.replaced));
+        if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint || is_in_transaction(asked.what))
+            print = mixed_all(print, asked.connection, said.latest,
+                              text_print(said.text), text_print(asked.text), text_print(asked.replaced));
         scheduler_.observe(print);
         std::uint64_t& row = histories_[static_cast<std::size_t>(asked.name)];
         if (writes) row = mixed_all(row, print, asked.what, asked.which, asked.owner, asked.token, asked.time, now());
@@ -223,6 +303,7 @@ private:
     struct saved {
         std::int64_t token = 0;
         int text = nobody;
+        bool in_transaction = false;
     };
 
     const plan& plan_;
@@ -231,9 +312,12 @@ private:
     const std::vector<std::string>& owners_;
     leasehold::basic_memory_store<server_clock> memory_;
     sql_table table_;
+    transactions transactions_;
+    std::map<std::int64_t, int> work_;
     std::array<written, lease_names.size()> written_{};
     std::array<saved, lease_names.size()> saved_{};
     std::array<std::int64_t, lease_names.size()> latest_{};
+    std::array<instant, lease_names.size()> waited_ = [] { std::array<instant, lease_names.size()> none{}; none.fill(-1); return none; }();
     std::array<std::uint64_t, lease_names.size()> histories_{};
 };
 

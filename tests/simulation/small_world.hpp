@@ -33,7 +33,7 @@ struct world_plan {
     std::optional<fire_plan> fires{};  // what both do, instead of contending for a lease
 
     // On purpose: a rule must break.
-    [[nodiscard]] bool is_broken() const noexcept { return rules.takes_blindly || rules.saves_blindly; }
+    [[nodiscard]] bool is_broken() const noexcept { return rules.takes_blindly || rules.saves_blindly || rules.fences_hold_nothing; }
 };
 
 // What keeps an exploration from trying what would lead to nothing else.
@@ -106,7 +106,7 @@ private:
 
     void expect_fires(const fire_plan& of)
     {
-        fires_.emplace(world_, schedule_of(world_, of), of.catch_up, of.max_attempts);
+        fires_.emplace(world_, schedule_of(world_, of), judged_by(world_, of));
         if (!of.recorded) return;
         const leasehold::fire_time before = fires_->when().first - leasehold::duration{1};
         const leasehold::fire_record none{.schedule = "of its own", .made_by = "n0", .passed = before};

@@ -66,14 +66,19 @@ inline void add_worlds_of_fires(std::vector<world_plan>& to)
 {
     const auto memory = small_rules(store_kind::memory), compared = small_rules(store_kind::compare_and_set),
                single = small_rules(store_kind::single_statement);
-    plan restarted = compared, blind = memory;
+    plan restarted = compared, blind = memory, unfenced = compared;
     restarted.fixed_owners = true;
     blind.saves_blindly = true;
+    unfenced.fences_hold_nothing = true;
     const std::int64_t ttl = memory.ttl;
     const fire_plan once{.first = ttl / 2, .work = ttl / 2, .ends = ttl * 8};
-    fire_plan without_record = once, saves = once, fails = once, given_up = once, two = once, missed = once, all = once, late = once;
+    fire_plan without_record = once, saves = once, fails = once, given_up = once, two = once, missed = once, all = once, late = once,
+              too_late = once, commits = once, at_the_deadline = once;
     without_record.recorded = false;
     saves.saves = true;
+    commits.completes = at_the_deadline.completes = completion::in_transaction;
+    commits.renews = at_the_deadline.renews = false;
+    at_the_deadline.work = ttl * 9 / 10 - 5 * ms;
     saves.completes = completion::by_job;
     fails.failures = 1;
     given_up.failures = given_up.max_attempts = 2;
@@ -82,8 +87,10 @@ inline void add_worlds_of_fires(std::vector<world_plan>& to)
     missed.first = -ttl;
     all = missed;
     all.catch_up = leasehold::catch_up::all;
-    late.catch_up = leasehold::catch_up::none;
-    late.begin_within = ttl / 2;
+    two.saves = true;
+    late.catch_up = too_late.catch_up = leasehold::catch_up::none;
+    late.begin_within = too_late.begin_within = ttl / 2;
+    too_late.first = -2 * ttl;
     late.failures = 1;
     const auto any = small_bounds(1, anything_goes_wrong()), messages = small_bounds(1, messages_go_wrong()),
                failover = small_bounds(1, {fault_kind::failover}),
@@ -100,10 +107,16 @@ inline void add_worlds_of_fires(std::vector<world_plan>& to)
     add("fire-given-up", "at most two attempts", memory, any, false, given_up);
     add("fire-killed", "hosts crash, and come back under their owner's name", restarted, crashes, true, once);
     add("fire-failover", "the store is gone for a while, and has lost nothing", memory, failover, true, once);
-    add("fires-two", "one fire after the other", memory, messages, false, two);
+    add("fires-two", "one fire after the other, with a checkpoint of the job in each", memory, messages, false, two);
     add("fires-last", "two missed fires, the last of which is run", memory, any, true, missed);
     add("fires-all", "two missed fires, both run in order", memory, any, false, all);
     add("fires-none", "a fire whose job fails, and that is told as missed if it is too late", memory, messages, false, late);
+    add("fire-too-late", "a missed fire that is told, and not run", memory, any, true, too_late);
+    add("fire-commits", "the job completes its fire in its own transaction; nothing is renewed", compared, any, false, commits);
+    add("fire-commits-single", "the same with single-statement grants", single, any, false, commits);
+    add("fire-commits-late", "the same, at the end of a lease", compared,
+        small_bounds(1, {fault_kind::late, fault_kind::lost_reply, fault_kind::stopped}), true, at_the_deadline);
+    add("fire-unfenced", "a database whose fences hold nothing: a rule must break", unfenced, any, false, commits);
     add("fire-blind", "a store that saves whatever the token: a rule must break", blind, messages, false, saves);
 }
 

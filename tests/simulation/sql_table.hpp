@@ -48,6 +48,22 @@ public:
         return said;
     }
 
+    // Whether it would be the next term of an unexpired row of another owner, which is told as busy without a lock.
+    [[nodiscard]] bool is_busy_for(const request& asked, std::int64_t now) const
+    {
+        const row& r = rows_[static_cast<std::size_t>(asked.name)];
+        return live(r, now) && r.owner != asked.owner;
+    }
+
+    // The latest term, over or not.
+    [[nodiscard]] bool is_latest_term(int name, int owner, std::int64_t token) const
+    {
+        const row& r = rows_[static_cast<std::size_t>(name)];
+        return r.owner == owner && r.token == token;
+    }
+    [[nodiscard]] std::int64_t latest_token(int name) const { return rows_[static_cast<std::size_t>(name)].token; }
+    [[nodiscard]] bool was_released(int name) const { return rows_[static_cast<std::size_t>(name)].expires == long_ago; }
+
     [[nodiscard]] row_view look(int name, std::int64_t now) const
     {
         const row& r = rows_[static_cast<std::size_t>(name)];

@@ -289,7 +289,7 @@ private:
         } else {
             locks_.older_are_over(call.name, answer.result.token.value());
         }
-        if (last_.busy && world_.planned.refused == 0 && world_.planned.lag() == 0 &&
+        if (last_.busy && world_.planned.refused == 0 && world_.planned.lag() == 0 && !world_.db.has_waited(call.name, begun) &&
             !world_.judge.was_held_by_another(call.name, call.owner, begun))
             world_.fail("busy means held by another", "busy, but nobody else had it");
         return answer.result;

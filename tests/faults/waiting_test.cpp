@@ -309,11 +309,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(readers_and_writers_are_served_in_the_order_in_whi
     BOOST_TEST((got - released < at_once));
 }
 
-// Each comes back as soon as it has released. Turns of a few milliseconds, on a machine that does other things too: what counts is how many
-// others were granted a permit while one waited.
+// Each comes back as soon as it has released. Turns of a few milliseconds, on a machine that does other things too: what counts is grants,
+// and how many others were granted a permit while one waited.
 BOOST_AUTO_TEST_CASE_TEMPLATE(processes_take_turns_at_permits, Server, servers)
 {
     constexpr std::size_t processes = 4;
+    constexpr int enough = 240;
     waiting_scene<Server> s{processes};
     std::array<std::vector<int>, processes> waited;  // for how many grants of others, each time
     std::atomic<int> grants = 0;
@@ -329,7 +330,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(processes_take_turns_at_permits, Server, servers)
                     std::this_thread::sleep_for(2ms);
                 }
             });
-        std::this_thread::sleep_for(3s);
+        BOOST_TEST(eventually([&] { return grants >= enough; }, 120s));
         for (auto& each : takers) each.request_stop();
     }
     const auto [least, most] = std::ranges::minmax(waited, {}, &std::vector<int>::size);
@@ -339,7 +340,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(processes_take_turns_at_permits, Server, servers)
     const int longest_but_few = all.at(all.size() - 1 - all.size() / 50);
     BOOST_TEST_MESSAGE("grants " << least.size() << " to " << most.size() << ", turns waited: " << all[all.size() / 2]
                                  << ", 49 of 50 at most " << longest_but_few << ", at most " << all.back());
-    BOOST_TEST(least.size() > 20U);
     BOOST_TEST(most.size() <= 2 * least.size());
     BOOST_TEST(longest_but_few <= 6);
 }

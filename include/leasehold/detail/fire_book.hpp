@@ -235,7 +235,7 @@ private:
 
     [[nodiscard]] fire_time told_by(const reading& last) const { return last.value + (clock_.now() - last.at); }
 
-    // And the record with it, where the store tells both at once.
+    // Reads the clock, and the record with it if the store tells both at once.
     fire_time read_clock(std::error_code& ec)
     {
         fire_time value{};

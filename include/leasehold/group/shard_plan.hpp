@@ -86,7 +86,7 @@ public:
         return from != to && takes(to) && weighted(owned_[from], to) > weighted(with_it, from);
     }
 
-    // Who is to have one more: whose share is then the smallest. nobody: all are paused or full.
+    // The member that gets one more shard: its share is the smallest after it. nobody: all are paused or full.
     [[nodiscard]] std::size_t neediest() const noexcept
     {
         std::size_t least = nobody;

@@ -490,13 +490,14 @@ private:
 
     // All functions below are called under the mutex.
 
-    // To the store, a term whose release is under way is its owner's, who would be granted another, and work again within min_hold.
+    // In the store, a term whose release is under way still belongs to its owner. The store would grant that owner another one, who would
+    // work again within min_hold.
     [[nodiscard]] bool closed() const noexcept
     {
         return attempting_ || (newest_ && (newest_->closing || newest_->remaining(clock_) > duration::zero()));
     }
 
-    // Until when, unless it opens before. During an attempt there is no term.
+    // The latest time at which the object opens. During an attempt there is no term.
     [[nodiscard]] time_point closed_until() const noexcept
     {
         return newest_ && !newest_->closing ? newest_->machine.deadline() : time_point::max();
@@ -536,7 +537,7 @@ private:
         return true;
     }
 
-    // So that renewals share calls.
+    // The grid of renewals, so that they share calls.
     [[nodiscard]] std::optional<renewal_grid> grid() const noexcept { return batching_store<Store> ? engine_.grid() : std::nullopt; }
 
     void schedule() noexcept { engine_.schedule(self_, newest_->machine.wakes_at()); }

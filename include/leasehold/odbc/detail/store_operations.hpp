@@ -27,9 +27,9 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// How long the end of a wait may take that has to be ended on the server.
+// Ending a wait on the server takes at most this long.
 inline constexpr std::chrono::milliseconds end_wait_at_most{30};
-// Drops a cancel that is older than this: it could meet the session's next wait.
+// A cancel that is older than this is dropped, because it could end the session's next wait.
 inline constexpr std::chrono::milliseconds end_wait_stale_after{250};
 // Cancels again after this: the wait may have been about to begin.
 inline constexpr std::chrono::milliseconds end_wait_again_after{8};
@@ -100,7 +100,7 @@ public:
         }
     }
 
-    // Of several things that one call asks for.
+    // The failure of an item that was not sent because the call's time ran out.
     static failure not_tried() { return {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}}; }
 
     bool release(const request& asked, time_point until, failure& why)
@@ -135,7 +135,7 @@ public:
         return said.grant.result;
     }
 
-    // Those of one ttl.
+    // Makes many attempts with one ttl in one call.
     void attempt_together(std::span<const term_request> what, std::size_t most, std::span<std::optional<acquire_result>> answers,
                           time_point until, failure& why)
     {
@@ -151,7 +151,7 @@ public:
         }
     }
 
-    // By the ticket's session, which has the lock.
+    // Makes the attempt on the ticket's session, which has the lock.
     acquire_result attempt_at_head(waiting_ticket& ticket, const acquire_request& request, failure& why)
     {
         const session_pointer session = ticket.session();
@@ -224,7 +224,7 @@ public:
     }
 
 private:
-    // By that session, which is out to wait. False: it was abandoned.
+    // Runs the request on a session that is checked out to wait. False: that session was abandoned.
     bool call_on(const session_pointer& session, const request& asked, time_point until, answer& said, failure& why)
     {
         why.kind = fault::none;
@@ -272,7 +272,7 @@ private:
         return {fault::timeout, {{}, 0, words, {}}};
     }
 
-    // No session was to be had, for that reason.
+    // The failure of a call that got no session.
     static failure without_answer(fault no_session)
     {
         const char* const words = no_session == fault::timeout

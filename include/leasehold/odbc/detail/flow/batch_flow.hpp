@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::string_view holder(item_number i) const { return owner(i); }
     [[nodiscard]] std::int64_t token(item_number i) const { return items_[i].token; }
 
-    // Of each, as soon as it is known: also for a caller that has given up waiting for the rest. From any thread.
+    // The answer to one item as soon as it is known, even if the caller has stopped waiting. Any thread may call it.
     [[nodiscard]] batch_answer answer(item_number i) const noexcept { return answers_[i].load(std::memory_order_relaxed); }
     void set_answer(item_number i, bool yes) noexcept
     {
@@ -138,7 +138,7 @@ outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch&
     return unless(failed != fault::none ? failed : ended, [all] { return all; });
 }
 
-// Of one item, and no reason not to ask for the rest. A locked row is worth another try.
+// Failures of one item after which the others are still sent. A locked row is worth another try.
 constexpr bool leaves_the_others(fault failed) noexcept { return failed == fault::lock_timeout || failed == fault::overtaken; }
 
 fault one_by_one(batch& of, std::span<const item_number> items, auto& single)

@@ -115,7 +115,7 @@ public:
         return session;
     }
 
-    // From a call, whose caller is about to learn what came out of it: that answer. A session that is out to wait stays so.
+    // Ends a call, before its caller gets the answer. A session that is checked out to wait stays checked out.
     void check_in(session_pointer session, const request& asked, const answer& said)
     {
         session->become_direct_if_in_process();
@@ -133,7 +133,7 @@ public:
         give_back_where_idle();
     }
 
-    // From a wait. `connection`: which of its connections has the lock of that name, for nobody; 0: none has.
+    // Ends a wait. `connection`: the connection that has the lock of that name, which no term needs; 0: none has it.
     void check_in_from_wait(session_pointer session, std::string_view name, std::uint64_t connection)
     {
         const std::lock_guard lock{mutex_};
@@ -146,7 +146,7 @@ public:
         settle(std::move(session));
     }
 
-    // From a wait for the term of that name, which has the lock from now on.
+    // Ends a wait for the term of that name. The lock belongs to the term from now on.
     void check_in_from_wait(session_pointer session, std::string_view name, std::int64_t token, std::uint64_t connection)
     {
         const std::lock_guard lock{mutex_};
@@ -167,7 +167,7 @@ public:
         return abandon_locked(session);
     }
 
-    // The same for one that is out to wait, and in no call: it isn't known any more what its connection has. Doesn't wait for its end.
+    // Abandons a session that is checked out to wait and makes no call: nobody knows what its connection has. Does not wait for its end.
     void abandon_waiting(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
@@ -183,7 +183,7 @@ public:
         give_back_where_idle();
     }
 
-    // Gives all locks back where there are to be none: the server has no room for more, or they don't work.
+    // Releases all locks if the store no longer uses them: the server has no room for more, or they don't work.
     void release_all_if_given_up()
     {
         if (!config_->gave_up_session_locks()) return;
@@ -246,7 +246,7 @@ public:
         return hints_.take(name);
     }
 
-    // No session that could be made: undoes check_out().
+    // Undoes check_out() if the session's thread could not start.
     void drop(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
@@ -336,7 +336,7 @@ private:
         });
     }
 
-    // One that has just come back is about to give itself back.
+    // A call that has just returned checks its session in by itself.
     void abandon_the_overdue()
     {
         if (detached_.empty()) return;
@@ -348,9 +348,9 @@ private:
     [[nodiscard]] std::size_t most_calls() const noexcept { return abandoned_calls_max + config_->options().pool_size; }
     [[nodiscard]] bool has_room() const noexcept { return active_.size() + abandoned_.size() < most_calls(); }
 
-    // So many sessions are for calls, or idle.
+    // How many sessions make calls or are idle.
     [[nodiscard]] std::size_t for_calls() const noexcept { return open_ - waiting_; }
-    // Of these, those that don't need another call's time to become so.
+    // How many of these are connected. A session that is still connecting does not count.
     [[nodiscard]] std::size_t connected() const noexcept
     {
         const auto does = [](const session_pointer& each) { return connects(*each); };

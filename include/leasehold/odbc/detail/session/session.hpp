@@ -113,7 +113,7 @@ public:
     [[nodiscard]] bool runs_in_process() const noexcept { return db_.sql() != nullptr && db_.sql()->spec().in_process; }
 
 private:
-    // Of the request; not written while it is carried out.
+    // The request's name and owner. Nothing writes them while the request runs.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
     [[nodiscard]] std::string_view owner() const noexcept { return db_.in().owner.view(); }
 
@@ -131,7 +131,7 @@ private:
         db_.in().owner.assign(owner);
     }
 
-    // Those that make the table or look at it as a whole check it by themselves.
+    // Requests that create the table, or look at it as a whole, check it themselves.
     static constexpr bool uses_table(operation what) noexcept
     {
         switch (what) {
@@ -190,7 +190,7 @@ private:
         }
     }
 
-    // Of a new connection: the caller has left, or is about to, so nothing is asked of it. It is as good for the next request.
+    // A new connection came too late: its caller has left, or is about to, so no request runs on it. The next request can use it.
     bool is_late()
     {
         if (std::chrono::steady_clock::now() < deadline_) return false;
@@ -208,7 +208,7 @@ private:
         return std::chrono::steady_clock::now() < deadline_;
     }
 
-    // What the driver said last. It says nothing where the last statement did not fail: a flow found out by reading what went wrong.
+    // The driver's words about the failure. If no statement failed, a flow found the failure by reading, and this function words it.
     [[nodiscard]] store_diagnostics explanation() const
     {
         if (db_.last_report().kind != fault::none) return db_.last_report().details;
@@ -422,7 +422,7 @@ private:
         return keep(answer_.purged, purge_flow(db_));
     }
 
-    // Where terms expire by observation, whether one is over is not in the row alone.
+    // Under expiry by observation, the row alone does not tell whether its term is over.
     fault hand_over()
     {
         if (what_ == operation::request_handover) {

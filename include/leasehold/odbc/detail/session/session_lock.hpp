@@ -93,7 +93,7 @@ public:
         return failed;
     }
 
-    // Of another session.
+    // Ends the wait of another session.
     fault end_wait_of(std::int64_t backend)
     {
         if (!db_.locks()) return fault::none;
@@ -104,7 +104,7 @@ public:
 private:
     static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
 
-    // Or the connection goes, and the locks with it.
+    // Releases all locks, or drops the connection and the locks with it.
     void give_back_all(const dialect::session_lock_sql& locks)
     {
         const fault failed = locks.unlock_all.empty() ? db_.run(statement::unlock) : db_.run_text(locks.unlock_all);

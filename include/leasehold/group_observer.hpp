@@ -59,7 +59,7 @@ inline std::vector<member_change> changes_between(const std::vector<member_recor
 ///
 ///     lh::group_observer watch{store, "workers", [](const lh::member_change& c) { ... }};
 ///
-/// Those who are members at first have joined. A member that publishes something just after it has joined may be told as one that joins and
+/// The first members are told as joined. A member that publishes something just after it has joined may be told as one that joins and
 /// then changes its data. Who leaves and comes back between two looks is told as both.
 /// The function is called on a thread of the observer, once for each change; see observer_options for what it throws and for failures of
 /// the store.

@@ -168,7 +168,7 @@ private:
         }
     }
 
-    // Of the names that have a schedule, if there are any.
+    // The fires of the names that have a schedule, if there are any.
     void write_fires(const detail::prometheus_writer& to) const
     {
         bool begun = false;

@@ -30,7 +30,7 @@ class next_change_operation final : public cancellable,
 public:
     explicit next_change_operation(std::shared_ptr<change_feed<Change>> feed) noexcept : feed_{std::move(feed)} {}
 
-    // From now on the handler is called.
+    // The handler is called from now on.
     void start(completion<Change>& handler) noexcept
     {
         handler_ = &handler;

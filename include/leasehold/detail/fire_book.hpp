@@ -103,7 +103,7 @@ public:
         return known ? record_ : std::nullopt;
     }
 
-    // From now on the record is known up to this term.
+    // The record is known up to this term from now on.
     void knows_up_to(fencing_token token, const fire_record& record)
     {
         const std::lock_guard lock{mutex_};

@@ -198,7 +198,7 @@ LEASEHOLD_DECL void store_base::acquire_many(std::span<const term_request> reque
     }
 }
 
-// Those that leave no name closed first: there are many of them in one call.
+// Releases that leave no name closed go first: one call takes many of them.
 LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
 {
     reporting on{*this, ec};

@@ -403,7 +403,7 @@ public:
         return stop.get_token();
     }
 
-    /// From now on the holder declines requests of candidates whose priority is not higher.
+    /// The holder declines requests of candidates whose priority is not higher from now on.
     void decline_up_to(const term_ptr& of, int priority) noexcept
     {
         const std::lock_guard lock{mutex_};
@@ -550,7 +550,7 @@ private:
         own_queue_.open();
     }
 
-    // Until no renewal of the term is at the store, or the term is over.
+    // Waits until no renewal of the term is at the store, or the term is over.
     void wait_for_other(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
     {
         while (of->in_flight && of->machine.phase() == term_phase::held) changed_.wait(lock);
@@ -702,7 +702,7 @@ private:
         if (of->listens) engine_.look(self_);
     }
 
-    // From now on each renewal of the term is followed by a look.
+    // A look follows each renewal of the term from now on.
     void listen(const term_ptr& of, std::error_code& ec) noexcept
     {
         detail::catch_into(ec, [&] {

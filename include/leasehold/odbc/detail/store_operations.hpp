@@ -67,7 +67,7 @@ public:
     // That it has for terms.
     [[nodiscard]] std::size_t session_locks() const { return pool_->count().locks; }
 
-    // By a session of the pool. Rethrows what was thrown underneath.
+    // Runs the request on a session of the pool. Rethrows what was thrown underneath.
     answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
     answer call(const request& asked, time_point until, failure& why)
     {
@@ -196,7 +196,7 @@ public:
     // The terms up to that token are over.
     void give_locks_back(std::string_view name, std::int64_t last) { pool_->release(name, last); }
 
-    // From another session, since nothing makes the driver return. Best effort: a session that stays in the queue, for which nobody
+    // Ends the wait from another session, since nothing makes the driver return. Best effort: a session that stays queued, for which nobody
     // asks, passes the lock on.
     void end_wait(waiting_ticket& ticket)
     {

@@ -96,8 +96,8 @@ struct postgresql {
         d.handover = plain_handover();
         d.checkpoint = plain_checkpoint("{name} collate \"C\" >= :name and {name} collate \"C\" <= :upper");
         d.checkpoint.look = plain_look_at_checkpoint(d.clock);
-        // Not as in renew: where the term ends while the statement waits for its row, nobody else has had the name, and a save extends
-        // nothing. The lock would cost a third of the statement.
+        // Unlike renew, it takes no lock first: if the term ends while the statement waits for its row, nobody else has had the name,
+        // and a save extends nothing. The lock would cost a third of the statement.
         d.checkpoint.by_itself = d.checkpoint.save;
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());

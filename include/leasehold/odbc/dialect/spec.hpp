@@ -86,7 +86,7 @@ struct fence_sql {
     std::string lock{};
     /// For a cluster, after `lock`: an UPDATE as above, which changes the row, so that the nodes find the conflict.
     std::string write{};
-    /// Where no count of rows is believed: a row if `lock`, an UPDATE that has set the version to :version, has found its row.
+    /// For a database whose count of rows is not believed: a row if `lock`, an UPDATE that set the version to :version, found its row.
     std::string written{};
     /// Undoes what `write` has done to the row; may be empty.
     std::string write_back{};

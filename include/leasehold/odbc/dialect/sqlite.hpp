@@ -38,7 +38,7 @@ struct sqlite {
         // The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
         d.on_connect = {"pragma synchronous = full"};
-        // Where the connection string names no file, SQLite has a temporary database, or the driver makes a file in the working folder.
+        // If the connection string names no file, SQLite has a temporary database, or the driver makes a file in the working folder.
         d.file = "select file from pragma_database_list where name = 'main'";
         d.fragments = {
             {"{this live term}", "{this term} and {live}"},

@@ -71,7 +71,7 @@ inline fault connection::execute_once(const std::string& sql, std::string* answe
 
 inline fault connection::end_wait(std::int64_t backend)
 {
-    // By then the session may be at something else.
+    // After its deadline the session may be at something else.
     if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out");
     constexpr std::string_view marker = ":session";
     std::string sql = catalog_->spec().locks.end_wait;

@@ -220,7 +220,7 @@ private:
     store_diagnostics refusal_;
 };
 
-// From what the prologue answered to what the statement did.
+// Passes from what the prologue answered to what the statement did.
 inline SQLRETURN connection::pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept
 {
     for (int i = 0; i < catalog_->spec().prologue_results && SQL_SUCCEEDED(done); ++i) {

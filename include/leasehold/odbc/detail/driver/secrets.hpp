@@ -144,7 +144,7 @@ inline void hide_secret(std::string& text, const std::string& secret)
 // Hides each of the `secrets`. Hiding again changes nothing.
 inline std::string redacted(std::string text, const std::vector<std::string>& secrets)
 {
-    // Until nothing is left: the word that replaces a secret can be a part of another one.
+    // Repeats until nothing is left: the word that replaces a secret can be a part of another one.
     for (std::string before; before != text;) {
         before = text;
         for (const std::string& secret : secrets) hide_secret(text, secret);

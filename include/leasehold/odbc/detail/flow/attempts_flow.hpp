@@ -146,8 +146,8 @@ fault attempt_part(attempting_database auto& db, attempts& of, std::span<const i
     return attempt_each(of, of.open(part), single);
 }
 
-// Where nobody can write for long: a name whose term was not released is busy, as for one attempt. False: one of them is free, or the
-// asking owner's own, or they can't be read.
+// Nobody can write for long: a name whose term was not released is busy, as for one attempt. False: one of them is free, or the asking
+// owner's own, or they can't be read.
 bool attempted_busy_as_read(attempting_database auto& db, attempts& of)
 {
     const auto open = of.open();

@@ -103,7 +103,7 @@ public:
 
     void disconnect() noexcept { db_.disconnect(); }
 
-    // From any thread: it has no connection yet, or has lost it, and has not got another one.
+    // True while the session has no connection: not yet, or it lost one. Any thread may call it.
     [[nodiscard]] bool is_connecting() const noexcept { return connecting_; }
     // After perform(): connecting took all the time that the request had left, and nothing was asked of the new connection.
     [[nodiscard]] bool only_connected() const noexcept { return only_connected_; }
@@ -247,7 +247,7 @@ private:
         return true;
     }
 
-    // Of this request, and the same in all its tries: see observing_flow.hpp.
+    // The version that this request writes, the same in all its tries: see observing_flow.hpp.
     std::int64_t version()
     {
         if (version_ == 0) version_ = observations::new_version();
@@ -435,7 +435,7 @@ private:
         return keep(answer_.reason, requested_flow(db_, token_));
     }
 
-    // Where terms expire by observation, as in hand_over().
+    // Looks at the row first under expiry by observation, as hand_over() does.
     fault save_checkpoint(bool repeated)
     {
         const bool over = db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now());

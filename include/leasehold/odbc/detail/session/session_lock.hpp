@@ -34,10 +34,10 @@ public:
         db_.in().lock_name.assign({text.data(), text.size()});
     }
 
-    // From any thread: a wait that hasn't begun doesn't begin.
+    // Any thread may call it. A wait that hasn't begun doesn't begin.
     void cancel() noexcept { cancelled_ = true; }
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
-    // From any thread: by what number others can end the wait; 0: not known yet.
+    // The number by which others can end the wait; 0: not known yet. Any thread may call it.
     [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
 
     // Which connection the session has: the first, the second, ...; between calls.

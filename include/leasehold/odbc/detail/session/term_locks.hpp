@@ -185,7 +185,7 @@ public:
         return has_to_give_back(of) || std::ranges::any_of(locks_, [=](const auto& each) { return each.second.session == of; });
     }
 
-    // Of terms.
+    // How many locks belong to terms.
     [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
     [[nodiscard]] bool empty() const noexcept { return locks_.empty() && to_give_back_.empty(); }
 
@@ -215,7 +215,7 @@ private:
         return static_cast<std::size_t>(std::ranges::count_if(locks_, [](const auto& each) { return !each.second.was_waited_for; }));
     }
 
-    // So that to give back the lock that is added allocates nothing.
+    // Releasing the lock that is added must allocate nothing.
     void make_room() { to_give_back_.reserve(to_give_back_.size() + locks_.size() + 1); }
 
     void add_term(std::string_view name, std::int64_t token, locks::iterator its)

@@ -52,25 +52,25 @@ public:
     }
 
     // Copies all of the request.
-    void prepare(const request& asked, time_point deadline)
+    void prepare(const request& wanted, time_point deadline)
     {
         answer_ = {};  // if it is given up before it begins, nothing was granted
-        what_ = asked.what;
+        what_ = wanted.what;
         version_ = 0;
         only_connected_ = false;
-        token_ = asked.token;
-        time_ = asked.time;
-        many_ = asked.many;
-        attempted_ = asked.attempted;
+        token_ = wanted.token;
+        time_ = wanted.time;
+        many_ = wanted.many;
+        attempted_ = wanted.attempted;
         lock_.reset();
         deadline_ = deadline;
         db_.begin_call(deadline);
-        set_names(asked.name, asked.owner);
-        if (asked.what == operation::save_checkpoint || asked.what == operation::replace_checkpoint)
-            db_.in().checkpoint.assign(asked.data);
+        set_names(wanted.name, wanted.owner);
+        if (wanted.what == operation::save_checkpoint || wanted.what == operation::replace_checkpoint)
+            db_.in().checkpoint.assign(wanted.data);
         else
-            db_.in().data.assign(asked.data);
-        db_.in().replaced.assign(asked.replaced);
+            db_.in().data.assign(wanted.data);
+        db_.in().replaced.assign(wanted.replaced);
     }
 
     // Which connection it has, see session_lock; 0: none. Between calls.
@@ -228,12 +228,12 @@ private:
         const bool attempt = what_ == operation::acquire || what_ == operation::acquire_many;
         if (!attempt || answer_.failed != fault::conflict || !runs_in_process()) return false;
         if (std::chrono::steady_clock::now() - begun < db_.config()->lock_timeout()) return false;
-        const report why = db_.last_report();
+        const report first = db_.last_report();
         if (what_ == operation::acquire ? busy_after_a_look() : attempted_busy_as_read(db_, *attempted_)) {
             answer_.failed = fault::none;
             return true;
         }
-        db_.set_last_report(why);
+        db_.set_last_report(first);
         return false;
     }
 
@@ -259,10 +259,10 @@ private:
 
     // Keeps what a flow came to.
     template <class T>
-    static fault keep(T& where, outcome<T> said)
+    static fault keep(T& where, outcome<T> result)
     {
-        where = std::move(*said);
-        return said.failed();
+        where = std::move(*result);
+        return result.failed();
     }
 
     fault step(bool repeated)
@@ -347,10 +347,10 @@ private:
         db_.set_time_to_live(time_);
         const std::int64_t hint = std::exchange(token_, 0);
         if (!db_.observes()) return grant_flow(db_, hint);
-        const auto said = observing_grant_flow(db_, by());
-        if (!said.ok() || !said->result.granted() || !db_.reads_back() || db_.config()->is_known_to_commit()) return said;
-        const fault unseen = look_from_outside(said->result.token.value());
-        return unseen == fault::none ? said : unseen;
+        const auto grant = observing_grant_flow(db_, by());
+        if (!grant.ok() || !grant->result.granted() || !db_.reads_back() || db_.config()->is_known_to_commit()) return grant;
+        const fault unseen = look_from_outside(grant->result.token.value());
+        return unseen == fault::none ? grant : unseen;
     }
 
     fault look()

@@ -35,7 +35,8 @@ ROWS = (
                " permits_guard.hpp semaphore_options.hpp"
                " detail/agreed_count.hpp detail/permit_names.hpp detail/permits_forms.hpp"
                " detail/shared_attempts.hpp",
-     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/recurring_machine.hpp",
+     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/fire_wait.hpp"
+                  " detail/recurring_machine.hpp",
      "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"group": "group/ group_member.hpp group_observer.hpp member_change.hpp member_record.hpp shard_group.hpp shard_options.hpp shard_term.hpp",

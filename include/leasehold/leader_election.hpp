@@ -165,11 +165,12 @@ private:
     void campaign(detail::election_machine& machine, const std::stop_token& stop, Lead& lead)
     {
         std::error_code ec;
-        lease_.attempts_.attach_engine();
-        auto got = lease_.attempts_.wait(time_point::max(), stop, ec, looking_around{*this, machine, stop});
+        auto& attempts = detail::lease_access::attempts(lease_);
+        attempts.prepare();
+        auto got = attempts.wait(time_point::max(), stop, ec, looking_around{*this, machine, stop});
         if (ec) {
             machine.failed(clock().now());
-            if (options_.on_error) options_.on_error(lease_.attempts_.failure(ec, "campaign", got.too_late));
+            if (options_.on_error) options_.on_error(attempts.failure(ec, "campaign", got.too_late));
         }
         else if (!got.guard.empty()) {
             machine.elected();
@@ -335,7 +336,7 @@ private:
     }
 
     // What the election needs beyond the lease's public interface: its clock, and the busy answers that a wait gets.
-    [[nodiscard]] const auto& clock() const noexcept { return lease_.attempts_.clock(); }
+    [[nodiscard]] const auto& clock() const noexcept { return detail::lease_access::attempts(lease_).clock(); }
 
     Lease& lease_;
     const leader_election_options options_;

@@ -294,8 +294,8 @@ private:
                  detail::pick<detail::role_of_clock, Clock>(options...),
                  detail::pick<detail::role_of_owner_id, OwnerId>(options...),
                  detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)},
-          book_{std::make_shared<book_type>(store, lease_.name(), lease_.owner(), text_of(when_), detail::lease_access::clock(lease_),
-                                            std::move(with))}
+          book_{std::make_shared<book_type>(store, lease_.name(), lease_.owner(), text_of(when_),
+                                            detail::lease_access::keeper(lease_).clock(), std::move(with))}
     {
     }
 

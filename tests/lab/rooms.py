@@ -33,7 +33,7 @@ ROWS = (
                " detail/guard_sets.hpp detail/permit_pool.hpp detail/permit_search.hpp detail/permit_wait.hpp detail/place_in_line.hpp"
                " detail/set_order.hpp"
                " permits_guard.hpp semaphore_options.hpp"
-               " detail/agreed_count.hpp detail/permit_names.hpp detail/permits_forms.hpp"
+               " detail/agreed_count.hpp detail/permit_names.hpp detail/permit_attempts.hpp"
                " detail/shared_attempts.hpp",
      "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/fire_wait.hpp"
                   " detail/recurring_machine.hpp",

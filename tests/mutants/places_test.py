@@ -91,6 +91,7 @@ class Finding(unittest.TestCase):
 
     def test_the_end_of_a_name_is_enough_where_it_is_the_only_one(self):
         self.assertEqual(library().find("inner::step").name, "lib::v0::deep::machine::inner::step")
+        self.assertEqual(library().find("machine::operator()").name, "lib::v0::deep::machine::operator()")
         with self.assertRaisesRegex(Misfit, "no function ner::step"):
             library().find("ner::step")
 

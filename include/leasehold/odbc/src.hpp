@@ -432,7 +432,8 @@ LEASEHOLD_DECL spec detected::describe(const server_info& at)
 template class renewal::engine<steady_clock>;
 template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>;
 template class detail::guard_base<lease_guard<basic_lease<odbc_store>>, lease_guard<basic_lease<odbc_store>>::body_type>;
-template class detail::lease_attempts<basic_lease<odbc_store>>;
+template class detail::lease_attempts<odbc_store, steady_clock, random_owner_id, renew_at_fraction>;
+template class detail::acquire_forms<detail::lease_attempts<odbc_store, steady_clock, random_owner_id, renew_at_fraction>>;
 template class basic_lease<odbc_store>;
 #endif
 

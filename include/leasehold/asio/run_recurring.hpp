@@ -95,16 +95,6 @@ private:
         return until == time_point::max() ? duration::max() : until - now;
     }
 
-    template <class Executor>
-    static net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
-    {
-        const auto at_most = std::clamp<duration>(how_long, duration::zero(), std::chrono::hours{1});  // the machine says so again
-        net::steady_timer timer{end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most)};
-        const end_of_wait<Executor> cancels{end};
-        net_error_code ignored;
-        co_await timer.async_wait(net::bind_cancellation_slot(cancels.slot(), net::redirect_error(net::use_awaitable, ignored)));
-    }
-
     // call() on a thread that may wait for the store. A call that could not be started, or threw, is a failure too.
     template <class Recurring, class Call>
     static net::awaitable<void> on_store(Recurring& of, renewal::call_order order, told_failure<Recurring>& failed, Call call)

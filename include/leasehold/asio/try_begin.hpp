@@ -30,7 +30,7 @@ struct start_try_begin {
         auto* const told = handler_completion<std::decay_t<Handler>, run_type>::make(std::forward<Handler>(handler));
         if (!told) return;
         std::error_code ec;
-        auto& keeper = lease_access::keeper(of->lease_);
+        auto& keeper = lease_access::keeper(recurring_access<Recurring>::lease(*of));
         catch_into(ec, [&keeper] { keeper.attach_engine(); });
         if (ec) return told->complete(ec, run_type{});
         start_call<run_type>(

@@ -238,7 +238,7 @@ typename Set::guard_type acquire_set(Set& set, std::error_code& ec)
     return {};
 }
 
-// Those that are free.
+// Acquires each lease that is free.
 template <class Lease>
 std::vector<lease_guard<Lease>> acquire_each(uniform_set<Lease>& set, std::error_code& ec)
 {

@@ -49,6 +49,9 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
+template <class, class>
+class fire_wait;  // of <leasehold/detail/fire_wait.hpp>
+
 template <class T>
 concept option_of_recurring = std::same_as<std::remove_cvref_t<T>, recurring_options> ||
                               (lease_option<T> && !durations_of_lease<std::remove_cvref_t<T>>);
@@ -262,6 +265,8 @@ public:
 
 private:
     friend detail::recurring_access<recurring>;
+    template <class, class>
+    friend class detail::fire_wait;
     using book_type = detail::fire_book_of<lease_type>;
     using guard_type = typename lease_type::guard_type;
 
@@ -353,12 +358,20 @@ private:
         for (;;) {
             std::optional<detail::fire_step> rest;
             run_type run = begin(waiting_until(deadline, stop, {}, rest), why);
-            // A fire that is to be retried is due, and so is worth the wait.
-            const bool waits = run.empty() && !why.ec && rest && rest->fire <= book_->now_at_hand();
-            const bool was_lost = run.empty() && !why.ec && !rest;  // before its beginning was noted; or the time is over
-            if (!(waits || was_lost) || stop.stop_requested() || clock().now() >= deadline) return run;
-            if (waits) pause_until(std::min(book_->local(rest->until), deadline), stop);
+            if (!run.empty() || why.ec || stop.stop_requested() || clock().now() >= deadline) return run;
+            const std::optional<time_point> looks_at = worth_a_look(rest);
+            if (!looks_at) return run;
+            pause_until(std::min(*looks_at, deadline), stop);
         }
+    }
+
+    // When to look again after an attempt that has begun nothing, because of `rest`. Empty: no fire is due that is not completed.
+    [[nodiscard]] std::optional<time_point> worth_a_look(const std::optional<detail::fire_step>& rest) const
+    {
+        if (!rest) return time_point::min();  // the term was lost before the beginning was noted
+        // A fire that is to be retried is due, and so is worth the wait.
+        if (rest->fire > book_->now_at_hand()) return std::nullopt;
+        return book_->local(rest->until);
     }
 
     [[nodiscard]] detail::fire_step step_at(const fire_record& record, const manner& how, fire_time now) const

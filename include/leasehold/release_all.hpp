@@ -43,7 +43,7 @@ template <class Range>
 concept range_of_guards = std::ranges::input_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
                           is_lease_guard<std::ranges::range_value_t<Range>>;
 
-// Until when other calls of stores may begin. The terms that are left then are over in this process, and run out in the store.
+// The time until which other calls of stores may begin. Terms that are left then are over in this process, and run out in the store.
 class release_limit {
 public:
     // Without a limit.

@@ -25,7 +25,8 @@ ROWS = (
     {"renewal": "renewal/",
      "odbc protocol": "odbc/detail/ odbc/detail/flow/ odbc/odbc_options.hpp odbc/store_health.hpp"},
     {"surface": "detail/ fwd.hpp concepts.hpp", "odbc driver": "odbc/detail/driver/"},
-    {"observing": "lease_observer.hpp detail/change_feed.hpp detail/lease_changes.hpp detail/observation.hpp",
+    {"observing": "lease_observer.hpp detail/change_feed.hpp detail/lease_changes.hpp detail/observation.hpp"
+                  " detail/observer_base.hpp",
      "lease": "basic_lease.hpp lease_guard.hpp sequencer.hpp detail/lease_attempts.hpp", "odbc session": "odbc/detail/session/"},
     {"rights": "lease_semaphore.hpp lease_set.hpp lease_set_guard.hpp shared_lease.hpp permit_guard.hpp exclusive_guard.hpp release_all.hpp"
                " detail/batch_attempt.hpp detail/count_machine.hpp detail/counted_store.hpp detail/exclusive_wait.hpp"
@@ -34,7 +35,8 @@ ROWS = (
                " permits_guard.hpp semaphore_options.hpp"
                " detail/agreed_count.hpp detail/permit_names.hpp detail/permits_forms.hpp"
                " detail/shared_attempts.hpp",
-     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/recurring_machine.hpp",
+     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/fire_wait.hpp"
+                  " detail/recurring_machine.hpp",
      "election": "leader_election.hpp leader_election_options.hpp leader_term.hpp detail/candidate.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"group": "group/ group_member.hpp group_observer.hpp member_change.hpp member_record.hpp shard_group.hpp shard_options.hpp shard_term.hpp",

@@ -43,7 +43,7 @@ public:
     /// until the end that the store reported, or until a release wakes it; it polls with growing, jittered pauses only if the store
     /// can't wake it. Throws like try_acquire(): an outage ends the wait.
     ///
-    /// Those who wait for a permit, to read or to write stand in one line for the name, across processes if the store can order them
+    /// Waiters for a permit, to read or to write stand in one line for the name, across processes if the store can order them
     /// (ordered_store), and only the first asks. A permit that becomes free is then found within 25 ms. A writer that has the gate keeps
     /// new readers out, and takes the shares as they come free; it gives all of it back if it doesn't get them. An outage that costs a
     /// writer the gate is errc::lost.

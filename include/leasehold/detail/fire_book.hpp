@@ -103,7 +103,7 @@ public:
         return known ? record_ : std::nullopt;
     }
 
-    // From now on the record is known up to this term.
+    // The record is known up to this term from now on.
     void knows_up_to(fencing_token token, const fire_record& record)
     {
         const std::lock_guard lock{mutex_};
@@ -235,7 +235,7 @@ private:
 
     [[nodiscard]] fire_time told_by(const reading& last) const { return last.value + (clock_.now() - last.at); }
 
-    // And the record with it, where the store tells both at once.
+    // Reads the clock, and the record with it if the store tells both at once.
     fire_time read_clock(std::error_code& ec)
     {
         fire_time value{};

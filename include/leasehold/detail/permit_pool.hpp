@@ -153,7 +153,7 @@ public:
     };
 
     using set_type = lease_set_guard<lease_type>;
-    // Of an attempt at several permits.
+    // The result of an attempt at several permits.
     struct some_result {
         set_type guard{};
         std::vector<std::size_t> indexes{};  // of the permits, in ascending order
@@ -204,7 +204,7 @@ public:
         return *leases_[i];
     }
 
-    // Where to begin: with the permit that was released last, which is probably free, or anywhere.
+    // The search begins with the permit that was released last, which is probably free, or anywhere.
     [[nodiscard]] permit_search new_search() noexcept
     {
         const std::size_t recent = recent_.load(), permits = count();
@@ -276,7 +276,7 @@ public:
     // Nothing is free: whether that is so because there are more than this process knew of. Asks the store now and then.
     bool has_grown(std::error_code& ec) { return counted_->has_grown(terms_.ttl, ec); }
 
-    // Those who wait through this object.
+    // The waiters of this object.
     [[nodiscard]] waiting::local_queue& waiters() noexcept { return waiters_; }
 
     // A single attempt waits for nothing; see permit_waiter.

@@ -71,30 +71,18 @@ struct mariadb {
             {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
         };
         d.schema = schema();
-        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
-                  " {checkpoint_token} from {table} where 1 = 0";
-        d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
-                 " from {table} where {name} = :name";
         d.insert = insert(":token");
         d.take = "update {table by name} set {expires_at} = {not before}, {owner} = :owner, {token} = {token} + 1"
                  " where {name} = :name and {token} = :token and {mine or free}";
         d.renew = "update {table by name} set {expires_at} = {changed} where {this live term}";
         d.release = "update {table by name} set {owner} = case when :us > 0 then '' else {owner} end,"
                     " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {seen live}";
-        d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table}"
-                 " where {name} >= :name and {name} <= :upper and {name} <> '' and {seen live}";
-        d.force_release = "update {table by name} set {owner} = '', {expires_at} = {released now}"
-                          " where {name} = :name and {token} = :token and {live}";
         d.clock = "select {now us}";
         d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
         d.many_attempts = many_attempts();
         d.locks = locks();
         d.fence = fence();
-        d.handover = plain_handover();
-        d.checkpoint = plain_checkpoint("{name} >= :name and {name} <= :upper");
-        d.checkpoint.look = plain_look_at_checkpoint(d.clock);
+        add_plain_statements(d, "{name} >= :name and {name} <= :upper");
         // The session is the application's, in whatever time zone, so that sysdate() can't be used; and a row that is written as it was
         // is neither counted nor certified.
         d.checkpoint.by_itself = "update {table} set {checkpoint} = :checkpoint, {checkpoint_token} = {token},"

@@ -202,7 +202,7 @@ inline std::string drivers_here(const std::vector<std::string>& drivers)
                            : "There are: " + in_quotes(drivers);
 }
 
-// Where a connection string names neither a driver nor a data source that is known.
+// For a connection string that names neither a known driver nor a known data source.
 inline std::string source_advice(const known_to_driver_manager& known)
 {
     return "the connection string must be keyword=value;... with a Driver= or DSN= that is known here. " +
@@ -295,7 +295,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
     verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
     if (!found.known && is_dead(connection)) found = {fault::connection_lost, advice::lost, true};
     result.kind = found.kind;
-    // By its text: each translation unit may have a literal of its own.
+    // Compares the text, since each translation unit may have a literal of its own.
     const bool needs_driver = std::string_view{found.advice} == advice::driver;
     result.details.advice = needs_driver ? driver_advice(result.details.server_message, what_is_known()) : found.advice;
     result.details.server_message = shown(std::move(result.details.server_message), secrets);

@@ -15,7 +15,7 @@
 // What is said during a term: its data, and requests to hand over. As in flow.hpp, no ODBC and no SQL.
 namespace leasehold::inline v0::odbc::detail {
 
-// Where the count of rows says nothing, or a database does not count a row that was as it should be, what `read` finds shows whether
+// If the count of rows says nothing, or the database does not count a row that was as it should be, what `read` finds shows whether
 // it is written.
 outcome<bool> write_said(flow_database auto& db, statement write, statement read, auto shows)
 {

@@ -23,10 +23,10 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Where the range of the names ends that begin with `prefix`: the greatest text of them that fits.
+// The last name that begins with `prefix`: the greatest such text that fits.
 inline std::string last_with_prefix(std::string_view prefix)
 {
-    // Of four bytes, three, two and one.
+    // The last characters of four bytes, three, two and one.
     constexpr std::string_view last_characters[] = {"\xF4\x8F\xBF\xBF", "\xEF\xBF\xBF", "\xDF\xBF", "\x7F"};
     std::string last{prefix};
     for (const std::string_view character : last_characters)
@@ -110,7 +110,7 @@ fault schema_flow(flow_database auto& db)
     return failed == fault::duplicate_key ? fault::conflict : failed;
 }
 
-// Of the table, which the owner of the row with the empty name stands for.
+// The version of the table. The owner of the row with the empty name holds it.
 inline constexpr int current_schema_version = 1;
 
 // What there is of the store, as far as the database says.

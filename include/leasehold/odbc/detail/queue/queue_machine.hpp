@@ -16,25 +16,23 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// How much later than the first in the queue the others try a term that is over: so that it is the first who gets it, and yet
-// somebody does where the lock is stuck, with a frozen process or behind a pooler.
+// After a term ends, waiters other than the first hold back this long. The first gets the lease; if its lock is stuck, in a frozen process
+// or behind a pooler, another still does.
 inline constexpr std::chrono::milliseconds overtake_delay{20};
-// When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting; and how long it relies on being
-// woken after a wake-up that did not come.
+// A waiter first reads the row after this long, to learn when the term ends. It reads as often while wake-ups fail to come.
 inline constexpr std::chrono::milliseconds first_look{250};
-// How long a waiter leaves the lock to a holder that has none yet, for the first time, and how often, each time for twice as long:
-// the holder's store may have to connect first. No backoff: it ends, and a delay that the term would not outlast is not begun.
+// A waiter at the head leaves the lock to a holder that has none yet, since the holder's store may have to connect first. It does so
+// max_yields times, and the pause doubles. It begins no pause that outlasts the term.
 inline constexpr std::chrono::milliseconds yield_delay{50};
 inline constexpr int max_yields = 4;
-// How long after a waiter first saw a term its holder may still be about to take the lock: all those times. One that has none by then
-// lost it with its connection.
+// A holder takes its lock within this time after a waiter first saw its term. A holder without one by then lost it with its connection.
 inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1 << max_yields) - 1);
-// So many terms of others count, in how often it looks then.
+// At most this many terms of others make a waiter read the row more often.
 inline constexpr int most_passed = 3;
-// How long a waiter relies on being woken as long as wake-ups come: a holder may have its term without the lock, or a lock be stuck.
+// While wake-ups come, a waiter relies on them for this long. Then it reads the row: the holder may have no lock, or the lock may be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
-// The longest pause between two looks of the first in a queue that is for no row at the rows that it waits for: so that one that becomes
-// free, of which nobody told it, is found within 25 ms. Its first pauses are shorter, since a term may be, and have no lock yet.
+// The first waiter of a queue that is for no single row looks at all its rows this often, so it finds a free one within 25 ms. Its first
+// pauses are shorter, since a term may be short and have no lock yet.
 inline constexpr std::chrono::milliseconds longest_look_at_others{20};
 
 enum class queue_position : std::uint8_t {

@@ -34,10 +34,10 @@ public:
         db_.in().lock_name.assign({text.data(), text.size()});
     }
 
-    // From any thread: a wait that hasn't begun doesn't begin.
+    // Any thread may call it. A wait that hasn't begun doesn't begin.
     void cancel() noexcept { cancelled_ = true; }
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
-    // From any thread: by what number others can end the wait; 0: not known yet.
+    // The number by which others can end the wait; 0: not known yet. Any thread may call it.
     [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
 
     // Which connection the session has: the first, the second, ...; between calls.
@@ -93,7 +93,7 @@ public:
         return failed;
     }
 
-    // Of another session.
+    // Ends the wait of another session.
     fault end_wait_of(std::int64_t backend)
     {
         if (!db_.locks()) return fault::none;
@@ -104,7 +104,7 @@ public:
 private:
     static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
 
-    // Or the connection goes, and the locks with it.
+    // Releases all locks, or drops the connection and the locks with it.
     void give_back_all(const dialect::session_lock_sql& locks)
     {
         const fault failed = locks.unlock_all.empty() ? db_.run(statement::unlock) : db_.run_text(locks.unlock_all);

@@ -49,7 +49,6 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-struct async_recurring;  // of <leasehold/asio/run_recurring.hpp>
 template <class, class>
 class fire_wait;  // of <leasehold/detail/fire_wait.hpp>
 
@@ -265,7 +264,7 @@ public:
     run_type try_begin_for(Arguments&&...) && = delete;  ///< see try_begin() &&
 
 private:
-    friend struct detail::async_recurring;
+    friend detail::recurring_access<recurring>;
     template <class, class>
     friend class detail::fire_wait;
     using book_type = detail::fire_book_of<lease_type>;
@@ -617,6 +616,35 @@ private:
     lease_type lease_;
     std::shared_ptr<book_type> book_;
 };
+
+namespace detail {
+
+// What the asynchronous forms need of a recurring and its runs beyond their public interfaces: the steps of run().
+template <class Recurring>
+struct recurring_access {
+    using run_type = typename Recurring::run_type;
+    using guard_type = typename Recurring::guard_type;
+    using failure = typename Recurring::failure;
+    using manner = typename Recurring::manner;
+
+    static auto& lease(Recurring& of) noexcept { return of.lease_; }
+    static auto& book(Recurring& of) noexcept { return *of.book_; }
+    static std::optional<fire_time> starts(Recurring& of, failure& why) { return of.starts(why); }
+    static bool is_due(Recurring& of, const manner& how, failure& why) { return of.is_due(how, why); }
+    static run_type begin_with(Recurring& of, guard_type guard, const manner& how, failure& why)
+    {
+        return of.begin_with(std::move(guard), how, why);
+    }
+    [[noreturn]] static void raise(const Recurring& of, const failure& why) { of.raise(why, "run"); }
+
+    static bool is_open(const run_type& begun) noexcept { return begun.state_ == run_type::state::open; }
+    static void complete(run_type& begun, std::error_code& ec) noexcept { begun.complete_untold(ec); }
+    static void fail(run_type& begun, bool& given_up, std::error_code& ec) noexcept { begun.fail(given_up, ec); }
+    static time_point after(time_point now, duration pause) noexcept { return Recurring::after(now, pause); }
+    static backoff pauses_of_completing(duration ttl) noexcept { return Recurring::pauses_of_completing(ttl); }
+};
+
+}  // namespace detail
 
 /// Takes the policies from the options, or the defaults.
 template <lease_store Store, schedule Schedule, class... Options>

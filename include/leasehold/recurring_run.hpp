@@ -33,7 +33,8 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-struct async_recurring;  // of <leasehold/asio/run_recurring.hpp>
+template <class Recurring>
+struct recurring_access;
 
 template <class Lease>
 using fire_book_of = fire_book<typename Lease::store_type, typename Lease::clock_type>;
@@ -236,7 +237,8 @@ public:
 private:
     template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
     friend class recurring;
-    friend struct detail::async_recurring;
+    template <class Recurring>
+    friend struct detail::recurring_access;
     using book_type = detail::fire_book_of<Lease>;
 
     enum class state : std::uint8_t {

@@ -37,7 +37,7 @@ ROWS = (
                " detail/shared_attempts.hpp",
      "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/fire_wait.hpp"
                   " detail/recurring_machine.hpp",
-     "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
+     "election": "leader_election.hpp leader_election_options.hpp leader_term.hpp detail/candidate.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"group": "group/ group_member.hpp group_observer.hpp member_change.hpp member_record.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
      "metrics": "metrics.hpp detail/fire_counting.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",

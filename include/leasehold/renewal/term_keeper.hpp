@@ -21,6 +21,7 @@
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/engine_registry.hpp>
 #include <leasehold/renewal/keeper_handle.hpp>
+#include <leasehold/renewal/own_place.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/small_condition.hpp>
 #include <leasehold/renewal/term.hpp>
@@ -28,7 +29,6 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
-#include <leasehold/waiting/own_place.hpp>
 #include <leasehold/waiting/own_queue.hpp>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class term_keeper final : public watched_term {
 public:
     using store_type = Store;
     using term_ptr = std::shared_ptr<term>;
-    using own_place = waiting::own_place<term_keeper>;
+    using own_place = renewal::own_place<term_keeper>;
     /// Whether losses are signalled in the background.
     static constexpr bool watches = engine_link<Clock>::watches;
 
@@ -428,7 +428,7 @@ public:
 
 private:
     friend keeper_handle<term_keeper>;
-    friend waiting::own_place<term_keeper>;
+    friend renewal::own_place<term_keeper>;
 
     static constexpr bool observes = observed_store<Store>;
 

@@ -118,11 +118,18 @@ private:
                ", 'null'), ' and must be " + value + "'))";
     }
 
+    // A server may be read-only, as after a fail-over: that is no setting of this session, and its first write is told of it.
+    static std::string must_write(bool mysql)
+    {
+        const std::string setting = mysql ? "transaction_read_only" : "tx_read_only";
+        return ", if(@@session." + setting + " and not @@global." + setting + ", '" + setting + " is on and must be off', null)";
+    }
+
     static std::string session_check(const server_info& at)
     {
         const bool mysql = at.dbms_name.find("MariaDB") == std::string_view::npos;
         return session_check_with(", if(@@autocommit, null, 'autocommit is off and must be on')" + must_be("time_zone", "+00:00") +
-                                  must_be(mysql ? "transaction_isolation" : "tx_isolation", "READ-COMMITTED") +
+                                  must_be(mysql ? "transaction_isolation" : "tx_isolation", "READ-COMMITTED") + must_write(mysql) +
                                   ", if(find_in_set('STRICT_ALL_TABLES', @@sql_mode) > 0, null, 'sql_mode must contain STRICT_ALL_TABLES')"
                                   // It stops the clock of a session.
                                   ", if(abs(timestampdiff(second, now(), sysdate())) < 60, null, 'timestamp is set and must not be')");

@@ -135,17 +135,21 @@ private:
     // A balancer sends what changes a session to the primary, and what only reads perhaps to a standby, which then does not know the mark.
     static constexpr const char* mark = "set_config('leasehold.session', 'marked', false)";
 
-    // A pooler's session has no settings of ours but the encoding.
+    // A pooler's session has no settings of ours but the encoding. A server, a database or a role may be read-only, as after a fail-over:
+    // that is no setting of this session, and its first write is told of it.
     static std::string session_check(const server_info& at)
     {
         const std::string of_session = at.pooled ? ""
                                                  : ", ('leasehold.session', 'marked'), ('TimeZone', 'UTC'),"
-                                                   " ('default_transaction_isolation', 'read committed')";
+                                                   " ('default_transaction_isolation', 'read committed'),"
+                                                   " ('default_transaction_read_only', 'off')";
         return "select chr(10) || coalesce(string_agg(case name when 'leasehold.session' then 'reads go to another server than writes,"
                " as with load_balance_mode of pgpool-II, and must go to the primary' else"
                " name || ' is ' || current_setting(name) || ' and must be ' || value end, ', '), '')"
                " from (values ('client_encoding', 'UTF8')" +
-               of_session + ") as needed (name, value) where coalesce(current_setting(name, true), '') <> value";
+               of_session + ") as needed (name, value) where coalesce(current_setting(name, true), '') <> value"
+               " and (name <> 'default_transaction_read_only' or exists (select 1 from pg_settings as s where s.name = needed.name"
+               " and s.source in ('client', 'session')))";
     }
 
     // What goes in one message goes to one session, as one transaction, and its time-outs hold from the statement after them on.

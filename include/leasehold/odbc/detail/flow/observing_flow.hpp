@@ -133,6 +133,7 @@ outcome<grant_answer> observing_grant_flow(observing_database auto& db, const au
     const duration asked = asked_ttl(db);
     bool refused = false;
     failure why_refused;
+    int duplicates = 0;
     for (int look = 0; look < max_looks; ++look) {
         db.set_time_to_live(asked);  // the look before may have kept the longer one of a term that is not there any more
         if (const fault failed = observe(db); failed != fault::none) return failed;
@@ -146,7 +147,7 @@ outcome<grant_answer> observing_grant_flow(observing_database auto& db, const au
             const fault failed = db.run(statement::insert);
             refused = failed == fault::failure && db.reads_back() && db.met_constraint();
             if (refused) why_refused = db.last_report();
-            if (refused || failed == fault::duplicate_key) continue;
+            if (refused || (failed == fault::duplicate_key && ++duplicates < max_duplicates)) continue;
             if (failed != fault::none) return failed;
         }
         const auto said = there ? grant_as_observed(db, by) : granted_if_written(db, by, 1, true, true);

@@ -29,7 +29,8 @@ inline constexpr int max_yields = 4;
 inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1 << max_yields) - 1);
 // At most this many terms of others make a waiter read the row more often.
 inline constexpr int most_passed = 3;
-// While wake-ups come, a waiter relies on them for this long. Then it reads the row: the holder may have no lock, or the lock may be stuck.
+// A waiter relies on wake-ups for at most this long, and for no longer than it has waited, so a wake-up that fails to come costs no more
+// than the wait before it. Then it reads the row: the holder may have no lock, or the lock may be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
 // The first waiter of a queue that is for no single row looks at all its rows this often, so it finds a free one within 25 ms. Its first
 // pauses are shorter, since a term may be short and have no lock yet.
@@ -74,10 +75,11 @@ public:
     }
 
     // Its session waits for the lock.
-    void queued() noexcept
+    void queued(time_point now) noexcept
     {
         assert(position_ == queue_position::outside);
         position_ = queue_position::waiting;
+        if (!waits_since_) waits_since_ = now;
     }
 
     // The wait for the lock has ended.
@@ -98,6 +100,7 @@ public:
     {
         assert(position_ == queue_position::at_head);
         position_ = queue_position::outside;
+        waits_since_.reset();
     }
 
     // The waiter is gone. Returns where it was.
@@ -106,15 +109,14 @@ public:
     // After it began to wait: when to look, a little after the end of the term that it knows of.
     [[nodiscard]] duration look_after(time_point now) const noexcept
     {
-        return term_ends_ > now ? after_term(std::chrono::duration_cast<duration>(term_ends_ - now)) : duration{first_look};
+        return term_ends_ > now ? after_term(std::chrono::duration_cast<duration>(term_ends_ - now), now) : duration{first_look};
     }
 
     // When one that waits for the lock looks again at a term that lasts for `remaining`.
-    [[nodiscard]] duration after_term(duration remaining) const noexcept
+    [[nodiscard]] duration after_term(duration remaining, time_point now) const noexcept
     {
-        // Others had terms meanwhile: perhaps past the lock, where whoever looks first is served. Those who came later look less often.
-        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
-        return remaining < trust - overtake_delay ? remaining + overtake_delay : trust;
+        const duration longest = trust(now);
+        return remaining < longest - overtake_delay ? remaining + overtake_delay : longest;
     }
 
     struct head_answer {
@@ -172,18 +174,32 @@ public:
         if (position_ == queue_position::at_head) return {turn_status::first, looks_at_others_.next()};
         if (position_ == queue_position::outside) return {turn_status::first, duration::zero()};
         if (!behind_since_) behind_since_ = now;
-        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
         const duration waited = std::chrono::duration_cast<duration>(now - *behind_since_);
-        if (waited < trust) return {turn_status::behind, trust - waited};
+        // No shorter at first, as where there is a row to look at: who tries past the others takes it from one who came before.
+        const duration longest = share_of(longest_trust);
+        if (waited < longest) return {turn_status::behind, longest - waited};
         behind_since_ = now;
         passed_ = std::min(passed_ + 1, most_passed);  // as far as it knows
-        return {turn_status::overdue, trust};
+        return {turn_status::overdue, longest};
     }
 
     // Behind others it was granted what it wanted: their wake-up did not come.
     void passed() noexcept { wakes_come_ = false; }
 
 private:
+    // How long, from a look at that time on, it relies on being woken.
+    [[nodiscard]] duration trust(time_point look) const noexcept
+    {
+        const duration waited = std::chrono::duration_cast<duration>(look - waits_since_.value_or(look));
+        return share_of(std::clamp<duration>(waited, first_look, longest_trust));
+    }
+
+    // Others had terms meanwhile: perhaps past the lock, where whoever looks first is served. Those who came later look less often.
+    [[nodiscard]] duration share_of(duration while_wakes_come) const noexcept
+    {
+        return (wakes_come_ ? while_wakes_come : duration{first_look}) / (1 + passed_);
+    }
+
     void step_out(time_point queue_again) noexcept
     {
         assert(position_ == queue_position::waiting || position_ == queue_position::at_head);
@@ -197,6 +213,7 @@ private:
     time_point term_ends_ = time_point::min();  // as far as it is known
     fencing_token seen_{};  // no term has this one, 0
     time_point seen_since_{};
+    std::optional<time_point> waits_since_;  // through all its places in the queue, until it has a term
     std::optional<time_point> free_since_;
     std::optional<time_point> behind_since_;  // or since it was overdue; see turn()
     fencing_token free_after_{};

@@ -156,6 +156,35 @@ BOOST_FIXTURE_TEST_CASE(checkpoint_of_the_command_lives_beside_the_record, scene
     BOOST_TEST(file("notes") == "none\npage-1\n");
 }
 
+// What the command has left in the background may save while the run notes in the record that it is done.
+BOOST_FIXTURE_TEST_CASE(save_that_began_before_the_record_changed_takes_nothing_back, scene)
+{
+    const std::string database = sqlite_connection_string(path("leases.db"));
+    const std::string works = "until [ -e " + path("go") + " ]; do sleep 0.05; done";
+    auto host = start(once({"--ttl", "30s"}, note("$LEASEHOLD_TOKEN $LEASEHOLD_OWNER .") + works));
+    BOOST_REQUIRE(file_gets("notes", "."));
+    std::istringstream words{file("notes")};
+    std::string token, owner;
+    words >> token >> owner;
+    odbc_connection somebody{database};
+    somebody.execute("begin immediate");  // who writes has to wait
+    auto left = start({"checkpoint", "report", "--save", "page-2"}, {{"LEASEHOLD_NAME", "report"},
+                                                                     {"LEASEHOLD_TOKEN", token},
+                                                                     {"LEASEHOLD_OWNER", owner},
+                                                                     {"LEASEHOLD_FIRE", "2026-01-01T00:00:00Z"},
+                                                                     {"LEASEHOLD_STORE", database + ";Tracefile=" + path("statements")}});
+    BOOST_REQUIRE(file_gets("statements", "update `leasehold` set `checkpoint`"));
+    somebody.execute("update leasehold set checkpoint = replace(checkpoint, 'attempts: 1', 'attempts: 7')");
+    somebody.execute("commit");
+    BOOST_TEST(left.wait().success(), errors());
+    BOOST_TEST(has(run_words("last report").out, "after 7 attempts"));
+    BOOST_TEST(run_words("checkpoint report").out == "page-2\n");
+    std::ofstream{path("go")};
+    BOOST_TEST(host.wait().success());
+    BOOST_TEST(run_words("last report").status.success());
+    BOOST_TEST(run_words("checkpoint report").out == "page-2\n");
+}
+
 BOOST_FIXTURE_TEST_CASE(checkpoint_that_leaves_no_room_for_the_record_is_refused, scene)
 {
     const auto ended = run(once({}, std::string{LEASEHOLD_TOOL} + " checkpoint report --save " + std::string(3000, 'y')));

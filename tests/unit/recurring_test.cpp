@@ -636,6 +636,45 @@ BOOST_FIXTURE_TEST_CASE(failure_opens_no_fire_that_a_transaction_completes_meanw
     BOOST_TEST((job.last().value().fire == last_night));
 }
 
+// A process that the job has left behind holds the run's token, which is current until the release.
+BOOST_FIXTURE_TEST_CASE(text_that_is_saved_beside_a_run_opens_no_fire_that_the_run_completes_meanwhile, scene)
+{
+    leaving_store leaving{store};
+    auto job = host("a");
+    auto run = job.try_begin();
+    BOOST_REQUIRE(run.held());
+    leaving.after_next_look = [&] { BOOST_TEST(run.complete()); };
+    std::error_code ec;
+    BOOST_TEST(lh::detail::save_own_text(leaving, "report", run.owner(), run.token(), "page 2", ec));
+    BOOST_TEST(!ec);
+    const auto record = lh::read_fire_record(this->record()).value();
+    BOOST_TEST((record.last.value().fire == last_night));
+    BOOST_TEST(record.text.value() == "page 2");
+    run.release();
+    auto other = host("b");
+    BOOST_TEST(is_empty(other.try_begin()));
+}
+
+BOOST_FIXTURE_TEST_CASE(text_is_not_saved_beside_a_run_that_is_over, scene)
+{
+    auto job = host("a");
+    auto run = job.try_begin();
+    const lh::fencing_token token = run.token();
+    BOOST_TEST(run.complete());
+    run.release();
+    const std::string before = record();
+    std::error_code ec;
+    BOOST_TEST(!lh::detail::save_own_text(store, "report", "a", token, "page 2", ec));
+    BOOST_TEST(!ec);
+    BOOST_TEST(record() == before);
+    lh::faulty_store failing{store, [](const lh::store_call& call) {
+                                 const bool saves = call.operation == lh::store_operation::save_checkpoint;
+                                 return saves ? lh::store_fault::lose_request : lh::store_fault::none;
+                             }};
+    BOOST_TEST(!lh::detail::save_own_text(failing, "report", "a", token, "page 2", ec));
+    BOOST_TEST(static_cast<bool>(ec));
+}
+
 BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
 {
     auto a = host("a");

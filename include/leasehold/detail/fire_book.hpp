@@ -353,6 +353,22 @@ private:
     std::uint64_t changes_ = 0;  // of what is remembered, by writes
 };
 
+// Saves the own text of a name under a term: beside its record of fires, if it has one, also if a run changes that meanwhile. False: the
+// term is over, and nothing was written.
+template <checkpoint_replacing_store Store>
+bool save_own_text(Store& store, std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
+                   std::error_code& ec)
+{
+    for (std::optional<std::string> replaced;;) {
+        std::optional<checkpoint_record> saved = store.checkpoint(name, ec);
+        std::string there = saved ? std::move(saved->text) : std::string{};
+        if (ec || replaced == there) return false;
+        replaced = std::move(there);
+        if (store.replace_checkpoint(name, owner, token, *replaced, with_own_text(*replaced, text), ec)) return true;
+        if (ec) return false;
+    }
+}
+
 }  // namespace leasehold::inline v0::detail
 
 #endif

@@ -199,23 +199,17 @@ int checkpoint(const checkpoint_options& options, const asked_store& asked)
         const auto term = outer_term_of(options.name);
         return term ? save_under(store, options.name, *term, *options.save) : save_in_passing(store, options.name, *options.save);
     }
-    auto saved = store->checkpoint(options.name);
-    if (saved)
-        if (auto fires = lh::read_fire_record(saved->text)) {
-            if (fires->text)
-                saved->text = std::move(*fires->text);
-            else
-                saved.reset();
-        }
-    if (options.json && saved)
-        std::cout << "{\"checkpoint\": " << json_string(saved->text) << ", \"token\": " << saved->token.value() << "}\n";
+    const auto saved = store->checkpoint(options.name);
+    const auto text = saved ? lh::detail::own_text(saved->text) : std::nullopt;
+    if (options.json && text)
+        std::cout << "{\"checkpoint\": " << json_string(*text) << ", \"token\": " << saved->token.value() << "}\n";
     else if (options.json)
         std::cout << "null\n";
-    else if (saved)
-        std::cout << (::isatty(STDOUT_FILENO) != 0 ? printable(saved->text) : saved->text) << '\n';
+    else if (text)
+        std::cout << (::isatty(STDOUT_FILENO) != 0 ? printable(*text) : *text) << '\n';
     else
         tell("nothing was ever saved for '" + printable(options.name) + "'");
-    return saved ? exit_code::success : exit_code::no;
+    return text ? exit_code::success : exit_code::no;
 }
 
 int resize(const resize_options& options, const asked_store& asked)

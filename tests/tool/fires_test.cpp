@@ -185,6 +185,25 @@ BOOST_FIXTURE_TEST_CASE(save_that_began_before_the_record_changed_takes_nothing_
     BOOST_TEST(run_words("checkpoint report").out == "page-2\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(command_without_a_schedule_is_told_the_checkpoint_and_not_the_record, scene)
+{
+    const std::string tells = note("${LEASEHOLD_CHECKPOINT-none}");
+    const std::string shards_name = "orders/0";
+    for (const std::string name : {"report", shards_name.c_str()}) {
+        const auto scheduled = [&](const std::string& script) { return run_with({name, "--once-per", "365d"}, {"sh", "-c", script}); };
+        BOOST_TEST(run(scheduled("exit 1")).status.code == 1);
+        BOOST_TEST(run(run_with({name}, {"sh", "-c", tells})).status.success());
+        BOOST_TEST(run(scheduled(std::string{LEASEHOLD_TOOL} + " checkpoint " + name + " --save page-1")).status.success());
+        BOOST_TEST(run(run_with({name}, {"sh", "-c", tells})).status.success());
+    }
+    BOOST_TEST(run({"elect", "report", "--restart", "never", "--", "sh", "-c", tells}).status.success());
+    BOOST_TEST(file("notes") == "none\npage-1\nnone\npage-1\npage-1\n");
+    auto host = start({"shard", "orders", "--of", "1", "--", "sh", "-c", tells + "exec sleep 60"});
+    BOOST_TEST(file_gets("notes", "none\npage-1\nnone\npage-1\npage-1\npage-1\n"), file("notes"));
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait().success());
+}
+
 BOOST_FIXTURE_TEST_CASE(checkpoint_that_leaves_no_room_for_the_record_is_refused, scene)
 {
     const auto ended = run(once({}, std::string{LEASEHOLD_TOOL} + " checkpoint report --save " + std::string(3000, 'y')));

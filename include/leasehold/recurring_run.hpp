@@ -200,7 +200,7 @@ public:
                 if (!is_open(ec) && state_ != state::completed) return;
                 fire_record record = record_;
                 record.text = text;
-                saved = write(std::move(record), ec);
+                saved = write(std::move(record), ec, true);
             });
         return saved;
     }
@@ -306,9 +306,9 @@ private:
         return !committed;
     }
 
-    bool write(fire_record record, std::error_code& ec)
+    bool write(fire_record record, std::error_code& ec, bool saves_text = false)
     {
-        const bool written = book_->write(guard_.token(), record_, record, ec);
+        const bool written = book_->write(guard_.token(), record_, record, ec, saves_text);
         if (written) record_ = std::move(record);
         return written;
     }

@@ -675,6 +675,37 @@ BOOST_FIXTURE_TEST_CASE(text_is_not_saved_beside_a_run_that_is_over, scene)
     BOOST_TEST(static_cast<bool>(ec));
 }
 
+// As the command's own `leasehold checkpoint --save` does.
+BOOST_AUTO_TEST_CASE(text_that_is_saved_beside_a_run_outlives_what_the_run_notes)
+{
+    for (const bool fails : {false, true}) {
+        scene s;
+        auto job = s.host("a", {.retry_min = 1s});
+        auto run = job.try_begin();
+        BOOST_TEST(run.save_checkpoint("page 1"));
+        std::error_code ec;
+        BOOST_TEST(lh::detail::save_own_text(s.store, "report", run.owner(), run.token(), "page 2", ec));
+        BOOST_TEST((fails ? run.fail() : run.complete()));
+        BOOST_TEST(run.load_checkpoint().value() == "page 2");
+        BOOST_TEST(lh::detail::own_text(s.record()).value() == "page 2");
+        if (!run.empty()) run.release();
+        s.clock.advance(24h);
+        auto next = job.try_begin();
+        BOOST_TEST(next.load_checkpoint().value() == "page 2");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(text_that_the_run_saves_takes_the_place_of_one_that_was_saved_beside_it, scene)
+{
+    auto job = host("a");
+    auto run = job.try_begin();
+    BOOST_TEST(run.save_checkpoint("page 1"));
+    std::error_code ec;
+    BOOST_TEST(lh::detail::save_own_text(store, "report", run.owner(), run.token(), "page 2", ec));
+    BOOST_TEST(run.save_checkpoint("page 1"));
+    BOOST_TEST(lh::detail::own_text(record()).value() == "page 1");
+}
+
 BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
 {
     auto a = host("a");

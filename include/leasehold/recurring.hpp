@@ -201,7 +201,7 @@ public:
 
     /// Waits for each fire, waits for the lease, and calls `job` with the run, until `stop` is asked to stop. The fire is completed when
     /// `job` returns, unless it has said otherwise (fail(), release()). If it throws, the fire is left open: on_failed is called, and
-    /// after a pause whoever comes first tries again.
+    /// after a pause whoever comes first tries again. This object begins a fire that was left open otherwise after such a pause, too.
     ///
     /// `job` takes a run_type&. It should end soon when run.stop_token() is asked to stop, and when `stop` is: then it throws, or calls
     /// run.release(), unless its work is done. After failures of the store, run() tries again. It throws std::system_error with
@@ -515,7 +515,7 @@ private:
         return {};
     }
 
-    // False: what became of it could not be noted.
+    // False: it is not noted what became of it, so that the fire may be due again at once.
     template <class Job>
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {
@@ -538,11 +538,13 @@ private:
             begun.fail(given_up, why.ec);
         else if (!thrown && begun.held() && begun.state_ == run_type::state::open)
             complete(begun, stop, why);
+        else if (!thrown && begun.state_ == run_type::state::in_transaction)
+            begun.is_open(why.ec);
         book_->tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (why.ec) report(why);
-        return !why.ec;
+        return begun.settled();
     }
 
     // Before it is noted once more that a fire is completed: the pauses of a lease whose renewal has failed.

@@ -241,6 +241,7 @@ private:
 
     enum class state : std::uint8_t {
         open,
+        failed,  // and that is noted
         completed,
         in_transaction  // of the user's: completed when that is committed
     };
@@ -288,6 +289,7 @@ private:
             if (!is_open(ec)) return;
             noted = write(detail::failed(record_, book_->rules(), step_, book_->now_at_hand()), ec);
         });
+        if (noted) state_ = state::failed;
         given_up = noted && !record_.open;
         std::error_code ignored;
         guard_.release(ignored);
@@ -301,10 +303,14 @@ private:
         std::optional<fire_record> record = book_->look_up(ec);
         if (!record) return false;
         const bool committed = record->last && record->last->fire == step_.fire;
+        if (committed && !guard_.empty()) book_->knows_up_to(guard_.token(), *record);
         record_ = std::move(*record);
         state_ = committed ? state::completed : state::open;
         return !committed;
     }
+
+    // Whether it is noted what has become of the fire.
+    [[nodiscard]] bool settled() const noexcept { return state_ == state::completed || state_ == state::failed; }
 
     bool write(fire_record record, std::error_code& ec, bool saves_text = false)
     {

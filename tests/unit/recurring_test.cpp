@@ -858,6 +858,61 @@ BOOST_AUTO_TEST_CASE(run_pauses_after_a_completion_that_could_not_be_noted)
     stop.request_stop();
 }
 
+BOOST_AUTO_TEST_CASE(run_pauses_before_it_begins_a_fire_again_that_its_job_has_left_open)
+{
+    enum class leaves { released, released_and_thrown, rolled_back };
+    for (const leaves how : {leaves::released, leaves::released_and_thrown, leaves::rolled_back}) {
+        scene s;
+        std::stop_source stop;
+        std::atomic<int> begun{0};
+        const lh::recurring_options options{.ttl = 10min, .retry_min = 1min};
+        lh::recurring job{s.store, "report", nightly, options, s.clock, lh::no_renewal{}};
+        std::jthread runs{[&] {
+            job.run(stop.get_token(), [&](auto& run) {
+                ++begun;
+                transaction mine;
+                if (how == leaves::rolled_back)
+                    static_cast<void>(run.complete(mine));
+                else
+                    run.release();
+                if (how == leaves::released_and_thrown) throw std::runtime_error{"after the release"};
+            });
+        }};
+        while (s.clock.sleepers() == 0) std::this_thread::yield();
+        s.clock.advance(15h);
+        BOOST_TEST(leasehold_test::eventually([&] { return begun > 0; }));
+        BOOST_TEST(leasehold_test::throughout([&] { return begun < 2; }, 50ms));
+        BOOST_TEST(leasehold_test::eventually([&] { return s.clock.advance(1min), begun > 1; }));
+        stop.request_stop();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(run_tells_a_fire_that_was_committed_and_begins_it_no_more)
+{
+    scene s;
+    std::stop_source stop;
+    std::atomic<int> begun{0};
+    std::atomic<int> told{0};
+    const lh::recurring_options options{.on_completed = [&](lh::fire_time) { ++told; }};
+    lh::recurring job{s.store, "report", nightly, options, s.clock, lh::no_renewal{}};
+    std::jthread runs{[&] {
+        job.run(stop.get_token(), [&](auto& run) {
+            ++begun;
+            transaction mine;
+            BOOST_TEST(run.complete(mine));
+            BOOST_TEST(s.store.save_checkpoint("report", run.owner(), run.token(), mine.text, mine.ec));
+        });
+    }};
+    while (s.clock.sleepers() == 0) std::this_thread::yield();
+    for (int night = 1; night <= 2; ++night) {
+        s.clock.advance(night == 1 ? 15h : 24h);
+        BOOST_TEST(leasehold_test::eventually([&] { return told == night; }));
+    }
+    stop.request_stop();
+    runs.join();
+    BOOST_TEST(begun == 2);
+}
+
 BOOST_AUTO_TEST_CASE(run_notes_a_completion_after_an_outage_that_the_lease_has_outlived)
 {
     lh::memory_store memory;

@@ -156,7 +156,7 @@ private:
         co_return std::move(got.value);
     }
 
-    // False: what became of it could not be noted.
+    // False: it is not noted what became of it, so that the fire may be due again at once.
     template <class Recurring, class Executor, class Job>
     static net::awaitable<bool> carry_out(Recurring& of, typename Recurring::run_type& begun, election_stop<Executor>& end, Job& job)
     {
@@ -179,6 +179,8 @@ private:
             co_await on_store(of, renewal::call_order::first, failed, [&] { begun.fail(given_up, failed.why.ec); });
         else if (!thrown && !cancelled && begun.held() && begun.state_ == Recurring::run_type::state::open)
             co_await complete(of, begun, end, failed);
+        else if (!thrown && begun.state_ == Recurring::run_type::state::in_transaction)
+            co_await on_store(of, renewal::call_order::first, failed, [&] { begun.is_open(failed.why.ec); });
         told_failure<Recurring> ignored;
         co_await on_store(of, renewal::call_order::first, ignored, [&] { begun.release(ignored.why.ec); });
         const recurring_options& options = of.book_->options();
@@ -186,7 +188,7 @@ private:
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (failed.why.ec) report(of, failed);
-        co_return !failed.why.ec;
+        co_return begun.settled();
     }
 
     // As in run(): again after a failure, for a ttl.

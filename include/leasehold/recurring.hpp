@@ -89,7 +89,7 @@ recurring_options pick_recurring_options(const Options&... options)
 /// one, within the ttl; a job that fails leaves it open too. So a fire may be *begun* more than once: what the job writes should be
 /// completed with it, in one transaction (recurring_run::complete(connection)), or be safe to repeat.
 ///
-/// A name without a record: try_begin() takes the last fire before now as due; run() begins with the next one.
+/// A name without a record: try_begin() takes the last fire before now as due, however late; run() begins with the next one.
 /// The store must be a checkpointing_store and a timed_store, and should be a checkpoint_replacing_store. It must outlive the recurring
 /// and its runs.
 /// Movable, not copyable. Thread safety: any thread may call any function, except moving; one begins a fire at a time.
@@ -369,7 +369,9 @@ private:
     {
         const bool decides = !record.passed && !how.start;
         const fire_time start = decides ? detail::before_the_last_fire(when_, now) : how.start.value_or(now);
-        return detail::next_fire_step(record, when_, book_->rules(), start, now);
+        detail::fire_rules rules = book_->rules();
+        if (decides) rules.begin_within = duration::max();  // who asks for the first fire of all asks for now
+        return detail::next_fire_step(record, when_, rules, start, now);
     }
 
     run_type begin(const manner& how, failure& why)

@@ -706,6 +706,16 @@ BOOST_FIXTURE_TEST_CASE(text_that_the_run_saves_takes_the_place_of_one_that_was_
     BOOST_TEST(lh::detail::own_text(record()).value() == "page 1");
 }
 
+// Whoever asks, asks for now.
+BOOST_FIXTURE_TEST_CASE(first_fire_of_a_name_is_run_however_late_although_none_is_made_up_for, scene)
+{
+    auto a = host("a", {.catch_up = lh::catch_up::none});
+    BOOST_TEST((completes(a) == last_night));
+    clock.advance(24h);
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST((missed == std::vector{last_night + 24h}));
+}
+
 BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
 {
     auto a = host("a");

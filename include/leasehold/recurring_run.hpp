@@ -69,6 +69,18 @@ public:
     /// Releases the lease. A failure is not reported: the store then frees the lease when its time runs out.
     ~recurring_run() = default;
 
+    /// Exchanges what they hold.
+    void swap(recurring_run& other) noexcept
+    {
+        book_.swap(other.book_);
+        guard_.swap(other.guard_);
+        std::swap(record_, other.record_);
+        std::swap(step_, other.step_);
+        std::swap(state_, other.state_);
+    }
+    /// Exchanges what they hold.
+    friend void swap(recurring_run& a, recurring_run& b) noexcept { a.swap(b); }
+
     /// The same as held().
     [[nodiscard]] explicit operator bool() const& noexcept { return held(); }
     /// Whether the term certainly continues; see lease_guard::held(). Reads the clock.
@@ -103,6 +115,18 @@ public:
     bool renew(duration ttl) { return guard_.renew(ttl); }
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return guard_.renew(ttl, ec); }
+
+    /// Makes `data` visible to everybody who looks at the lease, like lease_guard::publish(). False: the term is lost. Does I/O.
+    bool publish(std::string_view data) { return guard_.publish(data); }
+    /// The same, reported in `ec`: does not throw.
+    bool publish(std::string_view data, std::error_code& ec) noexcept { return guard_.publish(data, ec); }
+
+    /// Whether somebody has asked for the lease; see lease_guard::handover_requested(). To follow it, call release(), or fail().
+    [[nodiscard]] bool handover_requested() const& noexcept { return guard_.handover_requested(); }
+    /// The reason of that request; see lease_guard::handover_reason().
+    [[nodiscard]] std::string handover_reason() const& { return guard_.handover_reason(); }
+    /// A token that is asked to stop when somebody has asked for the lease; see lease_guard::handover_token().
+    [[nodiscard]] std::stop_token handover_token() const& { return guard_.handover_token(); }
 
     /// Which fire it is, on the store's clock; fire_time{} when the run was never begun.
     [[nodiscard]] fire_time fire() const& noexcept { return step_.fire; }
@@ -210,6 +234,14 @@ public:
     {
         return record_.text;
     }
+    /// The same, reported in `ec`: does not throw. The error is that there is no memory.
+    [[nodiscard]] std::optional<std::string> load_checkpoint(std::error_code& ec) const& noexcept
+    {
+        std::optional<std::string> text;
+        ec.clear();
+        detail::catch_into(ec, [&] { text = record_.text; });
+        return text;
+    }
 
     /// Releases the lease. If the fire is not completed, it is open at once. Does I/O; throws like lease_guard::release().
     release_outcome release() { return guard_.release(); }
@@ -231,7 +263,11 @@ public:
     fire_time fire() const&& = delete;  ///< a temporary run has released: name it
     int attempt() const&& = delete;  ///< a temporary run has released: name it
     bool completed() const&& = delete;  ///< a temporary run has released: name it
+    bool handover_requested() const&& = delete;  ///< a temporary run has released: name it
+    std::string handover_reason() const&& = delete;  ///< a temporary run has released: name it
+    std::stop_token handover_token() const&& = delete;  ///< a temporary run has released: name it
     std::optional<std::string> load_checkpoint() const&& = delete;  ///< a temporary run has released: name it
+    std::optional<std::string> load_checkpoint(std::error_code&) const&& = delete;  ///< a temporary run has released: name it
 
 private:
     template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>

@@ -716,6 +716,37 @@ BOOST_FIXTURE_TEST_CASE(first_fire_of_a_name_is_run_however_late_although_none_i
     BOOST_TEST((missed == std::vector{last_night + 24h}));
 }
 
+BOOST_FIXTURE_TEST_CASE(run_does_what_a_guard_does, scene)
+{
+    auto a = host("a");
+    auto b = host("b", {}, nightly, "other");
+    auto run = a.try_begin();
+    auto other = b.try_begin();
+    BOOST_TEST(run.publish("10.0.0.7"));
+    std::error_code ec;
+    BOOST_TEST(run.publish("10.0.0.8", ec));
+    BOOST_TEST(store.inspect("report", ec)->data == "10.0.0.8");
+    BOOST_TEST(!run.handover_requested());
+    BOOST_TEST(!run.handover_token().stop_requested());
+    BOOST_TEST((lh::basic_lease{store, "report", clock}.request_handover("upgrade")));
+    BOOST_TEST(run.renew());
+    BOOST_TEST(run.handover_requested());
+    BOOST_TEST(run.handover_reason() == "upgrade");
+    BOOST_TEST(run.save_checkpoint("page 1"));
+    ec = lh::errc::not_held;
+    BOOST_TEST(run.load_checkpoint(ec).value() == "page 1");
+    BOOST_TEST(!ec);
+    BOOST_TEST(run.complete());
+    swap(run, other);
+    BOOST_TEST(run.name() == "other");
+    BOOST_TEST(!run.completed());
+    BOOST_TEST(!run.load_checkpoint());
+    BOOST_TEST(run.complete());
+    run.swap(other);
+    BOOST_TEST(run.name() == "report");
+    BOOST_TEST((a.last().has_value() && b.last().has_value()));
+}
+
 BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
 {
     auto a = host("a");
@@ -724,6 +755,8 @@ BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
     BOOST_TEST(!none);
     BOOST_TEST(none.empty());
     BOOST_TEST(!none.load_checkpoint());
+    BOOST_TEST(!none.handover_requested());
+    BOOST_TEST(refused([&] { none.publish("x"); }, lh::errc::not_held, "empty"));
     BOOST_TEST(refused([&] { none.complete(); }, lh::errc::not_held, "empty"));
     BOOST_TEST(refused([&] { none.fail(); }, lh::errc::not_held, "empty"));
     std::error_code ec;

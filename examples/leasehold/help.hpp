@@ -133,8 +133,8 @@ inline constexpr const char* ask =
     "Examples:\n"
     "  leasehold ask scheduler --reason 'web-2 has the new version'\n"
     "  leasehold ask scheduler && leasehold wait scheduler --free --timeout 1m\n"
-    "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run\n"
-    "or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
+    "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run,\n"
+    "every or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
 
 inline constexpr const char* hold =
     "Examples:\n"

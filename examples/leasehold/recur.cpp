@@ -169,6 +169,8 @@ private:
                           [&run, this] { complain(describe_loss(name(), run.renewal_error())); }};
         term.fire = run.fire();
         term.checkpoint = saved_last(run);
+        if (options_.handover_signal != 0) term.asked = run.handover_token();
+        term.signal_if_asked = options_.handover_signal;
         term.max_hold = options_.max_hold;
         term.kill_after = kill_after_;
         const command_end end = supervise(command_, signals_, term);

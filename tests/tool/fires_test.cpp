@@ -307,6 +307,20 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
 }
 
+BOOST_FIXTURE_TEST_CASE(request_to_hand_over_is_passed_on_to_the_command_of_a_schedule, scene)
+{
+    const std::string waits = "trap 'echo asked; exit 9' USR1; echo on; while :; do sleep 0.05; done";
+    for (const std::string subcommand : {"run", "every"}) {
+        auto host = start({subcommand, "job", "--once-per", subcommand == "run" ? "365d" : "1s", "--reschedule", "--ttl", "3s",
+                           "--handover-signal", "USR1", "--", "sh", "-c", waits});
+        BOOST_REQUIRE(host.read_line().value_or("") == "on");
+        BOOST_TEST(run_words("ask job").status.success());
+        BOOST_TEST(host.read_line().value_or("") == "asked");
+        if (subcommand == "every") host.signal(SIGTERM);
+        BOOST_TEST(host.wait().code == (subcommand == "run" ? 9 : 0));
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(command_that_runs_for_too_long_is_ended_and_its_run_has_failed, scene)
 {
     const auto once_only = run(once({"--max-hold", "300ms"}, "sleep 600"));

@@ -292,7 +292,8 @@ int purge(const purge_options& options, const asked_store& asked)
     const chosen_store chosen = choose_store(asked);
     opened_store store{chosen};
     const std::string unused = "that nobody has held for " + to_text(options.unused_for);
-    if (!options.yes && !confirmed("Remove the names " + unused + " from " + shown(chosen.connection_string) + ", table " +
+    const std::string with_fires = options.with_checkpoints ? ", with their checkpoints and last runs," : "";
+    if (!options.yes && !confirmed("Remove the names " + unused + with_fires + " from " + shown(chosen.connection_string) + ", table " +
                                    printable(chosen.table) + "?")) {
         tell("nothing was removed");
         return exit_code::no;

@@ -89,7 +89,7 @@ recurring_options pick_recurring_options(const Options&... options)
 /// one, within the ttl; a job that fails leaves it open too. So a fire may be *begun* more than once: what the job writes should be
 /// completed with it, in one transaction (recurring_run::complete(connection)), or be safe to repeat.
 ///
-/// A name without a record: try_begin() takes the last fire before now as due; run() begins with the next one.
+/// A name without a record: try_begin() takes the last fire before now as due, however late; run() begins with the next one.
 /// The store must be a checkpointing_store and a timed_store, and should be a checkpoint_replacing_store. It must outlive the recurring
 /// and its runs.
 /// Movable, not copyable. Thread safety: any thread may call any function, except moving; one begins a fire at a time.
@@ -201,7 +201,7 @@ public:
 
     /// Waits for each fire, waits for the lease, and calls `job` with the run, until `stop` is asked to stop. The fire is completed when
     /// `job` returns, unless it has said otherwise (fail(), release()). If it throws, the fire is left open: on_failed is called, and
-    /// after a pause whoever comes first tries again.
+    /// after a pause whoever comes first tries again. This object begins a fire that was left open otherwise after such a pause, too.
     ///
     /// `job` takes a run_type&. It should end soon when run.stop_token() is asked to stop, and when `stop` is: then it throws, or calls
     /// run.release(), unless its work is done. After failures of the store, run() tries again. It throws std::system_error with
@@ -378,7 +378,9 @@ private:
     {
         const bool decides = !record.passed && !how.start;
         const fire_time start = decides ? detail::before_the_last_fire(when_, now) : how.start.value_or(now);
-        return detail::next_fire_step(record, when_, book_->rules(), start, now);
+        detail::fire_rules rules = book_->rules();
+        if (decides) rules.begin_within = duration::max();  // who asks for the first fire of all asks for now
+        return detail::next_fire_step(record, when_, rules, start, now);
     }
 
     run_type begin(const manner& how, failure& why)
@@ -524,7 +526,7 @@ private:
         return {};
     }
 
-    // False: what became of it could not be noted.
+    // False: it is not noted what became of it, so that the fire may be due again at once.
     template <class Job>
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {
@@ -547,11 +549,13 @@ private:
             begun.fail(given_up, why.ec);
         else if (!thrown && begun.held() && begun.state_ == run_type::state::open)
             complete(begun, stop, why);
+        else if (!thrown && begun.state_ == run_type::state::in_transaction)
+            begun.is_open(why.ec);
         book_->tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (why.ec) report(why);
-        return !why.ec;
+        return begun.settled();
     }
 
     // Before it is noted once more that a fire is completed: the pauses of a lease whose renewal has failed.
@@ -638,6 +642,9 @@ struct recurring_access {
     [[noreturn]] static void raise(const Recurring& of, const failure& why) { of.raise(why, "run"); }
 
     static bool is_open(const run_type& begun) noexcept { return begun.state_ == run_type::state::open; }
+    static bool is_in_transaction(const run_type& begun) noexcept { return begun.state_ == run_type::state::in_transaction; }
+    static void settle(run_type& begun, std::error_code& ec) { begun.is_open(ec); }
+    static bool settled(const run_type& begun) noexcept { return begun.settled(); }
     static void complete(run_type& begun, std::error_code& ec) noexcept { begun.complete_untold(ec); }
     static void fail(run_type& begun, bool& given_up, std::error_code& ec) noexcept { begun.fail(given_up, ec); }
     static time_point after(time_point now, duration pause) noexcept { return Recurring::after(now, pause); }

@@ -369,11 +369,12 @@ struct host {
     using job_type = lh::recurring<lh::memory_store, lh::every>;
     using run_type = job_type::run_type;
 
-    explicit host(lh::memory_store& store, lh::recurring_options options = {}, lh::every when = {.period = 1min})
+    explicit host(lh::memory_store& store, lh::recurring_options options = {}, lh::every when = {.period = 1min},
+                  lh::duration pause = 1ms)
     {
         options.ttl = 300ms;
-        options.retry_min = 1ms;
-        options.retry_max = 5ms;
+        options.retry_min = pause;
+        options.retry_max = 5 * pause;
         options.catch_up = lh::catch_up::all;
         options.on_failed = [this](lh::fire_time, std::exception_ptr) { ++failures; };
         options.on_error = [this](std::error_code) { ++errors; };
@@ -472,6 +473,23 @@ BOOST_AUTO_TEST_CASE(job_that_throws_is_tried_again)
     BOOST_TEST((one.end() == nullptr));
     BOOST_TEST(one.failures == 2);
     BOOST_TEST((fires[0] == fires[1] && fires[1] == fires[2]));
+}
+
+BOOST_AUTO_TEST_CASE(fire_that_its_job_has_left_open_is_begun_again_after_a_pause)
+{
+    lh::memory_store store;
+    for (const lh::duration pause : {lh::duration{10min}, lh::duration{1ms}}) {
+        host one{store, {}, often, pause};
+        std::atomic<int> begun = 0;
+        one.begin([&](host::run_type& run) -> net::awaitable<void> {
+            ++begun;
+            run.release();
+            co_return;
+        });
+        BOOST_TEST(eventually([&] { return begun > 0; }));
+        BOOST_TEST((pause == 1ms ? eventually([&] { return begun > 1; }) : throughout([&] { return begun < 2; }, 50ms)));
+        BOOST_TEST((one.end() == nullptr));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(job_that_is_given_up_is_told_on_the_strand)

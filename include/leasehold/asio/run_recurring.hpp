@@ -146,7 +146,7 @@ private:
         co_return std::move(got.value);
     }
 
-    // False: what became of it could not be noted.
+    // False: it is not noted what became of it, so that the fire may be due again at once.
     template <class Executor, class Job>
     static net::awaitable<bool> carry_out(Recurring& of, run_type& begun, election_stop<Executor>& end, Job& job)
     {
@@ -169,6 +169,8 @@ private:
             co_await on_store(of, renewal::call_order::first, failed, [&] { access::fail(begun, given_up, failed.why.ec); });
         else if (!thrown && !cancelled && begun.held() && access::is_open(begun))
             co_await complete(of, begun, end, failed);
+        else if (!thrown && access::is_in_transaction(begun))
+            co_await on_store(of, renewal::call_order::first, failed, [&] { access::settle(begun, failed.why.ec); });
         told_failure ignored;
         co_await on_store(of, renewal::call_order::first, ignored, [&] { begun.release(ignored.why.ec); });
         const recurring_options& options = access::book(of).options();
@@ -176,7 +178,7 @@ private:
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (failed.why.ec) report(of, failed);
-        co_return !failed.why.ec;
+        co_return access::settled(begun);
     }
 
     // As in run(): again after a failure, for a ttl.

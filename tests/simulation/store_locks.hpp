@@ -188,9 +188,9 @@ public:
         return answer.retry_after;
     }
 
-    std::optional<leasehold::duration> leave_to_next(leasehold::fencing_token token)
+    std::optional<leasehold::duration> wait_for_next(leasehold::fencing_token token)
     {
-        const auto delay = state_->machine.leave_to_next(token, now());
+        const auto delay = state_->machine.wait_for_next(token, now());
         if (!delay) of_.wakes_come(state_->name) = false;
         return delay;
     }

@@ -194,18 +194,18 @@ public:
             waits.busy(clock().now(), tried.answer);
     }
 
-    // `not_said_by_store`: the library itself found the failure, so the store's last diagnostics are about something else.
-    [[nodiscard]] store_error failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    // `found_by_library`: the library itself found the failure, so the store's last diagnostics are about something else.
+    [[nodiscard]] store_error failure(std::error_code ec, std::string_view operation, bool found_by_library = false) const
     {
-        if (!not_said_by_store) return store_failure(store(), ec, operation, keeper().name());
+        if (!found_by_library) return store_failure(store(), ec, operation, keeper().name());
         store_diagnostics said;
         said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
         return {ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)};
     }
 
-    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool found_by_library = false) const
     {
-        if (!not_said_by_store) raise_store_failure(store(), ec, operation, keeper().name());
+        if (!found_by_library) raise_store_failure(store(), ec, operation, keeper().name());
         throw_exception(failure(ec, operation, true));
     }
 

@@ -148,7 +148,7 @@ LEASEHOLD_DECL bool store_base::renew(std::string_view name, std::string_view ow
     reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return false;
     const bool renewed = operations_->call({detail::operation::renew, name, owner, token.value(), ttl}, call.failed).yes && !call.failed;
-    if (!renewed && !call.failed) operations_->give_locks_back(name, token.value());
+    if (!renewed && !call.failed) operations_->release_locks(name, token.value());
     return renewed;
 }
 
@@ -168,7 +168,7 @@ LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewal
     operations_->call_for_many(detail::operation::renew_many, renewals, detail::all_items(renewals.size()), &term_renewal::ttl, answers,
                                operations_->deadline(within), call.failed, [&](detail::item_number i) {
                                    if (answers[i] == batch_answer::no)
-                                       operations_->give_locks_back(renewals[i].name, renewals[i].token.value());
+                                       operations_->release_locks(renewals[i].name, renewals[i].token.value());
                                });
 }
 
@@ -214,7 +214,7 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
     std::ranges::copy_if(all, std::back_inserter(plain), is_plain);
     operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, call.failed,
                                [&](detail::item_number i) {
-                                   operations_->give_locks_back(releases[i].name, releases[i].token.value());
+                                   operations_->release_locks(releases[i].name, releases[i].token.value());
                                    operations_->after_release(request_of(i), answers[i] == batch_answer::yes);
                                });
     detail::failure of_one;  // then the others are not tried

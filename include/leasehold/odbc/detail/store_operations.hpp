@@ -106,7 +106,7 @@ public:
     bool release(const request& wanted, time_point until, failure& failed)
     {
         const bool released = call(wanted, until, failed).yes && !failed;
-        give_locks_back(wanted.name, wanted.token);
+        release_locks(wanted.name, wanted.token);
         after_release(wanted, released);
         return released;
     }
@@ -130,7 +130,7 @@ public:
         if (failed) return {};
         if (!answered.grant.result.granted()) {
             pool_->put_hint(request.name, busy_last_time);
-            give_locks_back(request.name, answered.grant.result.token.value() - 1);
+            release_locks(request.name, answered.grant.result.token.value() - 1);
         }
         return answered.grant.result;
     }
@@ -147,7 +147,7 @@ public:
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;
             static_cast<void>(pool_->take_hint(what[i].name));
-            if (!answers[i]->granted()) give_locks_back(what[i].name, answers[i]->token.value() - 1);
+            if (!answers[i]->granted()) release_locks(what[i].name, answers[i]->token.value() - 1);
         }
     }
 
@@ -157,18 +157,18 @@ public:
         const session_pointer session = ticket.session();
         answer answered;
         if (!call_on(session, {operation::acquire, request.name, request.owner, 0, request.ttl}, request.until, answered, failed)) {
-            ticket.give_session_away();
+            ticket.hand_over_session();
             return {};
         }
         const bool has_lock = session->inner().lock().connection_number() == ticket.connection();
         acquire_result& result = answered.grant.result;
         if (!failed && result.granted() && has_lock) {
-            ticket.give_session_away();
+            ticket.hand_over_session();
             pool_->check_in_from_wait(session, ticket.name(), result.token.value(), ticket.connection());
         } else if (failed || !has_lock) {
             ticket.drop();
         } else {
-            give_locks_back(request.name, result.token.value() - 1);
+            release_locks(request.name, result.token.value() - 1);
             result.retry_after = ticket.busy_at_head(result.token, result.remaining);
         }
         return failed ? acquire_result{} : result;
@@ -180,10 +180,10 @@ public:
         const answer seen = call({operation::look, request.name, request.owner, 0, {}}, request.until, failed);
         if (failed) return {};
         acquire_result row = seen.grant.result;
-        give_locks_back(request.name, row.token.value() - 1);
+        release_locks(request.name, row.token.value() - 1);
         const bool ours = seen.yes && row.remaining > duration::zero();
         if (row.remaining <= duration::zero()) {
-            if (const auto delay = ticket.leave_to_next(row.token)) {
+            if (const auto delay = ticket.wait_for_next(row.token)) {
                 row.retry_after = *delay;
                 return row;
             }
@@ -194,7 +194,7 @@ public:
     }
 
     // The terms up to that token are over.
-    void give_locks_back(std::string_view name, std::int64_t last) { pool_->release(name, last); }
+    void release_locks(std::string_view name, std::int64_t last) { pool_->release(name, last); }
 
     // Ends the wait from another session, since nothing makes the driver return. Best effort: a session that stays queued, for which nobody
     // asks, passes the lock on.
@@ -245,7 +245,7 @@ private:
         answer answered = std::move(session->inner().result());
         answered.attempted = wanted.attempted != nullptr;
         pool_->check_in(session, wanted, answered);
-        pool_->release_all_if_given_up();
+        pool_->release_all_if_disabled();
         if (answered.thrown) std::rethrow_exception(answered.thrown);
         if (answered.failed != fault::none) failed = {answered.failed, std::move(answered.details)};
         return answered;

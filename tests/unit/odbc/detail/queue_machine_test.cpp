@@ -106,9 +106,9 @@ BOOST_AUTO_TEST_CASE(after_a_wake_up_that_did_not_come_it_looks_soon_until_one_c
     const instant late = start + longest_trust;
     queue_machine m = waiting();
     BOOST_TEST(m.wakes_come());
-    BOOST_TEST((m.leave_to_next(term, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(term, start) == lh::duration{overtake_delay}));
     BOOST_TEST(m.wakes_come());
-    BOOST_TEST(!m.leave_to_next(term, start + overtake_delay));
+    BOOST_TEST(!m.wait_for_next(term, start + overtake_delay));
     BOOST_TEST(!m.wakes_come());
     BOOST_TEST((m.after_term(1h, late) == first_look));
     BOOST_TEST((m.after_term(100ms, late) == 100ms + overtake_delay));
@@ -149,15 +149,15 @@ BOOST_AUTO_TEST_CASE(a_term_that_ran_out_was_left_to_the_first_in_the_queue_sinc
     queue_machine m = waiting();
     m.seen(term, 1s, start);
     queue_machine early = m;
-    BOOST_TEST(!m.leave_to_next(term, start + 1s + overtake_delay));
-    BOOST_TEST((early.leave_to_next(term, start + 1s + 5ms) == lh::duration{overtake_delay - 5ms}));
+    BOOST_TEST(!m.wait_for_next(term, start + 1s + overtake_delay));
+    BOOST_TEST((early.wait_for_next(term, start + 1s + 5ms) == lh::duration{overtake_delay - 5ms}));
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_was_released_is_left_to_the_first_in_the_queue_since_it_was_seen)
 {
     queue_machine m = waiting();
     m.seen(term, 1h, start);
-    BOOST_TEST((m.leave_to_next(term, start + 1s) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(term, start + 1s) == lh::duration{overtake_delay}));
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_was_lost_in_the_queue_is_not_replaced_at_once)
@@ -291,18 +291,18 @@ BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_
 {
     queue_machine m = waiting();
     const lh::fencing_token ended{7};
-    BOOST_TEST((m.leave_to_next(ended, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.leave_to_next(ended, start + 15ms) == lh::duration{overtake_delay - 15ms}));
-    BOOST_TEST(!m.leave_to_next(ended, start + overtake_delay));
+    BOOST_TEST((m.wait_for_next(ended, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(ended, start + 15ms) == lh::duration{overtake_delay - 15ms}));
+    BOOST_TEST(!m.wait_for_next(ended, start + overtake_delay));
     // Somebody made use of it in between.
-    BOOST_TEST((m.leave_to_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_that_nobody_ever_held_is_left_to_the_first_in_the_queue_too)
 {
     queue_machine m = waiting();
-    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start + 15ms) == lh::duration{overtake_delay - 15ms}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start + 15ms) == lh::duration{overtake_delay - 15ms}));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_says_where_it_was)

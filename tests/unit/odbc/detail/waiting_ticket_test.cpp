@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_look_that_finds_nothing_out_leaves_what_others_have_learn
 {
     const auto place = ticket();
     sessions->note_wake(key, false);  // by another waiter, or of another name in the same place
-    const auto delay = place->leave_to_next(leasehold::fencing_token{7});
+    const auto delay = place->wait_for_next(leasehold::fencing_token{7});
     BOOST_REQUIRE(delay.has_value());
     BOOST_TEST(!sessions->wakes_come(key));
 }
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_look_that_finds_nothing_out_leaves_what_others_have_learn
 BOOST_AUTO_TEST_CASE(a_look_that_finds_the_lock_stuck_is_known_to_the_next_ticket)
 {
     const auto place = ticket();
-    while (const auto delay = place->leave_to_next(leasehold::fencing_token{7})) std::this_thread::sleep_for(*delay);
+    while (const auto delay = place->wait_for_next(leasehold::fencing_token{7})) std::this_thread::sleep_for(*delay);
     BOOST_TEST(!sessions->wakes_come(key));
 }
 

@@ -51,11 +51,11 @@ public:
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
     {
-        return catalog_ && catalog_->spec().locks.available() && !config_->gave_up_session_locks()
+        return catalog_ && catalog_->spec().locks.available() && !config_->session_locks_disabled()
                    ? &catalog_->spec().locks
                    : nullptr;
     }
-    void give_up_locks() const noexcept { config_->give_up_session_locks(); }
+    void disable_locks() const noexcept { config_->disable_session_locks(); }
     // A pooler gives each transaction another session: the last statement was prepared on another one. Then connected() is false.
     bool met_pooler() const;
     // The report of the last statement, or of what had to run before it. Kind `none`: nothing failed.
@@ -103,7 +103,7 @@ public:
 
     // For many terms at once: whether there are such statements, and to run one.
     [[nodiscard]] bool batches() const noexcept;
-    void give_up_batches() const noexcept { config_->give_up_batches(); }
+    void disable_batches() const noexcept { config_->disable_batches(); }
     fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
     // How many attempts go into one statement; 0: there are no such statements.
     [[nodiscard]] std::size_t attempts_together() const noexcept;

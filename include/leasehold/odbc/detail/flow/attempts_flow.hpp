@@ -24,7 +24,7 @@ concept attempting_database =
         { db.attempts_together() } -> std::convertible_to<std::size_t>;
         { db.expects_free(std::size_t{}) } -> std::same_as<bool>;
         { db.run_attempts(kind, attempted, items) } -> std::same_as<fault>;
-        db.give_up_batches();
+        db.disable_batches();
     };
 
 // How often a part is looked at again after somebody else changed a row of it in between, before the rows are tried one by one.
@@ -185,7 +185,7 @@ fault attempts_flow(attempting_database auto& db, attempts& attempted, bool repe
             failed = fault::none;
         } else if (failed == fault::failure && !alone) {  // perhaps of these statements only
             failed = attempt_each(attempted, attempted.open(part), single);
-            if (failed == fault::none) db.give_up_batches();
+            if (failed == fault::none) db.disable_batches();
         }
         if (failed != fault::none) return failed;
     }

@@ -119,7 +119,7 @@ concept batch_database = requires(Database& db, batch_kind kind, const batch& ma
     { db.rows() } -> std::convertible_to<std::int64_t>;
     { db.begin_transaction() } -> std::same_as<fault>;
     { db.end_transaction(commit) } -> std::same_as<fault>;
-    db.give_up_batches();
+    db.disable_batches();
 };
 
 // Into how many parts a batch falls whose statement did not answer for all.
@@ -169,7 +169,7 @@ fault together(batch_database auto& db, batch_kind kind, batch& many, std::span<
         fault failed = all.failed();
         if (failed == fault::failure && !alone) {  // perhaps of this statement only
             failed = one_by_one(many, part, single);
-            if (failed == fault::none) db.give_up_batches();
+            if (failed == fault::none) db.disable_batches();
         } else if (*all) {
             for (const item_number i : part) many.set_answer(i, true);
         } else if (!alone && (failed == fault::none || failed == fault::lock_timeout)) {

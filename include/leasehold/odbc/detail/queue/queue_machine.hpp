@@ -152,7 +152,7 @@ public:
 
     // Nobody holds the name, after that token, but somebody else has the lock: how long to leave it to them. Nothing: they make no use
     // of it, and so their wake-up did not come.
-    [[nodiscard]] std::optional<duration> leave_to_next(fencing_token token, time_point now) noexcept
+    [[nodiscard]] std::optional<duration> wait_for_next(fencing_token token, time_point now) noexcept
     {
         if (!free_since_ || free_after_ != token) {
             free_after_ = token;

@@ -68,7 +68,7 @@ public:
     }
 
     // The term that was granted has the session and the lock, or the session belongs to its thread.
-    void give_session_away()
+    void hand_over_session()
     {
         const std::lock_guard lock{mutex_};
         session_ = nullptr;
@@ -101,10 +101,10 @@ public:
     }
 
     // See queue_machine.
-    [[nodiscard]] std::optional<duration> leave_to_next(fencing_token token)
+    [[nodiscard]] std::optional<duration> wait_for_next(fencing_token token)
     {
         const std::lock_guard lock{mutex_};
-        const auto delay = machine_.leave_to_next(token, now());
+        const auto delay = machine_.wait_for_next(token, now());
         if (!delay) sessions_->note_wake(key_, false);  // a delay finds out nothing, and others may know more
         return delay;
     }

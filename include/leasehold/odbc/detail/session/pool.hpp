@@ -130,7 +130,7 @@ public:
         } else {
             settle(std::move(session));
         }
-        give_back_where_idle();
+        release_where_idle();
     }
 
     // Ends a wait. `connection`: the connection that has the lock of that name, which no term needs; 0: none has it.
@@ -157,7 +157,7 @@ public:
             return end(*session);  // nobody will give the lock back
         }
         settle(std::move(session));
-        give_back_where_idle();
+        release_where_idle();
     }
 
     // Leaves a session whose call hangs to its thread, and makes room for another. False: it has just come back, and is the caller's still.
@@ -180,16 +180,16 @@ public:
     {
         const std::lock_guard lock{mutex_};
         locks_.ended(name, last);
-        give_back_where_idle();
+        release_where_idle();
     }
 
     // Releases all locks if the store no longer uses them: the server has no room for more, or they don't work.
-    void release_all_if_given_up()
+    void release_all_if_disabled()
     {
-        if (!config_->gave_up_session_locks()) return;
+        if (!config_->session_locks_disabled()) return;
         const std::lock_guard lock{mutex_};
-        locks_.give_all_back();
-        give_back_where_idle();
+        locks_.release_all_locks();
+        release_where_idle();
     }
 
     // Whether the last wake-up for the name came that was due. Names share a few places: one may be asked for too often.
@@ -459,17 +459,17 @@ private:
     void begin_chore(const session_pointer& idle)
     {
         if (closing_) return;
-        if (locks_.has_to_give_back(idle.get()))
+        if (locks_.has_to_release(idle.get()))
             start_chore(idle, *locks_.begin(idle.get(), time_point::min()));
         else if (const auto due = locks_.next_due(idle.get()))
             idle->set_due(*due);
     }
 
-    void give_back_where_idle()
+    void release_where_idle()
     {
         if (closing_) return;
-        const auto has_some = [this](const session_pointer& each) { return locks_.has_to_give_back(each.get()); };
-        while (locks_.has_to_give_back()) {
+        const auto has_some = [this](const session_pointer& each) { return locks_.has_to_release(each.get()); };
+        while (locks_.has_to_release()) {
             const auto next = std::ranges::find_if(idle_, has_some);
             if (next == idle_.end()) return;  // the others do it when they are back
             begin_chore(session_pointer{*next});
@@ -524,9 +524,9 @@ private:
             return end(*session);
         }
         settle(std::move(session), true);
-        if (!config_->gave_up_session_locks()) return;
-        locks_.give_all_back();
-        give_back_where_idle();
+        if (!config_->session_locks_disabled()) return;
+        locks_.release_all_locks();
+        release_where_idle();
     }
 
     [[nodiscard]] std::size_t place_of(const session_lock_key& key) const noexcept

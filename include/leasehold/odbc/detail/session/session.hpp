@@ -168,7 +168,7 @@ private:
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
-            if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
+            if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.disable_locks();
             if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
             if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {

@@ -98,11 +98,11 @@ public:
     void give_back(std::string_view name, session_id by, std::uint64_t connection)
     {
         make_room();
-        to_give_back_.push_back({by, {std::string{name}, connection}});
+        to_release_.push_back({by, {std::string{name}, connection}});
     }
 
     // Nobody is to have a lock any longer.
-    void give_all_back() noexcept
+    void release_all_locks() noexcept
     {
         terms_.clear();
         while (!locks_.empty()) remove(locks_.begin());
@@ -112,38 +112,38 @@ public:
     void keep_only(session_id session, std::uint64_t connection) noexcept
     {
         forget_if([=](const lock& each) { return each.session == session && each.connection != 0 && each.connection != connection; });
-        std::erase_if(to_give_back_, [=](const leftover& each) { return each.session == session && each.what.connection != connection; });
+        std::erase_if(to_release_, [=](const leftover& each) { return each.session == session && each.what.connection != connection; });
     }
 
     // The session is gone.
     void forget(session_id gone) noexcept
     {
         forget_if([=](const lock& each) { return each.session == gone; });
-        std::erase_if(to_give_back_, [=](const leftover& each) { return each.session == gone; });
+        std::erase_if(to_release_, [=](const leftover& each) { return each.session == gone; });
     }
 
     // When the session's next chore is due; nothing: it has none. What is to be given back comes first, at once.
     [[nodiscard]] std::optional<time_point> next_due(session_id session) const noexcept
     {
-        if (has_to_give_back(session)) return time_point::min();
+        if (has_to_release(session)) return time_point::min();
         std::optional<time_point> earliest;
         for (const auto& [name, each] : locks_)
             if (each.session == session && each.is_due_once() && (!earliest || each.due < *earliest)) earliest = each.due;
         return earliest;
     }
-    [[nodiscard]] bool has_to_give_back() const noexcept { return !to_give_back_.empty(); }
-    [[nodiscard]] bool has_to_give_back(session_id session) const noexcept
+    [[nodiscard]] bool has_to_release() const noexcept { return !to_release_.empty(); }
+    [[nodiscard]] bool has_to_release(session_id session) const noexcept
     {
-        return std::ranges::any_of(to_give_back_, [=](const leftover& each) { return each.session == session; });
+        return std::ranges::any_of(to_release_, [=](const leftover& each) { return each.session == session; });
     }
 
     // The chore that is due, which the session begins; nothing: there is none.
     std::optional<chore> begin(session_id session, time_point now)
     {
-        const auto left = std::ranges::find(to_give_back_, session, &leftover::session);
-        if (left != to_give_back_.end()) {
+        const auto left = std::ranges::find(to_release_, session, &leftover::session);
+        if (left != to_release_.end()) {
             chore its = std::move(left->what);
-            to_give_back_.erase(left);
+            to_release_.erase(left);
             return its;
         }
         for (auto& [name, each] : locks_) {
@@ -182,12 +182,12 @@ public:
     // Whether the session has locks, or is to take or to give back some.
     [[nodiscard]] bool has_any(session_id session) const noexcept
     {
-        return has_to_give_back(session) || std::ranges::any_of(locks_, [=](const auto& each) { return each.second.session == session; });
+        return has_to_release(session) || std::ranges::any_of(locks_, [=](const auto& each) { return each.second.session == session; });
     }
 
     // How many locks belong to terms.
     [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
-    [[nodiscard]] bool empty() const noexcept { return locks_.empty() && to_give_back_.empty(); }
+    [[nodiscard]] bool empty() const noexcept { return locks_.empty() && to_release_.empty(); }
 
 private:
     struct lock {
@@ -216,7 +216,7 @@ private:
     }
 
     // Releasing the lock that is added must allocate nothing.
-    void make_room() { to_give_back_.reserve(to_give_back_.size() + locks_.size() + 1); }
+    void make_room() { to_release_.reserve(to_release_.size() + locks_.size() + 1); }
 
     void add_term(std::string_view name, std::int64_t token, locks::iterator its)
     {
@@ -236,7 +236,7 @@ private:
         auto node = locks_.extract(which);
         if (node.empty()) return;  // it never is, but g++ does not know that
         const lock& its = node.mapped();
-        if (its.connection != 0) to_give_back_.push_back({its.session, {std::move(node.key()), its.connection}});
+        if (its.connection != 0) to_release_.push_back({its.session, {std::move(node.key()), its.connection}});
     }
 
     template <class Condition>
@@ -255,7 +255,7 @@ private:
     std::size_t most_;
     locks locks_;                                      // by the name whose waiters they wake
     std::map<std::string, term, std::less<>> terms_;   // by their own names
-    std::vector<leftover> to_give_back_;
+    std::vector<leftover> to_release_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

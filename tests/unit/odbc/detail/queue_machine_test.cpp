@@ -55,9 +55,9 @@ BOOST_AUTO_TEST_CASE(a_look_past_the_lock_comes_a_little_after_the_end_of_the_te
 {
     const queue_machine m = waiting();
     const instant late = start + longest_trust;
-    BOOST_TEST((m.after_term(1s, late) == 1s + overtake_delay));
-    BOOST_TEST((m.after_term(0s, late) == overtake_delay));
-    BOOST_TEST((m.after_term(longest_trust - overtake_delay, late) == longest_trust));
+    BOOST_TEST((m.after_term(1s, late) == 1s + patient_overtake_delay));
+    BOOST_TEST((m.after_term(0s, late) == patient_overtake_delay));
+    BOOST_TEST((m.after_term(longest_trust - patient_overtake_delay, late) == longest_trust));
     BOOST_TEST((m.after_term(longest_trust, late) == longest_trust));
     BOOST_TEST((m.after_term(1h, late) == longest_trust));
     BOOST_TEST((m.after_term(lh::duration::max(), late) == longest_trust));
@@ -106,9 +106,9 @@ BOOST_AUTO_TEST_CASE(after_a_wake_up_that_did_not_come_it_looks_soon_until_one_c
     const instant late = start + longest_trust;
     queue_machine m = waiting();
     BOOST_TEST(m.wakes_come());
-    BOOST_TEST((m.wait_for_next(term, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(term, start) == lh::duration{patient_overtake_delay}));
     BOOST_TEST(m.wakes_come());
-    BOOST_TEST(!m.wait_for_next(term, start + overtake_delay));
+    BOOST_TEST(!m.wait_for_next(term, start + patient_overtake_delay));
     BOOST_TEST(!m.wakes_come());
     BOOST_TEST((m.after_term(1h, late) == first_look));
     BOOST_TEST((m.after_term(100ms, late) == 100ms + overtake_delay));
@@ -149,15 +149,15 @@ BOOST_AUTO_TEST_CASE(a_term_that_ran_out_was_left_to_the_first_in_the_queue_sinc
     queue_machine m = waiting();
     m.seen(term, 1s, start);
     queue_machine early = m;
-    BOOST_TEST(!m.wait_for_next(term, start + 1s + overtake_delay));
-    BOOST_TEST((early.wait_for_next(term, start + 1s + 5ms) == lh::duration{overtake_delay - 5ms}));
+    BOOST_TEST(!m.wait_for_next(term, start + 1s + patient_overtake_delay));
+    BOOST_TEST((early.wait_for_next(term, start + 1s + 5ms) == lh::duration{patient_overtake_delay - 5ms}));
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_was_released_is_left_to_the_first_in_the_queue_since_it_was_seen)
 {
     queue_machine m = waiting();
     m.seen(term, 1h, start);
-    BOOST_TEST((m.wait_for_next(term, start + 1s) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(term, start + 1s) == lh::duration{patient_overtake_delay}));
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_was_lost_in_the_queue_is_not_replaced_at_once)
@@ -199,8 +199,8 @@ BOOST_AUTO_TEST_CASE(knowledge_of_the_terms_end_counts_until_then)
     queue_machine m = at_head();
     BOOST_TEST(m.busy_at_head(term, 3s, start).unlocks);
     m.queued(start);
-    BOOST_TEST((m.look_after(start + 2s) == 1s + overtake_delay));
-    BOOST_TEST((m.look_after(start + 3s - 1ns) == 1ns + overtake_delay));
+    BOOST_TEST((m.look_after(start + 2s) == 1s + patient_overtake_delay));
+    BOOST_TEST((m.look_after(start + 3s - 1ns) == 1ns + patient_overtake_delay));
     BOOST_TEST((m.look_after(start + 3s) == first_look));
 }
 
@@ -291,18 +291,18 @@ BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_
 {
     queue_machine m = waiting();
     const lh::fencing_token ended{7};
-    BOOST_TEST((m.wait_for_next(ended, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.wait_for_next(ended, start + 15ms) == lh::duration{overtake_delay - 15ms}));
-    BOOST_TEST(!m.wait_for_next(ended, start + overtake_delay));
+    BOOST_TEST((m.wait_for_next(ended, start) == lh::duration{patient_overtake_delay}));
+    BOOST_TEST((m.wait_for_next(ended, start + 15ms) == lh::duration{patient_overtake_delay - 15ms}));
+    BOOST_TEST(!m.wait_for_next(ended, start + patient_overtake_delay));
     // Somebody made use of it in between.
-    BOOST_TEST((m.wait_for_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{8}, start + patient_overtake_delay) == lh::duration{overtake_delay}));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_that_nobody_ever_held_is_left_to_the_first_in_the_queue_too)
 {
     queue_machine m = waiting();
-    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start + 15ms) == lh::duration{overtake_delay - 15ms}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start) == lh::duration{patient_overtake_delay}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start + 15ms) == lh::duration{patient_overtake_delay - 15ms}));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_says_where_it_was)

@@ -19,6 +19,8 @@ namespace leasehold::inline v0::odbc::detail {
 // After a term ends, waiters other than the first hold back this long. The first gets the lease; if its lock is stuck, in a frozen process
 // or behind a pooler, another still does.
 inline constexpr std::chrono::milliseconds overtake_delay{20};
+// So long while wake-ups come: a look may fall between a release and the grant of the first, which takes long on a slow machine.
+inline constexpr std::chrono::milliseconds patient_overtake_delay{100};
 // A waiter first reads the row after this long, to learn when the term ends. It reads as often while wake-ups fail to come.
 inline constexpr std::chrono::milliseconds first_look{250};
 // A waiter at the head leaves the lock to a holder that has none yet, since the holder's store may have to connect first. It does so
@@ -116,7 +118,7 @@ public:
     [[nodiscard]] duration after_term(duration remaining, time_point now) const noexcept
     {
         const duration longest = trust(now);
-        return remaining < longest - overtake_delay ? remaining + overtake_delay : longest;
+        return remaining < longest - overtakes_after() ? remaining + overtakes_after() : longest;
     }
 
     struct head_answer {
@@ -160,11 +162,11 @@ public:
             free_since_ = was_seen ? std::min(now, term_ends_) : now;
         }
         const duration waited = std::chrono::duration_cast<duration>(now - *free_since_);
-        if (waited >= overtake_delay) {
+        if (waited >= overtakes_after()) {
             wakes_come_ = false;
             return std::nullopt;
         }
-        return overtake_delay - waited;
+        return overtakes_after() - waited;
     }
 
     // For a ticket that asks for its turn alone: see ordered_store. Without a session it polls.
@@ -187,6 +189,8 @@ public:
     void passed() noexcept { wakes_come_ = false; }
 
 private:
+    [[nodiscard]] duration overtakes_after() const noexcept { return wakes_come_ ? patient_overtake_delay : overtake_delay; }
+
     // How long, from a look at that time on, it relies on being woken.
     [[nodiscard]] duration trust(time_point look) const noexcept
     {

@@ -164,6 +164,10 @@ template <names_its_term Guard>
     return text;
 }
 
+template <names_its_term Guard>
+std::string to_text(const Guard&&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <names_its_term Guard>
+std::string to_text(const Guard&&, std::error_code&) = delete;  ///< a temporary guard has released: name it, or use try_run()
 template <detail::guard_of_several Guard>
 std::string to_text(const Guard&) = delete;  ///< it has several terms, so use each of its guards()
 template <detail::guard_of_several Guard>

@@ -151,6 +151,10 @@ template <class Guard>
     return fenced && !ec;
 }
 
+template <class Guard>
+bool fence(SQLHDBC, const Guard&&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <class Guard>
+bool fence(SQLHDBC, const Guard&&, std::error_code&) = delete;  ///< a temporary guard has released: name it, or use try_run()
 template <leasehold::detail::guard_of_several Guard>
 bool fence(SQLHDBC, const Guard&) = delete;  ///< it has several terms, so use each of its guards()
 template <leasehold::detail::guard_of_several Guard>
@@ -195,6 +199,10 @@ template <class Guard>
     return saved && !ec;
 }
 
+template <class Guard>
+bool save_checkpoint(SQLHDBC, const Guard&&, std::string_view) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <class Guard>
+bool save_checkpoint(SQLHDBC, const Guard&&, std::string_view, std::error_code&) = delete;  ///< the same
 template <leasehold::detail::guard_of_several Guard>
 bool save_checkpoint(SQLHDBC, const Guard&, std::string_view) = delete;  ///< it has several terms, so use each of its guards()
 template <leasehold::detail::guard_of_several Guard>
@@ -225,6 +233,10 @@ template <class Lease>
 {
     return odbc::save_checkpoint(connection, guard, text, ec);
 }
+template <class Lease>
+bool save_checkpoint_on(SQLHDBC, const lease_guard<Lease>&&, std::string_view) = delete;  ///< a temporary guard has released
+template <class Lease>
+bool save_checkpoint_on(SQLHDBC, const lease_guard<Lease>&&, std::string_view, std::error_code&) = delete;  ///< the same
 
 }  // namespace leasehold::inline v0
 

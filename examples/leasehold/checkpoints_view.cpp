@@ -12,10 +12,9 @@ namespace tool {
 std::optional<leasehold::checkpoint_record> own_checkpoint(std::optional<leasehold::checkpoint_record> saved)
 {
     if (!saved) return saved;
-    auto fires = leasehold::read_fire_record(saved->text);
-    if (!fires) return saved;
-    if (!fires->text) return std::nullopt;
-    saved->text = std::move(*fires->text);
+    auto text = leasehold::detail::own_text(saved->text);
+    if (!text) return std::nullopt;
+    saved->text = std::move(*text);
     return saved;
 }
 

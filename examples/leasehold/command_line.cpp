@@ -159,10 +159,8 @@ void check_fires(const settings& into, const std::string& subcommand)
     if (subcommand == "every" && !given) refuse("every needs --once-per or --cron", subcommand);
     if (subcommand == "run" && !given && (into.retry || into.catch_up != "last" || into.run.reschedule))
         refuse("--retry, --catch-up and --reschedule go with --once-per or --cron", subcommand);
-    if (given && (into.permits || into.shared || into.exclusive || into.all || into.command.terms.min_hold > leasehold::duration::zero() ||
-                  into.command.handover_signal != 0))
-        refuse("--once-per and --cron can't be used with --permits, --shared, --exclusive, --all, --min-hold or --handover-signal",
-               subcommand);
+    if (given && (into.permits || into.shared || into.exclusive || into.all || into.command.terms.min_hold > leasehold::duration::zero()))
+        refuse("--once-per and --cron can't be used with --permits, --shared, --exclusive, --all or --min-hold", subcommand);
 }
 
 void check_combination(const settings& into, const std::string& subcommand)

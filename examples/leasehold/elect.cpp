@@ -78,7 +78,7 @@ private:
         if (signals_.ended_by() != 0) return;
         std::optional<std::string> checkpoint;
         try {
-            checkpoint = term.load_checkpoint();
+            if (const auto saved = term.load_checkpoint()) checkpoint = lh::detail::own_text(*saved);
         } catch (const lh::store_error& why) {
             next_ = restarts_.not_started();
             return report_outage(why);

@@ -134,8 +134,8 @@ inline constexpr const char* ask =
     "Examples:\n"
     "  leasehold ask scheduler --reason 'web-2 has the new version'\n"
     "  leasehold ask scheduler && leasehold wait scheduler --free --timeout 1m\n"
-    "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run\n"
-    "or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
+    "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run,\n"
+    "every or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
 
 inline constexpr const char* hold =
     "Examples:\n"
@@ -184,7 +184,8 @@ inline constexpr const char* purge =
     "Examples:\n"
     "  leasehold purge --unused-for 90d\n"
     "  leasehold purge --unused-for 90d --yes      if nobody can answer, as in a crontab\n"
-    "Names that have a checkpoint stay, unless --with-checkpoints says otherwise.\n"
+    "Names that have a checkpoint stay, unless --with-checkpoints says otherwise: that forgets the last runs of schedules, too, and\n"
+    "whoever comes next runs the last one again.\n"
     "Tokens are not used again: a removed name that is used again gets a greater one. All programs that use the table must\n"
     "use a version of leasehold that has purge. Exit status: 0, or 1 if the answer was no.";
 

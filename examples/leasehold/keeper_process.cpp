@@ -212,19 +212,23 @@ private:
             numbers += comma + number;
         }
         ::setenv("LEASEHOLD_NAME", names.c_str(), 1);
-        if (!numbers_.empty()) ::setenv("LEASEHOLD_PERMIT", numbers.c_str(), 1);
+        // What is not said of this command may be said of one around it.
+        const auto set_or_unset = [](const char* name, const std::optional<std::string>& value) {
+            if (value)
+                ::setenv(name, value->c_str(), 1);
+            else
+                ::unsetenv(name);
+        };
+        set_or_unset("LEASEHOLD_PERMIT", numbers_.empty() ? std::nullopt : std::optional{numbers});
+        set_or_unset("LEASEHOLD_SHARD", plan_.shard ? std::optional{std::to_string(*plan_.shard)} : std::nullopt);
+        set_or_unset("LEASEHOLD_FIRE", fire_ ? std::optional{leasehold::detail::written_time(*fire_)} : std::nullopt);
+        set_or_unset("LEASEHOLD_CHECKPOINT", checkpoint_);
         if (plan_.shard) {
-            ::setenv("LEASEHOLD_SHARD", std::to_string(*plan_.shard).c_str(), 1);
             const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
             if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
         }
-        if (fire_) ::setenv("LEASEHOLD_FIRE", leasehold::detail::written_time(*fire_).c_str(), 1);
         ::setenv("LEASEHOLD_OWNER", plan_.owner.c_str(), 1);
         ::setenv("LEASEHOLD_TOKEN", tokens_.empty() ? std::to_string(token).c_str() : tokens_.c_str(), 1);
-        if (checkpoint_)
-            ::setenv("LEASEHOLD_CHECKPOINT", checkpoint_->c_str(), 1);
-        else
-            ::unsetenv("LEASEHOLD_CHECKPOINT");
         ::signal(SIGCHLD, SIG_DFL);
         ::pthread_sigmask(SIG_SETMASK, &plan_.signals_before, nullptr);
         ::execvp(arguments_.front(), arguments_.data());

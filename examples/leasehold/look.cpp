@@ -15,6 +15,7 @@
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/steady_clock.hpp>
+#include <leasehold/detail/fire_book.hpp>
 #include <leasehold/fire_record.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/semaphore_options.hpp>
@@ -158,26 +159,31 @@ std::optional<outer_term> outer_term_of(const std::string& name)
     return outer_term{owner, lh::fencing_token{value}};
 }
 
-/// The text to save: beside the record of fires, if the name has one. To be called while the name is held, since its holder writes that.
-std::string beside_fires(opened_store& store, const std::string& name, const std::string& text)
+/// The record of fires has to have room beside the text, if the name has a schedule.
+void check_length(opened_store& store, const std::string& name, const std::string& text)
 {
-    const auto before = store->checkpoint(name);
-    std::string whole = before ? lh::detail::with_own_text(before->text, text) : text;
-    lh::validate_checkpoint(whole);
-    // The first run of a schedule writes its record when it ends.
-    const bool has_schedule = whole.size() > text.size() || std::getenv("LEASEHOLD_FIRE") != nullptr;
-    if (has_schedule && text.size() > lh::max_run_checkpoint_bytes)
+    if (text.size() <= lh::max_run_checkpoint_bytes) return;
+    const auto saved = store->checkpoint(name);
+    const bool has_record = saved && !lh::detail::with_own_text(saved->text, {}).empty();
+    // The first run of a schedule may write its record when it ends.
+    if (has_record || std::getenv("LEASEHOLD_FIRE") != nullptr)
         throw failure{exit_code::usage, "the checkpoint of " + printable(name) + ", which has a schedule, is longer than the " +
                                             std::to_string(lh::max_run_checkpoint_bytes) + " bytes that are allowed"};
-    return whole;
+}
+
+/// False: the term is over.
+bool save_text(opened_store& store, const std::string& name, std::string_view owner, lh::fencing_token token, const std::string& text)
+{
+    check_length(store, name, text);
+    std::error_code ec;
+    const bool saved = lh::detail::save_own_text(*store, name, owner, token, text, ec);
+    if (ec) throw lh::store_error{ec, "save_checkpoint '" + name + "'", store->diagnostics()};
+    return saved;
 }
 
 int save_under(opened_store& store, const std::string& name, const outer_term& term, const std::string& text)
 {
-    std::error_code ec;
-    const bool saved = store->save_checkpoint(name, term.owner, term.token, beside_fires(store, name, text), ec);
-    if (ec) throw lh::store_error{ec, "save_checkpoint '" + name + "'", store->diagnostics()};
-    if (saved) return exit_code::success;
+    if (save_text(store, name, term.owner, term.token, text)) return exit_code::success;
     complain("'" + printable(name) + "' is no longer held by the leasehold run that this runs under: nothing was saved");
     return exit_code::lost;
 }
@@ -191,7 +197,7 @@ int save_in_passing(opened_store& store, const std::string& name, const std::str
         tell("'" + printable(name) + "' is " + (record ? held_by(*record) : "held by somebody else") + ": nothing was saved");
         return exit_code::busy;
     }
-    if (guard.save_checkpoint(beside_fires(store, name, text))) return exit_code::success;
+    if (save_text(store, name, guard.owner(), guard.token(), text)) return exit_code::success;
     complain("'" + printable(name) + "' was taken away at once: nothing was saved");
     return exit_code::lost;
 }
@@ -207,16 +213,17 @@ int checkpoint(const checkpoint_options& options, const asked_store& asked)
         const auto term = outer_term_of(options.name);
         return term ? save_under(store, options.name, *term, *options.save) : save_in_passing(store, options.name, *options.save);
     }
-    const auto saved = own_checkpoint(store->checkpoint(options.name));
-    if (options.json && saved)
-        std::cout << "{\"checkpoint\": " << json_string(saved->text) << ", \"token\": " << saved->token.value() << "}\n";
+    const auto saved = store->checkpoint(options.name);
+    const auto text = saved ? lh::detail::own_text(saved->text) : std::nullopt;
+    if (options.json && text)
+        std::cout << "{\"checkpoint\": " << json_string(*text) << ", \"token\": " << saved->token.value() << "}\n";
     else if (options.json)
         std::cout << "null\n";
-    else if (saved)
-        std::cout << (::isatty(STDOUT_FILENO) != 0 ? printable(saved->text) : saved->text) << '\n';
+    else if (text)
+        std::cout << (::isatty(STDOUT_FILENO) != 0 ? printable(*text) : *text) << '\n';
     else
         tell("nothing was ever saved for '" + printable(options.name) + "'");
-    return saved ? exit_code::success : exit_code::no;
+    return text ? exit_code::success : exit_code::no;
 }
 
 int resize(const resize_options& options, const asked_store& asked)
@@ -299,7 +306,8 @@ int purge(const purge_options& options, const asked_store& asked)
     const chosen_store chosen = choose_store(asked);
     opened_store store{chosen};
     const std::string unused = "that nobody has held for " + to_text(options.unused_for);
-    if (!options.yes && !confirmed("Remove the names " + unused + " from " + shown(chosen.connection_string) + ", table " +
+    const std::string with_fires = options.with_checkpoints ? ", with their checkpoints and last runs," : "";
+    if (!options.yes && !confirmed("Remove the names " + unused + with_fires + " from " + shown(chosen.connection_string) + ", table " +
                                    printable(chosen.table) + "?")) {
         tell("nothing was removed");
         return exit_code::no;

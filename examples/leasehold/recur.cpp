@@ -168,25 +168,25 @@ private:
         running_term term{run.token(), run.stop_token(), [&run] { return run.remaining(); },
                           [&run, this] { complain(describe_loss(name(), run.renewal_error())); }};
         term.fire = run.fire();
-        term.checkpoint = run.load_checkpoint();
+        term.checkpoint = saved_last(run);
+        if (options_.handover_signal != 0) term.asked = run.handover_token();
+        term.signal_if_asked = options_.handover_signal;
         term.max_hold = options_.max_hold;
         term.kill_after = kill_after_;
         const command_end end = supervise(command_, signals_, term);
         const int status = end.lost() ? exit_code::lost : end.shell_status();
-        if (!end.lost()) take_over_checkpoint(run);
         const int noted = end.lost() ? status : status == 0 ? complete(run) : fail(run, status);
         for (const std::string& each : describe_end(name(), options_.command.front(), end)) complain(each);
         return noted;
     }
 
-    // What the command has saved, with `leasehold checkpoint`: else the record that the run writes would have the text from before.
-    void take_over_checkpoint(named_run& run)
+    // Asks the store: what the last command has left behind may have saved after the run knew the record.
+    std::optional<std::string> saved_last(const named_run& run)
     {
         std::error_code ec;
         const auto saved = (*store_).checkpoint(options_.name, ec);
-        const auto record = saved && !ec && saved->token == run.token() ? lh::read_fire_record(saved->text) : std::nullopt;
-        if (record && record->text && record->text != run.load_checkpoint()) run.save_checkpoint(*record->text, ec);
-        if (ec) complain(name() + ": can't keep what the command has saved: " + ec.message());
+        if (ec) return run.load_checkpoint();
+        return saved ? lh::detail::own_text(saved->text) : std::nullopt;
     }
 
     // As long as the lease is held, unless a signal ends it: what is not noted as done is done again.

@@ -111,7 +111,7 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
         if (at.options.handover_signal != 0) asked = guard.handover_token();
     std::optional<std::string> checkpoint;  // without it the command would begin anew, so that a failure is one
     if (at.options.of != right::all_leases && numbers.empty())
-        if (auto saved = at.store->checkpoint(held_name)) checkpoint = std::move(saved->text);
+        if (const auto saved = at.store->checkpoint(held_name)) checkpoint = lh::detail::own_text(saved->text);
     running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },
         [&guard, &at] {

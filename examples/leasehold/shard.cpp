@@ -14,6 +14,7 @@
 #include "supervise.hpp"
 #include "wording.hpp"
 
+#include <leasehold/fire_record.hpp>
 #include <leasehold/shard_group.hpp>
 
 #include <algorithm>
@@ -130,7 +131,8 @@ private:
     void work(shard_type& shard)
     {
         const std::string name = quoted(shard.index());
-        std::optional<std::string> checkpoint = shard.load_checkpoint();
+        std::optional<std::string> checkpoint;
+        if (const auto saved = shard.load_checkpoint()) checkpoint = lh::detail::own_text(*saved);
         const signals_of_commands::queue signals{for_commands_};
         const keeper command{nursery_.start(shard.index(), std::string{shard.owner()})};
         const running_term term{shard.token(),

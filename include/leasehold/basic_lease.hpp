@@ -9,7 +9,6 @@
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/acquire_forms.hpp>
 #include <leasehold/detail/catch_into.hpp>
-#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_attempts.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/wrong_arguments.hpp>
@@ -56,11 +55,13 @@ namespace leasehold::inline v0 {
 /// Not for use across fork(): a child has neither the threads nor an owner of its own.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
-class basic_lease : public detail::acquire_forms<basic_lease<Store, Clock, OwnerId, RenewPolicy>,
-                                                 lease_guard<basic_lease<Store, Clock, OwnerId, RenewPolicy>>> {
+class basic_lease : public detail::acquire_forms<detail::lease_attempts<Store, Clock, OwnerId, RenewPolicy>> {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the lease no_renewal{}, or a waitable clock");
+
+    using attempts_type = detail::lease_attempts<Store, Clock, OwnerId, RenewPolicy>;
+    using forms_type = detail::acquire_forms<attempts_type>;
 
 public:
     using store_type = Store;  ///< where the lease lives
@@ -107,10 +108,13 @@ public:
     /// Other arguments: one line says what is wrong.
     template <class First, class Second, class... Rest>
         requires std::same_as<Store, detail::no_store>
-    basic_lease(First&&, Second&&, Rest&&...) : attempts_{typename attempts_type::handle_type{}}
+    basic_lease(First&&, Second&&, Rest&&...) : forms_type{attempts_type{typename attempts_type::handle_type{}}}
     {
         detail::explain_wrong_arguments<First, Second, Rest...>();
     }
+
+    /// For the library: another object of the same lease, which keeps what the lease refers to.
+    explicit basic_lease(const typename attempts_type::handle_type& handle) noexcept : forms_type{attempts_type{handle}} {}
 
     /// Takes over the other lease, which can then only be destroyed or assigned to.
     basic_lease(basic_lease&&) noexcept = default;
@@ -172,7 +176,7 @@ public:
     {
         std::error_code ec;
         std::optional<lease_record> record = inspect(ec);
-        if (ec) attempts_.raise_failure(ec, "inspect");
+        if (ec) this->attempts_.raise_failure(ec, "inspect");
         return record;
     }
 
@@ -199,7 +203,7 @@ public:
         validate_reason(reason);
         std::error_code ec;
         const bool asked = request_handover(reason, ec);
-        if (ec) attempts_.raise_failure(ec, "request_handover");
+        if (ec) this->attempts_.raise_failure(ec, "request_handover");
         return asked;
     }
 
@@ -233,11 +237,6 @@ public:
     }
 
 private:
-    template <class Lease>
-    friend class leader_election;
-    friend detail::lease_access;
-    friend detail::acquire_forms<basic_lease, guard_type>;
-    using attempts_type = detail::lease_attempts<basic_lease>;
     using locks_type = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
 
     template <class... Options>
@@ -250,18 +249,14 @@ private:
 
     template <class... Options>
     basic_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
-        : attempts_{store, name, terms,
-                    detail::pick<detail::role_of_clock, Clock>(options...),
-                    detail::pick<detail::role_of_owner_id, OwnerId>(options...),
-                    detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)}
+        : forms_type{attempts_type{store, name, terms,
+                                   detail::pick<detail::role_of_clock, Clock>(options...),
+                                   detail::pick<detail::role_of_owner_id, OwnerId>(options...),
+                                   detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)}}
     {
     }
 
-    // Another object of the same lease, which keeps what the lease refers to.
-    explicit basic_lease(const typename attempts_type::handle_type& handle) noexcept : attempts_{handle} {}
-
-    [[nodiscard]] attempts_type& forms() noexcept { return attempts_; }
-    [[nodiscard]] auto& keeper() const noexcept { return attempts_.keeper(); }
+    [[nodiscard]] auto& keeper() const noexcept { return this->attempts_.keeper(); }
 
     template <class Work>
     static auto run_under(guard_type guard, Work&& work)
@@ -285,7 +280,6 @@ private:
         }
     }
 
-    attempts_type attempts_;
     locks_type locks_;  // destroyed first: its guards are released while the lease still exists
 };
 

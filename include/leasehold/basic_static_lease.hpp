@@ -80,7 +80,7 @@ public:
     [[nodiscard]] constexpr std::string_view owner() const noexcept { return owner_; }
     /// Its durations.
     [[nodiscard]] constexpr const lease_terms& terms() const noexcept { return terms_; }
-    /// Where the lease lives.
+    /// The store in which the lease lives.
     [[nodiscard]] constexpr Store& store() const noexcept { return store_; }
 
     /// Makes one attempt. An empty guard without an error means busy: somebody else holds the lease, or a guard of this

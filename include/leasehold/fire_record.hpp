@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace leasehold::inline v0 {
 
@@ -267,6 +268,14 @@ private:
 }
 
 namespace detail {
+
+// What the job itself has saved in the checkpoint of a name: beside the record of fires, if there is one. A record that can't be read is
+// told as it is.
+inline std::optional<std::string> own_text(std::string_view checkpoint)
+{
+    std::optional<fire_record> record = read_fire_record(checkpoint);
+    return record ? std::move(record->text) : std::string{checkpoint};
+}
 
 // What to save as the checkpoint of a name so that its own text is `text`: where it has a record of fires, that stays.
 inline std::string with_own_text(std::string_view checkpoint, std::string_view text)

@@ -8,9 +8,8 @@
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/lease_changes.hpp>
-#include <leasehold/detail/observation.hpp>
+#include <leasehold/detail/observer_base.hpp>
 #include <leasehold/detail/wrong_arguments.hpp>
-#include <leasehold/duration.hpp>
 #include <leasehold/group_member.hpp>
 #include <leasehold/member_change.hpp>
 #include <leasehold/member_record.hpp>
@@ -59,19 +58,23 @@ inline std::vector<member_change> changes_between(const std::vector<member_recor
 ///
 ///     lh::group_observer watch{store, "workers", [](const lh::member_change& c) { ... }};
 ///
-/// Those who are members at first have joined. A member that publishes something just after it has joined may be told as one that joins and
+/// The first members are told as joined. A member that publishes something just after it has joined may be told as one that joins and
 /// then changes its data. Who leaves and comes back between two looks is told as both.
 /// The function is called on a thread of the observer, once for each change; see observer_options for what it throws and for failures of
-/// the store.
+/// the store. Without a function, take the changes by next_change().
 /// Neither copyable nor movable. Thread safety: any thread may call any function. Lifetime: the store must outlive it. Its destructor waits
-/// for a look and a call that are under way, so don't destroy it in its function.
+/// for a look and a call that are under way, so don't destroy it in its function, nor while a thread is in next_change().
 template <lease_store Store, lease_clock Clock = steady_clock>
-class group_observer {
+class group_observer : public detail::observer_base<std::vector<member_record>, member_change, Clock> {
+    using base = detail::observer_base<std::vector<member_record>, member_change, Clock>;
+
 public:
+    using store_type = Store;  ///< where it looks
+
     /// Begins to look. May throw std::system_error if there is no thread, with errc::invalid_terms if `options.every` is less than 1 ms.
-    group_observer(Store& store, std::string_view group, std::function<void(const member_change&)> on_change, observer_options options = {},
-                   Clock clock = {})
-        : observation_{look_at(store, group), &changes_of_members, std::move(on_change), std::move(options), std::move(clock)}
+    group_observer(Store& store, std::string_view group, std::function<void(const member_change&)> on_change = {},
+                   observer_options options = {}, Clock clock = {})
+        : base{look_at(store, group), &changes_of_members, std::move(on_change), std::move(options), std::move(clock)}
     {
     }
     /// Other arguments: one line says what is wrong.
@@ -84,10 +87,7 @@ public:
     }
 
     /// Who were members at the last look that succeeded. May throw std::bad_alloc.
-    [[nodiscard]] std::vector<member_record> current() const { return observation_.current(); }
-
-    /// How old current() is: the time since that look was sent. duration::max() before the first.
-    [[nodiscard]] duration age() const noexcept { return observation_.age(); }
+    [[nodiscard]] std::vector<member_record> current() const { return base::seen(); }
 
 private:
     using seen_type = std::vector<member_record>;
@@ -102,14 +102,12 @@ private:
     {
         return detail::changes_between(before, after);
     }
-
-    detail::observation<seen_type, member_change, Clock> observation_;
 };
 
 /// Other arguments: one line says what is wrong.
 template <class First, class Second, class... Rest>
     requires(!detail::store_and_name<First, Second> ||
-             !std::convertible_to<detail::third_t<Rest...>, std::function<void(const member_change&)>>)
+             (sizeof...(Rest) > 0 && !std::convertible_to<detail::third_t<Rest...>, std::function<void(const member_change&)>>))
 group_observer(First&&, Second&&, Rest&&...) -> group_observer<detail::no_store_of_leases>;
 
 }  // namespace leasehold::inline v0

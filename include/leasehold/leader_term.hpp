@@ -24,7 +24,8 @@
 namespace leasehold::inline v0 {
 
 namespace detail {
-struct async_election;  // of <leasehold/asio/lead.hpp>
+template <class Lease>
+class candidate;
 }
 
 /// One term of leadership: leader_election passes it to the function that leads.
@@ -111,9 +112,7 @@ public:
     [[nodiscard]] const lease_guard<Lease>& guard() const noexcept { return guard_; }
 
 private:
-    template <class L>
-    friend class leader_election;
-    friend struct detail::async_election;
+    friend detail::candidate<Lease>;
 
     leader_term(const Lease& lease, lease_guard<Lease> guard, const std::stop_token& stop, bool polite)
         : lease_{lease}, guard_{std::move(guard)}, token_{guard_.token()}, requests_{polite ? requests_to(guard_) : std::stop_token{}},

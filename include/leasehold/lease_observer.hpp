@@ -8,8 +8,7 @@
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/lease_changes.hpp>
-#include <leasehold/detail/observation.hpp>
-#include <leasehold/duration.hpp>
+#include <leasehold/detail/observer_base.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_change.hpp>
 #include <leasehold/lease_record.hpp>
@@ -19,9 +18,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -29,52 +26,6 @@
 #include <vector>
 
 namespace leasehold::inline v0 {
-
-namespace detail {
-
-// What both observers of leases have. `Seen` is what they know: of one name a record, of many all of them.
-template <class Seen, lease_clock Clock>
-class lease_observer_base {
-    using observation_type = observation<Seen, lease_change, Clock>;
-
-public:
-    using clock_type = Clock;                             ///< measures its pauses and age()
-    using feed_type = typename observation_type::feed_type;  ///< for the library
-
-    lease_observer_base(const lease_observer_base&) = delete;
-    lease_observer_base& operator=(const lease_observer_base&) = delete;
-
-    /// How old current() is: the time since the last look that succeeded was sent. duration::max() before the first.
-    [[nodiscard]] duration age() const noexcept { return observation_.age(); }
-
-    /// The oldest change that was not taken by this function or another one for the next change; empty if there is none. An observer keeps
-    /// the newest 256. May throw std::bad_alloc.
-    [[nodiscard]] std::optional<lease_change> try_next_change() { return observation_.feed()->take(); }
-
-    /// The same, but waits for it. Empty: the wait was cancelled. May throw std::bad_alloc.
-    [[nodiscard]] std::optional<lease_change> next_change(const std::stop_token& stop = {})
-    {
-        return observation_.feed()->wait(stop);
-    }
-
-    /// For the library: what try_next_change() takes from.
-    [[nodiscard]] const std::shared_ptr<feed_type>& feed() const noexcept { return observation_.feed(); }
-
-protected:
-    lease_observer_base(typename observation_type::look_function look, std::function<void(const lease_change&)> on_change,
-                        observer_options options, Clock clock)
-        : observation_{std::move(look), &lease_changes, std::move(on_change), std::move(options), std::move(clock)}
-    {
-    }
-    ~lease_observer_base() = default;
-
-    [[nodiscard]] Seen seen() const { return observation_.current(); }
-
-private:
-    observation_type observation_;
-};
-
-}  // namespace detail
 
 /// Tells who holds a lease, and of each change, without taking part.
 ///
@@ -88,8 +39,8 @@ private:
 /// Neither copyable nor movable. Thread safety: any thread may call any function. Lifetime: the store must outlive it. Its destructor waits
 /// for a look and a call that are under way, so don't destroy it in its function, nor while a thread is in next_change().
 template <lease_store Store, lease_clock Clock = steady_clock>
-class lease_observer : public detail::lease_observer_base<std::optional<lease_record>, Clock> {
-    using base = detail::lease_observer_base<std::optional<lease_record>, Clock>;
+class lease_observer : public detail::observer_base<std::optional<lease_record>, lease_change, Clock> {
+    using base = detail::observer_base<std::optional<lease_record>, lease_change, Clock>;
 
 public:
     using store_type = Store;  ///< where it looks
@@ -98,7 +49,7 @@ public:
     /// is no thread.
     lease_observer(Store& store, std::string_view name, std::function<void(const lease_change&)> on_change = {},
                    observer_options options = {}, Clock clock = {})
-        : base{look_at(store, name), std::move(on_change), std::move(options), std::move(clock)}
+        : base{look_at(store, name), &detail::lease_changes, std::move(on_change), std::move(options), std::move(clock)}
     {
     }
 
@@ -126,8 +77,8 @@ private:
 ///
 /// For stores that are a listing_store. The changes of one look come in the order of the names. Everything else is as for lease_observer.
 template <lease_store Store, lease_clock Clock = steady_clock>
-class prefix_observer : public detail::lease_observer_base<std::vector<lease_record>, Clock> {
-    using base = detail::lease_observer_base<std::vector<lease_record>, Clock>;
+class prefix_observer : public detail::observer_base<std::vector<lease_record>, lease_change, Clock> {
+    using base = detail::observer_base<std::vector<lease_record>, lease_change, Clock>;
 
 public:
     using store_type = Store;  ///< where it looks
@@ -136,7 +87,7 @@ public:
     /// 1 ms; or if there is no thread.
     prefix_observer(Store& store, std::string_view prefix, std::function<void(const lease_change&)> on_change = {},
                     observer_options options = {}, Clock clock = {})
-        : base{look_at(store, prefix), std::move(on_change), std::move(options), std::move(clock)}
+        : base{look_at(store, prefix), &detail::lease_changes, std::move(on_change), std::move(options), std::move(clock)}
     {
     }
 

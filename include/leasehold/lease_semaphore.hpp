@@ -11,16 +11,15 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/wrong_arguments.hpp>
+#include <leasehold/detail/permit_attempts.hpp>
 #include <leasehold/detail/permit_names.hpp>
 #include <leasehold/detail/permit_pool.hpp>
-#include <leasehold/detail/permits_forms.hpp>
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/permit_guard.hpp>
 #include <leasehold/permits_guard.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/semaphore_options.hpp>
-#include <leasehold/time_point.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -73,13 +72,17 @@ bool pick_follows(const Options&... options)
 /// Thread safety: any thread may call any function, except moving. Lifetime: the store must outlive the semaphore and its guards.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
-class lease_semaphore : public detail::acquire_forms<lease_semaphore<Store, Clock, OwnerId, RenewPolicy>,
-                                                     permit_guard<lease_semaphore<Store, Clock, OwnerId, RenewPolicy>>> {
+class lease_semaphore
+    : public detail::acquire_forms<
+          detail::permit_attempts<detail::permit_pool<Store, Clock, RenewPolicy>,
+                                  permit_guard<lease_semaphore<Store, Clock, OwnerId, RenewPolicy>>, detail::any_permit>> {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the semaphore no_renewal{}, or a waitable clock");
 
-    using forms_type = detail::acquire_forms<lease_semaphore, permit_guard<lease_semaphore>>;
+    using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
+    using attempts_type = detail::permit_attempts<pool_type, permit_guard<lease_semaphore>, detail::any_permit>;
+    using forms_type = detail::acquire_forms<attempts_type>;
 
 public:
     using store_type = Store;  ///< where the permits live
@@ -112,7 +115,7 @@ public:
     /// Other arguments: one line says what is wrong.
     template <class First, class Second, class... Rest>
         requires std::same_as<Store, detail::no_store>
-    lease_semaphore(First&&, Second&&, Rest&&...) : pool_{}
+    lease_semaphore(First&&, Second&&, Rest&&...) : forms_type{attempts_type{nullptr}}
     {
         detail::explain_wrong_arguments<First, Second, Rest...>();
         static_assert(!detail::store_and_name<First, Second>, "after the name comes the number of permits");
@@ -125,12 +128,12 @@ public:
     /// Its permits stay held: their guards do not need the semaphore.
     ~lease_semaphore() = default;
 
-    [[nodiscard]] const std::string& name() const noexcept { return pool_->name(); }  ///< the name that all permits begin with
-    [[nodiscard]] const std::string& owner() const noexcept { return pool_->owner(); }  ///< the owner of its permits
-    [[nodiscard]] const lease_terms& terms() const noexcept { return pool_->terms(); }  ///< the durations of each permit
+    [[nodiscard]] const std::string& name() const noexcept { return pool().name(); }  ///< the name that all permits begin with
+    [[nodiscard]] const std::string& owner() const noexcept { return pool().owner(); }  ///< the owner of its permits
+    [[nodiscard]] const lease_terms& terms() const noexcept { return pool().terms(); }  ///< the durations of each permit
     /// How many permits there are, as far as this object knows: what it was made with, until it has asked the store.
-    [[nodiscard]] std::size_t count() const noexcept { return pool_->count(); }
-    [[nodiscard]] Store& store() const noexcept { return pool_->store(); }  ///< where the permits live
+    [[nodiscard]] std::size_t count() const noexcept { return pool().count(); }
+    [[nodiscard]] Store& store() const noexcept { return pool().store(); }  ///< where the permits live
 
     /// Changes the count for all processes while permits are held. Objects that have agreed on the count before follow within a ttl, and
     /// sooner if they find nothing free. An object that is made from then on must give the new count, or semaphore_options that
@@ -148,18 +151,18 @@ public:
     template <std::integral Count>
     void resize(Count count)
     {
-        detail::check_count(pool_->counted().names(), count);
+        detail::check_count(pool().counted().names(), count);
         std::error_code ec;
         resize(count, ec);
-        if (ec) pool_->raise_failure(ec, "resize");
+        if (ec) pool().raise_failure(ec, "resize");
     }
 
     /// The same, reported in `ec`: does not throw.
     template <std::integral Count>
     void resize(Count count, std::error_code& ec) noexcept
     {
-        ec = detail::refusal_of_count(pool_->counted().names(), count);
-        if (!ec) detail::catch_into(ec, [&] { pool_->counted().resize(static_cast<std::size_t>(count), terms().ttl, ec); });
+        ec = detail::refusal_of_count(pool().counted().names(), count);
+        if (!ec) detail::catch_into(ec, [&] { pool().counted().resize(static_cast<std::size_t>(count), terms().ttl, ec); });
     }
 
     using forms_type::try_acquire, forms_type::try_acquire_for, forms_type::try_acquire_until, forms_type::acquire;
@@ -171,13 +174,13 @@ public:
     template <std::integral Count>
     [[nodiscard]] several_guard_type try_acquire(Count several) &
     {
-        return forms_of(several).here().try_acquire();
+        return several_of(several).here().try_acquire();
     }
     /// The same, reported in `ec`: does not throw.
     template <std::integral Count>
     [[nodiscard]] several_guard_type try_acquire(Count several, std::error_code& ec) & noexcept
     {
-        return forms_of(several).here().try_acquire(ec);
+        return several_of(several).here().try_acquire(ec);
     }
 
     /// Waits for so many permits, all or none, in the line of all that wait for a permit. It takes none before it can have all, so nobody
@@ -187,61 +190,61 @@ public:
     template <class Rep, class Period, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several, std::stop_token stop = {}) &
     {
-        return forms_of(several).here().try_acquire_for(at_most, std::move(stop));
+        return several_of(several).here().try_acquire_for(at_most, std::move(stop));
     }
     /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Rep, class Period, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several,
                                                      std::error_code& ec) & noexcept
     {
-        return forms_of(several).here().try_acquire_for(at_most, ec);
+        return several_of(several).here().try_acquire_for(at_most, ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <class Rep, class Period, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several, std::stop_token stop,
                                                      std::error_code& ec) & noexcept
     {
-        return forms_of(several).here().try_acquire_for(at_most, std::move(stop), ec);
+        return several_of(several).here().try_acquire_for(at_most, std::move(stop), ec);
     }
 
     /// Waits for so many permits until an instant, like try_acquire_until().
     template <class Clk, class Dur, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several, std::stop_token stop = {}) &
     {
-        return forms_of(several).here().try_acquire_until(until, std::move(stop));
+        return several_of(several).here().try_acquire_until(until, std::move(stop));
     }
     /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Clk, class Dur, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several,
                                                        std::error_code& ec) & noexcept
     {
-        return forms_of(several).here().try_acquire_until(until, ec);
+        return several_of(several).here().try_acquire_until(until, ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <class Clk, class Dur, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_until(std::chrono::time_point<Clk, Dur> until, Count several, std::stop_token stop,
                                                        std::error_code& ec) & noexcept
     {
-        return forms_of(several).here().try_acquire_until(until, std::move(stop), ec);
+        return several_of(several).here().try_acquire_until(until, std::move(stop), ec);
     }
 
     /// Waits for so many permits without a limit: the guard is empty only if `stop` was asked to stop.
     template <std::integral Count>
     [[nodiscard]] several_guard_type acquire(Count several, std::stop_token stop = {}) &
     {
-        return forms_of(several).here().acquire(std::move(stop));
+        return several_of(several).here().acquire(std::move(stop));
     }
     /// The same, reported in `ec`: does not throw.
     template <std::integral Count>
     [[nodiscard]] several_guard_type acquire(Count several, std::error_code& ec) & noexcept
     {
-        return forms_of(several).here().acquire(ec);
+        return several_of(several).here().acquire(ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <std::integral Count>
     [[nodiscard]] several_guard_type acquire(Count several, std::stop_token stop, std::error_code& ec) & noexcept
     {
-        return forms_of(several).here().acquire(std::move(stop), ec);
+        return several_of(several).here().acquire(std::move(stop), ec);
     }
 
 private:
@@ -249,9 +252,6 @@ private:
     friend class permit_guard;
     template <class Semaphore>
     friend class permits_guard;
-    friend detail::lease_access;
-    friend detail::acquire_forms<lease_semaphore, guard_type>;
-    using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
 
     template <class... Options>
     static constexpr void check_options() noexcept
@@ -263,82 +263,21 @@ private:
 
     template <class Count, class... Options>
     lease_semaphore(const lease_terms& terms, Store& store, std::string_view name, Count count, const Options&... options)
-        : pool_{std::make_shared<pool_type>(store, detail::checked_permits(name, "/", "", count, "permits"),
-                                            detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), terms,
-                                            detail::pick<detail::role_of_clock, Clock>(options...),
-                                            detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...),
-                                            detail::pick_follows(options...))}
+        : forms_type{attempts_type{std::make_shared<pool_type>(
+              store, detail::checked_permits(name, "/", "", count, "permits"),
+              detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), terms,
+              detail::pick<detail::role_of_clock, Clock>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...),
+              detail::pick_follows(options...))}}
     {
     }
-
-    using attempt_result = typename pool_type::attempt_result;
 
     template <class Count>
-    [[nodiscard]] auto forms_of(Count several) const noexcept
+    [[nodiscard]] auto several_of(Count wanted) const noexcept
     {
-        return detail::permits_forms<lease_semaphore, pool_type>{pool_, detail::wanted_permits{several}};
+        return detail::forms_of_call{this->attempts_.template at<several_guard_type>(detail::wanted_permits{wanted})};
     }
 
-    // See acquire_forms.
-    lease_semaphore& forms() noexcept { return *this; }
-    [[nodiscard]] const auto& clock() const noexcept { return pool_->clock(); }
-
-    guard_type attempt_or_throw(std::string_view operation)
-    {
-        std::error_code ec;
-        auto last = attempt(ec);
-        return granted_or_throw(std::move(last), ec, operation);
-    }
-
-    guard_type attempt_or_report(std::error_code& ec) noexcept
-    {
-        guard_type guard;
-        ec.clear();
-        detail::catch_into(ec, [&] { guard = guard_of(attempt(ec)); });
-        return guard;
-    }
-
-    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
-    {
-        std::error_code ec;
-        auto last = wait(deadline, stop, ec);
-        return granted_or_throw(std::move(last), ec, operation);
-    }
-
-    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        guard_type guard;
-        ec.clear();
-        detail::catch_into(ec, [&] { guard = guard_of(wait(deadline, stop, ec)); });
-        detail::report_cancellation(guard, stop, ec);
-        return guard;
-    }
-
-    attempt_result attempt(std::error_code& ec)
-    {
-        detail::any_permit any;
-        return pool_->attempt_once(any, ec);
-    }
-
-    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec)
-    {
-        return pool_->wait(deadline, stop, ec, detail::any_permit{});
-    }
-
-    guard_type granted_or_throw(attempt_result last, std::error_code ec, std::string_view operation)
-    {
-        if (ec) pool_->raise_failure(ec, operation, last.too_late, last.of_another);
-        return guard_of(std::move(last));
-    }
-
-    [[nodiscard]] guard_type guard_of(attempt_result last) const noexcept
-    {
-        return detail::lease_access::make_guard<guard_type>(pool_, std::move(last));
-    }
-
-    [[nodiscard]] const std::shared_ptr<pool_type>& parts() const noexcept { return pool_; }
-
-    std::shared_ptr<pool_type> pool_;
+    [[nodiscard]] pool_type& pool() const noexcept { return this->attempts_.pool(); }
 };
 
 /// Takes the policies from the options, or the defaults.

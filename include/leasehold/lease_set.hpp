@@ -97,7 +97,7 @@ public:
     [[noreturn]] void raise(std::error_code ec, std::string_view operation) const
     {
         if (!too_late_) failure_.raise(operation);
-        lease_access::raise_failure(*leases_[failed_], ec, operation, true);
+        lease_access::attempts(*leases_[failed_]).raise_failure(ec, operation, true);
     }
 
     void failed_at(std::size_t i, bool too_late) noexcept
@@ -118,7 +118,7 @@ private:
         if constexpr (batch_acquiring_store<typename Lease::store_type>)
             if (end - begin > 1) return acquire_together(begin, end, all, ec);
         const std::size_t i = order_[begin];
-        auto tried = lease_access::attempt(*leases_[i], ec);
+        auto tried = lease_access::attempts(*leases_[i]).attempt_once(ec);
         guards_[i] = std::move(tried.guard);
         too_late_ = tried.too_late;
         return !guards_[i].empty();
@@ -169,7 +169,7 @@ public:
         return std::ranges::all_of(order_, [&](std::size_t i) {
             failed_at(i, false);
             return visit<bool>(i, [&](auto& lease, auto& guard) {
-                auto tried = lease_access::attempt(lease, ec);
+                auto tried = lease_access::attempts(lease).attempt_once(ec);
                 guard = std::move(tried.guard);
                 too_late_ = tried.too_late;
                 if (ec) failure_.note(lease.store(), ec, lease.name());
@@ -184,7 +184,10 @@ public:
     [[noreturn]] void raise(std::error_code ec, std::string_view operation)
     {
         if (!too_late_) failure_.raise(operation);
-        visit<bool>(failed_, [&](auto& lease, auto&) -> bool { lease_access::raise_failure(lease, ec, operation, true); });
+        visit<bool>(failed_, [&](auto& lease, auto&) {
+            lease_access::attempts(lease).raise_failure(ec, operation, true);
+            return true;
+        });
         std::terminate();
     }
 
@@ -238,7 +241,7 @@ typename Set::guard_type acquire_set(Set& set, std::error_code& ec)
     return {};
 }
 
-// Those that are free.
+// Acquires each lease that is free.
 template <class Lease>
 std::vector<lease_guard<Lease>> acquire_each(uniform_set<Lease>& set, std::error_code& ec)
 {

@@ -24,6 +24,7 @@
 #include <leasehold/group_member.hpp>
 #include <leasehold/group_observer.hpp>
 #include <leasehold/leader_election.hpp>
+#include <leasehold/leader_election_options.hpp>
 #include <leasehold/leader_term.hpp>
 #include <leasehold/lease_change.hpp>
 #include <leasehold/lease_guard.hpp>

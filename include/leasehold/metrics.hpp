@@ -63,9 +63,9 @@ public:
         const auto outcome = report.error       ? detail::call_outcome::error
                              : report.succeeded ? detail::call_outcome::yes
                                                 : detail::call_outcome::no;
-        detail::name_series& of = names_.of(call.name);
-        of.calls[operation][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
-        of.call_seconds[operation].add(report.elapsed);
+        detail::name_series& numbers = names_.of(call.name);
+        numbers.calls[operation][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+        numbers.call_seconds[operation].add(report.elapsed);
         if (report.error) errors_[error_index(report.error)].fetch_add(1, std::memory_order_relaxed);
     }
 
@@ -77,12 +77,12 @@ public:
             names_.term_begins(event.name, token).wait_seconds.add(event.waited);
             return;
         }
-        detail::name_series& of = names_.term_ends(event.name, token);
+        detail::name_series& numbers = names_.term_ends(event.name, token);
         if (event.kind == lease_event_kind::lost) {
-            of.lost[event.error ? 1 : 0].fetch_add(1, std::memory_order_relaxed);
+            numbers.lost[event.error ? 1 : 0].fetch_add(1, std::memory_order_relaxed);
             loss_delay_seconds_.add(event.late);
         }
-        of.term_seconds.add(event.held);
+        numbers.term_seconds.add(event.held);
     }
 
     /// The options of the recurring of this name, with hooks that count its fires that were completed, missed, failed or given up, note
@@ -91,10 +91,10 @@ public:
     /// is counted by run() and async_run_recurring(), whose job threw. Must outlive the recurring. May throw std::bad_alloc.
     [[nodiscard]] recurring_options counting_fires(std::string_view name, recurring_options with = {})
     {
-        detail::name_series& of = names_.of(name);
-        of.counts_fires.store(true, std::memory_order_relaxed);
-        return detail::counting_fires(std::move(with), of, [&of](detail::fire_outcome outcome) {
-            of.fires[static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+        detail::name_series& numbers = names_.of(name);
+        numbers.counts_fires.store(true, std::memory_order_relaxed);
+        return detail::counting_fires(std::move(with), numbers, [&numbers](detail::fire_outcome outcome) {
+            numbers.fires[static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
         });
     }
 
@@ -106,15 +106,15 @@ public:
         std::error_code without_memory;
         detail::catch_into(without_memory, [&] {
             const std::lock_guard lock{groups_mutex_};
-            detail::group_series& of = groups_[std::string{event.group}];
-            of.owned = event.owned;
-            of.wanted = event.share;
+            detail::group_series& numbers = groups_[std::string{event.group}];
+            numbers.owned = event.owned;
+            numbers.wanted = event.share;
             switch (event.kind) {
-            case shard_event_kind::taken: ++of.taken; break;
-            case shard_event_kind::given_back: ++of.given_back; break;
-            case shard_event_kind::lost: ++of.lost; break;
-            case shard_event_kind::failed: ++of.failed; break;
-            case shard_event_kind::late: ++of.late; break;
+            case shard_event_kind::taken: ++numbers.taken; break;
+            case shard_event_kind::given_back: ++numbers.given_back; break;
+            case shard_event_kind::lost: ++numbers.lost; break;
+            case shard_event_kind::failed: ++numbers.failed; break;
+            case shard_event_kind::late: ++numbers.late; break;
             case shard_event_kind::draining:
             case shard_event_kind::resized:
             case shard_event_kind::share_changed:
@@ -136,7 +136,7 @@ public:
         to.begin("leasehold_store_call_duration_seconds", "histogram", "How long calls of the store took.");
         for (std::size_t i = 0; i < detail::counted_operations; ++i) {
             detail::histogram all;
-            names_.for_each([&](std::string_view, const detail::name_series& of) { all.add(of.call_seconds[i]); });
+            names_.for_each([&](std::string_view, const detail::name_series& numbers) { all.add(numbers.call_seconds[i]); });
             to.histogram("leasehold_store_call_duration_seconds", {{"operation", detail::operation_names[i]}}, all);
         }
         to.begin("leasehold_loss_signal_delay_seconds", "histogram",
@@ -160,25 +160,25 @@ private:
         for (std::size_t i = 0; i < detail::counted_operations; ++i) {
             const detail::call_family& family = detail::call_families[i];
             to.begin(family.name, "counter", family.help);
-            names_.for_each([&](std::string_view name, const detail::name_series& of) {
+            names_.for_each([&](std::string_view name, const detail::name_series& numbers) {
                 for (std::size_t outcome = 0; outcome < detail::outcome_count; ++outcome)
                     to.sample(family.name, {{"lease", name}, {"outcome", family.outcomes[outcome]}},
-                              of.calls[i][outcome].load(std::memory_order_relaxed));
+                              numbers.calls[i][outcome].load(std::memory_order_relaxed));
             });
         }
     }
 
-    // Of the names that have a schedule, if there are any.
+    // The fires of the names that have a schedule, if there are any.
     void write_fires(const detail::prometheus_writer& to) const
     {
         bool begun = false;
-        names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            if (!of.counts_fires.load(std::memory_order_relaxed)) return;
+        names_.for_each([&](std::string_view name, const detail::name_series& numbers) {
+            if (!numbers.counts_fires.load(std::memory_order_relaxed)) return;
             if (!std::exchange(begun, true))
                 to.begin("leasehold_fires_total", "counter", "Fires that were completed, missed, failed or given up.");
             for (std::size_t i = 0; i < detail::fire_outcomes.size(); ++i)
                 to.sample("leasehold_fires_total", {{"lease", name}, {"outcome", detail::fire_outcomes[i]}},
-                          of.fires[i].load(std::memory_order_relaxed));
+                          numbers.fires[i].load(std::memory_order_relaxed));
         });
         write_state_of_fires(to, detail::last_completed_family, detail::last_completed_seconds);
         write_state_of_fires(to, detail::failures_in_a_row_family, detail::failures_in_a_row);
@@ -188,8 +188,8 @@ private:
     void write_state_of_fires(const detail::prometheus_writer& to, const detail::gauge_family& family, Value value_of) const
     {
         bool begun = false;
-        detail::for_each_schedule(names_, [&](std::string_view name, const detail::name_series& of) {
-            const auto value = value_of(of);
+        detail::for_each_schedule(names_, [&](std::string_view name, const detail::name_series& numbers) {
+            const auto value = value_of(numbers);
             if (!value) return;
             if (!std::exchange(begun, true)) to.begin(family.name, "gauge", family.help);
             to.sample(family.name, {{"lease", name}}, *value);
@@ -199,26 +199,26 @@ private:
     void write_terms(const detail::prometheus_writer& to) const
     {
         to.begin("leasehold_held", "gauge", "Terms that this process holds now.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            to.sample("leasehold_held", {{"lease", name}}, names_.held(of));
+        names_.for_each([&](std::string_view name, const detail::name_series& numbers) {
+            to.sample("leasehold_held", {{"lease", name}}, names_.held(numbers));
         });
         to.begin("leasehold_fencing_token", "gauge", "The token of the last term of this process; 0 before the first.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            to.sample("leasehold_fencing_token", {{"lease", name}}, of.token.load(std::memory_order_relaxed));
+        names_.for_each([&](std::string_view name, const detail::name_series& numbers) {
+            to.sample("leasehold_fencing_token", {{"lease", name}}, numbers.token.load(std::memory_order_relaxed));
         });
         to.begin("leasehold_lost_total", "counter",
                  "Terms that were lost: in an outage of the store, or because the store said so or nobody renewed.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            to.sample("leasehold_lost_total", {{"lease", name}, {"reason", "over"}}, of.lost[0].load(std::memory_order_relaxed));
-            to.sample("leasehold_lost_total", {{"lease", name}, {"reason", "outage"}}, of.lost[1].load(std::memory_order_relaxed));
+        names_.for_each([&](std::string_view name, const detail::name_series& numbers) {
+            to.sample("leasehold_lost_total", {{"lease", name}, {"reason", "over"}}, numbers.lost[0].load(std::memory_order_relaxed));
+            to.sample("leasehold_lost_total", {{"lease", name}, {"reason", "outage"}}, numbers.lost[1].load(std::memory_order_relaxed));
         });
         to.begin("leasehold_wait_duration_seconds", "histogram", "How long a caller that was granted the lease had waited for it.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            to.histogram("leasehold_wait_duration_seconds", {{"lease", name}}, of.wait_seconds);
+        names_.for_each([&](std::string_view name, const detail::name_series& numbers) {
+            to.histogram("leasehold_wait_duration_seconds", {{"lease", name}}, numbers.wait_seconds);
         });
         to.begin("leasehold_term_duration_seconds", "histogram", "How long terms lasted that have ended.");
-        names_.for_each([&](std::string_view name, const detail::name_series& of) {
-            to.histogram("leasehold_term_duration_seconds", {{"lease", name}}, of.term_seconds);
+        names_.for_each([&](std::string_view name, const detail::name_series& numbers) {
+            to.histogram("leasehold_term_duration_seconds", {{"lease", name}}, numbers.term_seconds);
         });
     }
 
@@ -228,24 +228,24 @@ private:
         if (groups_.empty()) return;
         const auto write = [&](std::string_view family, std::string_view type, std::string_view help, auto value) {
             to.begin(family, type, help);
-            for (const auto& [group, of] : groups_) to.sample(family, {{"group", group}}, value(of));
+            for (const auto& [group, numbers] : groups_) to.sample(family, {{"group", group}}, value(numbers));
         };
         using series = detail::group_series;
         write("leasehold_shards_owned", "gauge", "Shards of the group that this process owns now.",
-              [](const series& of) { return of.owned; });
+              [](const series& numbers) { return numbers.owned; });
         write("leasehold_shards_wanted", "gauge", "Shards of the group that this process should own, by its last look.",
-              [](const series& of) { return of.wanted; });
+              [](const series& numbers) { return numbers.wanted; });
         to.begin("leasehold_shard_moves_total", "counter", "Shards that this process has taken, given back, and lost.");
-        for (const auto& [group, of] : groups_) {
-            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "taken"}}, of.taken);
-            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "given_back"}}, of.given_back);
-            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "lost"}}, of.lost);
+        for (const auto& [group, numbers] : groups_) {
+            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "taken"}}, numbers.taken);
+            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "given_back"}}, numbers.given_back);
+            to.sample("leasehold_shard_moves_total", {{"group", group}, {"kind", "lost"}}, numbers.lost);
         }
         write("leasehold_shard_failures_total", "counter", "Functions that work on a shard and have thrown.",
-              [](const series& of) { return of.failed; });
+              [](const series& numbers) { return numbers.failed; });
         write("leasehold_shard_drains_late_total", "counter",
               "Drains of its own shards, and of those that it has asked for, that have outlasted their time.",
-              [](const series& of) { return of.late; });
+              [](const series& numbers) { return numbers.late; });
     }
 
     mutable std::mutex groups_mutex_;

@@ -132,7 +132,7 @@ private:
     using gauge = ::opentelemetry::nostd::shared_ptr<::opentelemetry::metrics::ObservableInstrument>;
     using span = ::opentelemetry::nostd::shared_ptr<::opentelemetry::trace::Span>;
 
-    static ::opentelemetry::nostd::string_view text(std::string_view of) noexcept { return {of.data(), of.size()}; }
+    static ::opentelemetry::nostd::string_view text(std::string_view numbers) noexcept { return {numbers.data(), numbers.size()}; }
     static double seconds(duration time) noexcept { return std::chrono::duration<double>{time}.count(); }
 
     static std::string_view error_label(const std::error_code& error) noexcept
@@ -211,29 +211,30 @@ private:
     static void observe_held(::opentelemetry::metrics::ObserverResult result, void* hook)
     {
         observe<std::int64_t>(result, hook, [](const detail::name_table& names, auto tell) {
-            names.for_each([&](std::string_view name, const detail::name_series& of) { tell(name, names.held(of)); });
+            names.for_each([&](std::string_view name, const detail::name_series& numbers) { tell(name, names.held(numbers)); });
         });
     }
     static void observe_tokens(::opentelemetry::metrics::ObserverResult result, void* hook)
     {
         observe<std::int64_t>(result, hook, [](const detail::name_table& names, auto tell) {
-            names.for_each(
-                [&](std::string_view name, const detail::name_series& of) { tell(name, of.token.load(std::memory_order_relaxed)); });
+            names.for_each([&](std::string_view name, const detail::name_series& numbers) {
+                tell(name, numbers.token.load(std::memory_order_relaxed));
+            });
         });
     }
     static void observe_last_completed(::opentelemetry::metrics::ObserverResult result, void* hook)
     {
         observe<double>(result, hook, [](const detail::name_table& names, auto tell) {
-            detail::for_each_schedule(names, [&](std::string_view name, const detail::name_series& of) {
-                if (const auto seconds = detail::last_completed_seconds(of)) tell(name, *seconds);
+            detail::for_each_schedule(names, [&](std::string_view name, const detail::name_series& numbers) {
+                if (const auto seconds = detail::last_completed_seconds(numbers)) tell(name, *seconds);
             });
         });
     }
     static void observe_failures_in_a_row(::opentelemetry::metrics::ObserverResult result, void* hook)
     {
         observe<std::int64_t>(result, hook, [](const detail::name_table& names, auto tell) {
-            detail::for_each_schedule(names, [&](std::string_view name, const detail::name_series& of) {
-                tell(name, of.failures_in_a_row.load(std::memory_order_relaxed));
+            detail::for_each_schedule(names, [&](std::string_view name, const detail::name_series& numbers) {
+                tell(name, numbers.failures_in_a_row.load(std::memory_order_relaxed));
             });
         });
     }

@@ -49,8 +49,8 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-struct async_recurring;  // of <leasehold/asio/run_recurring.hpp>
-struct start_try_begin;  // of <leasehold/asio/try_begin.hpp>
+template <class, class>
+class fire_wait;  // of <leasehold/detail/fire_wait.hpp>
 
 template <class T>
 concept option_of_recurring = std::same_as<std::remove_cvref_t<T>, recurring_options> ||
@@ -89,7 +89,7 @@ recurring_options pick_recurring_options(const Options&... options)
 /// one, within the ttl; a job that fails leaves it open too. So a fire may be *begun* more than once: what the job writes should be
 /// completed with it, in one transaction (recurring_run::complete(connection)), or be safe to repeat.
 ///
-/// A name without a record: try_begin() takes the last fire before now as due; run() begins with the next one.
+/// A name without a record: try_begin() takes the last fire before now as due, however late; run() begins with the next one.
 /// The store must be a checkpointing_store and a timed_store, and should be a checkpoint_replacing_store. It must outlive the recurring
 /// and its runs.
 /// Movable, not copyable. Thread safety: any thread may call any function, except moving; one begins a fire at a time.
@@ -201,7 +201,7 @@ public:
 
     /// Waits for each fire, waits for the lease, and calls `job` with the run, until `stop` is asked to stop. The fire is completed when
     /// `job` returns, unless it has said otherwise (fail(), release()). If it throws, the fire is left open: on_failed is called, and
-    /// after a pause whoever comes first tries again.
+    /// after a pause whoever comes first tries again. This object begins a fire that was left open otherwise after such a pause, too.
     ///
     /// `job` takes a run_type&. It should end soon when run.stop_token() is asked to stop, and when `stop` is: then it throws, or calls
     /// run.release(), unless its work is done. After failures of the store, run() tries again. It throws std::system_error with
@@ -264,8 +264,9 @@ public:
     run_type try_begin_for(Arguments&&...) && = delete;  ///< see try_begin() &&
 
 private:
-    friend struct detail::async_recurring;
-    friend struct detail::start_try_begin;
+    friend detail::recurring_access<recurring>;
+    template <class, class>
+    friend class detail::fire_wait;
     using book_type = detail::fire_book_of<lease_type>;
     using guard_type = typename lease_type::guard_type;
 
@@ -292,8 +293,8 @@ private:
                  detail::pick<detail::role_of_clock, Clock>(options...),
                  detail::pick<detail::role_of_owner_id, OwnerId>(options...),
                  detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...)},
-          book_{std::make_shared<book_type>(store, lease_.name(), lease_.owner(), text_of(when_), detail::lease_access::clock(lease_),
-                                            std::move(with))}
+          book_{std::make_shared<book_type>(store, lease_.name(), lease_.owner(), text_of(when_),
+                                            detail::lease_access::keeper(lease_).clock(), std::move(with))}
     {
     }
 
@@ -357,19 +358,29 @@ private:
         for (;;) {
             std::optional<detail::fire_step> rest;
             run_type run = begin(waiting_until(deadline, stop, {}, rest), why);
-            // A fire that is to be retried is due, and so is worth the wait.
-            const bool waits = run.empty() && !why.ec && rest && rest->fire <= book_->now_at_hand();
-            const bool was_lost = run.empty() && !why.ec && !rest;  // before its beginning was noted; or the time is over
-            if (!(waits || was_lost) || stop.stop_requested() || clock().now() >= deadline) return run;
-            if (waits) pause_until(std::min(book_->local(rest->until), deadline), stop);
+            if (!run.empty() || why.ec || stop.stop_requested() || clock().now() >= deadline) return run;
+            const std::optional<time_point> looks_at = worth_a_look(rest);
+            if (!looks_at) return run;
+            pause_until(std::min(*looks_at, deadline), stop);
         }
+    }
+
+    // When to look again after an attempt that has begun nothing, because of `rest`. Empty: no fire is due that is not completed.
+    [[nodiscard]] std::optional<time_point> worth_a_look(const std::optional<detail::fire_step>& rest) const
+    {
+        if (!rest) return time_point::min();  // the term was lost before the beginning was noted
+        // A fire that is to be retried is due, and so is worth the wait.
+        if (rest->fire > book_->now_at_hand()) return std::nullopt;
+        return book_->local(rest->until);
     }
 
     [[nodiscard]] detail::fire_step step_at(const fire_record& record, const manner& how, fire_time now) const
     {
         const bool decides = !record.passed && !how.start;
         const fire_time start = decides ? detail::before_the_last_fire(when_, now) : how.start.value_or(now);
-        return detail::next_fire_step(record, when_, book_->rules(), start, now);
+        detail::fire_rules rules = book_->rules();
+        if (decides) rules.begin_within = duration::max();  // who asks for the first fire of all asks for now
+        return detail::next_fire_step(record, when_, rules, start, now);
     }
 
     run_type begin(const manner& how, failure& why)
@@ -515,7 +526,7 @@ private:
         return {};
     }
 
-    // False: what became of it could not be noted.
+    // False: it is not noted what became of it, so that the fire may be due again at once.
     template <class Job>
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {
@@ -538,11 +549,13 @@ private:
             begun.fail(given_up, why.ec);
         else if (!thrown && begun.held() && begun.state_ == run_type::state::open)
             complete(begun, stop, why);
+        else if (!thrown && begun.state_ == run_type::state::in_transaction)
+            begun.is_open(why.ec);
         book_->tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (why.ec) report(why);
-        return !why.ec;
+        return begun.settled();
     }
 
     // Before it is noted once more that a fire is completed: the pauses of a lease whose renewal has failed.
@@ -607,6 +620,38 @@ private:
     lease_type lease_;
     std::shared_ptr<book_type> book_;
 };
+
+namespace detail {
+
+// What the asynchronous forms need of a recurring and its runs beyond their public interfaces: the steps of run().
+template <class Recurring>
+struct recurring_access {
+    using run_type = typename Recurring::run_type;
+    using guard_type = typename Recurring::guard_type;
+    using failure = typename Recurring::failure;
+    using manner = typename Recurring::manner;
+
+    static auto& lease(Recurring& of) noexcept { return of.lease_; }
+    static auto& book(Recurring& of) noexcept { return *of.book_; }
+    static std::optional<fire_time> starts(Recurring& of, failure& why) { return of.starts(why); }
+    static bool is_due(Recurring& of, const manner& how, failure& why) { return of.is_due(how, why); }
+    static run_type begin_with(Recurring& of, guard_type guard, const manner& how, failure& why)
+    {
+        return of.begin_with(std::move(guard), how, why);
+    }
+    [[noreturn]] static void raise(const Recurring& of, const failure& why) { of.raise(why, "run"); }
+
+    static bool is_open(const run_type& begun) noexcept { return begun.state_ == run_type::state::open; }
+    static bool is_in_transaction(const run_type& begun) noexcept { return begun.state_ == run_type::state::in_transaction; }
+    static void settle(run_type& begun, std::error_code& ec) { begun.is_open(ec); }
+    static bool settled(const run_type& begun) noexcept { return begun.settled(); }
+    static void complete(run_type& begun, std::error_code& ec) noexcept { begun.complete_untold(ec); }
+    static void fail(run_type& begun, bool& given_up, std::error_code& ec) noexcept { begun.fail(given_up, ec); }
+    static time_point after(time_point now, duration pause) noexcept { return Recurring::after(now, pause); }
+    static backoff pauses_of_completing(duration ttl) noexcept { return Recurring::pauses_of_completing(ttl); }
+};
+
+}  // namespace detail
 
 /// Takes the policies from the options, or the defaults.
 template <lease_store Store, schedule Schedule, class... Options>

@@ -33,7 +33,8 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-struct async_recurring;  // of <leasehold/asio/run_recurring.hpp>
+template <class Recurring>
+struct recurring_access;
 
 template <class Lease>
 using fire_book_of = fire_book<typename Lease::store_type, typename Lease::clock_type>;
@@ -69,6 +70,18 @@ public:
     /// Releases the lease. A failure is not reported: the store then frees the lease when its time runs out.
     ~recurring_run() = default;
 
+    /// Exchanges what they hold.
+    void swap(recurring_run& other) noexcept
+    {
+        book_.swap(other.book_);
+        guard_.swap(other.guard_);
+        std::swap(record_, other.record_);
+        std::swap(step_, other.step_);
+        std::swap(state_, other.state_);
+    }
+    /// Exchanges what they hold.
+    friend void swap(recurring_run& a, recurring_run& b) noexcept { a.swap(b); }
+
     /// The same as held().
     [[nodiscard]] explicit operator bool() const& noexcept { return held(); }
     /// Whether the term certainly continues; see lease_guard::held(). Reads the clock.
@@ -103,6 +116,18 @@ public:
     bool renew(duration ttl) { return guard_.renew(ttl); }
     /// The same, reported in `ec`: does not throw.
     bool renew(duration ttl, std::error_code& ec) noexcept { return guard_.renew(ttl, ec); }
+
+    /// Makes `data` visible to everybody who looks at the lease, like lease_guard::publish(). False: the term is lost. Does I/O.
+    bool publish(std::string_view data) { return guard_.publish(data); }
+    /// The same, reported in `ec`: does not throw.
+    bool publish(std::string_view data, std::error_code& ec) noexcept { return guard_.publish(data, ec); }
+
+    /// Whether somebody has asked for the lease; see lease_guard::handover_requested(). To follow it, call release(), or fail().
+    [[nodiscard]] bool handover_requested() const& noexcept { return guard_.handover_requested(); }
+    /// The reason of that request; see lease_guard::handover_reason().
+    [[nodiscard]] std::string handover_reason() const& { return guard_.handover_reason(); }
+    /// A token that is asked to stop when somebody has asked for the lease; see lease_guard::handover_token().
+    [[nodiscard]] std::stop_token handover_token() const& { return guard_.handover_token(); }
 
     /// Which fire it is, on the store's clock; fire_time{} when the run was never begun.
     [[nodiscard]] fire_time fire() const& noexcept { return step_.fire; }
@@ -200,7 +225,7 @@ public:
                 if (!is_open(ec) && state_ != state::completed) return;
                 fire_record record = record_;
                 record.text = text;
-                saved = write(std::move(record), ec);
+                saved = write(std::move(record), ec, true);
             });
         return saved;
     }
@@ -209,6 +234,14 @@ public:
     [[nodiscard]] std::optional<std::string> load_checkpoint() const&
     {
         return record_.text;
+    }
+    /// The same, reported in `ec`: does not throw. The error is that there is no memory.
+    [[nodiscard]] std::optional<std::string> load_checkpoint(std::error_code& ec) const& noexcept
+    {
+        std::optional<std::string> text;
+        ec.clear();
+        detail::catch_into(ec, [&] { text = record_.text; });
+        return text;
     }
 
     /// Releases the lease. If the fire is not completed, it is open at once. Does I/O; throws like lease_guard::release().
@@ -231,16 +264,22 @@ public:
     fire_time fire() const&& = delete;  ///< a temporary run has released: name it
     int attempt() const&& = delete;  ///< a temporary run has released: name it
     bool completed() const&& = delete;  ///< a temporary run has released: name it
+    bool handover_requested() const&& = delete;  ///< a temporary run has released: name it
+    std::string handover_reason() const&& = delete;  ///< a temporary run has released: name it
+    std::stop_token handover_token() const&& = delete;  ///< a temporary run has released: name it
     std::optional<std::string> load_checkpoint() const&& = delete;  ///< a temporary run has released: name it
+    std::optional<std::string> load_checkpoint(std::error_code&) const&& = delete;  ///< a temporary run has released: name it
 
 private:
     template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>
     friend class recurring;
-    friend struct detail::async_recurring;
+    template <class Recurring>
+    friend struct detail::recurring_access;
     using book_type = detail::fire_book_of<Lease>;
 
     enum class state : std::uint8_t {
         open,
+        failed,  // and that is noted
         completed,
         in_transaction  // of the user's: completed when that is committed
     };
@@ -288,6 +327,7 @@ private:
             if (!is_open(ec)) return;
             noted = write(detail::failed(record_, book_->rules(), step_, book_->now_at_hand()), ec);
         });
+        if (noted) state_ = state::failed;
         given_up = noted && !record_.open;
         std::error_code ignored;
         guard_.release(ignored);
@@ -301,14 +341,18 @@ private:
         std::optional<fire_record> record = book_->look_up(ec);
         if (!record) return false;
         const bool committed = record->last && record->last->fire == step_.fire;
+        if (committed && !guard_.empty()) book_->knows_up_to(guard_.token(), *record);
         record_ = std::move(*record);
         state_ = committed ? state::completed : state::open;
         return !committed;
     }
 
-    bool write(fire_record record, std::error_code& ec)
+    // Whether it is noted what has become of the fire.
+    [[nodiscard]] bool settled() const noexcept { return state_ == state::completed || state_ == state::failed; }
+
+    bool write(fire_record record, std::error_code& ec, bool saves_text = false)
     {
-        const bool written = book_->write(guard_.token(), record_, record, ec);
+        const bool written = book_->write(guard_.token(), record_, record, ec, saves_text);
         if (written) record_ = std::move(record);
         return written;
     }

@@ -43,7 +43,7 @@ template <class Range>
 concept range_of_guards = std::ranges::input_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
                           is_lease_guard<std::ranges::range_value_t<Range>>;
 
-// Until when other calls of stores may begin. The terms that are left then are over in this process, and run out in the store.
+// The time until which other calls of stores may begin. Terms that are left then are over in this process, and run out in the store.
 class release_limit {
 public:
     // Without a limit.
@@ -75,7 +75,7 @@ public:
     {
         if (guard.empty()) return;
         term_type one = std::exchange(lease_access::body(guard), {});
-        if (is_given_up(one.store()) || limit_.reached(one.keeper().clock())) return one.leave();
+        if (is_skipped(one.store()) || limit_.reached(one.keeper().clock())) return one.leave();
         if constexpr (batching_store<store_type>) {
             if (add_to_batch(one)) return;
         }
@@ -154,16 +154,16 @@ private:
         if (!failed_) {
             failed_ = on;
             error_ = ec;
-        } else if (!is_given_up(store)) {
+        } else if (!is_skipped(store)) {
             std::error_code without;  // memory: then no store is called again
             catch_into(without, [&] { also_failed_.push_back(store); });
-            all_given_up_ = all_given_up_ || without;
+            all_skipped_ = all_skipped_ || without;
         }
     }
 
-    [[nodiscard]] bool is_given_up(const store_type* store) const noexcept
+    [[nodiscard]] bool is_skipped(const store_type* store) const noexcept
     {
-        return failed_ && (all_given_up_ || std::addressof(failed_->keeper().store()) == store ||
+        return failed_ && (all_skipped_ || std::addressof(failed_->keeper().store()) == store ||
                            std::find(also_failed_.begin(), also_failed_.end(), store) != also_failed_.end());
     }
 
@@ -175,7 +175,7 @@ private:
     std::optional<term_type> failed_;
     std::error_code error_;
     std::vector<const store_type*> also_failed_;
-    bool all_given_up_ = false;
+    bool all_skipped_ = false;
 };
 
 template <range_of_guards Guards>

@@ -8,7 +8,6 @@
 #include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
 #include <leasehold/detail/acquire_forms.hpp>
-#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/lease_options.hpp>
 #include <leasehold/detail/wrong_arguments.hpp>
 #include <leasehold/detail/permit_pool.hpp>
@@ -20,7 +19,6 @@
 #include <leasehold/permit_guard.hpp>
 #include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
-#include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 
 #include <chrono>
@@ -87,11 +85,15 @@ inline lease_terms checked_shared_terms(const lease_terms& terms)
 /// Lifetime: the store must outlive the lease and its guards.
 template <lease_store Store, lease_clock Clock = steady_clock, owner_id OwnerId = random_owner_id,
           renew_policy RenewPolicy = renew_at_fraction>
-class shared_lease : public detail::acquire_forms<shared_lease<Store, Clock, OwnerId, RenewPolicy>,
-                                                  exclusive_guard<shared_lease<Store, Clock, OwnerId, RenewPolicy>>> {
+class shared_lease : public detail::acquire_forms<detail::shared_attempts<shared_lease<Store, Clock, OwnerId, RenewPolicy>,
+                                                                          detail::permit_pool<Store, Clock, RenewPolicy>>> {
     static_assert(renew_policy_on_clock<RenewPolicy, Clock>,
                   "without wait_until (waitable_clock) a clock allows no renewal in the background: "
                   "give the lease no_renewal{}, or a waitable clock");
+
+    using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
+    using attempts_type = detail::shared_attempts<shared_lease, pool_type>;
+    using forms_type = detail::acquire_forms<attempts_type>;
 
 public:
     using store_type = Store;  ///< where the lease lives
@@ -123,7 +125,7 @@ public:
     /// Other arguments: one line says what is wrong.
     template <class First, class Second, class... Rest>
         requires std::same_as<Store, detail::no_store>
-    shared_lease(First&&, Second&&, Rest&&...) : attempts_{nullptr}
+    shared_lease(First&&, Second&&, Rest&&...) : forms_type{attempts_type{nullptr}}
     {
         detail::explain_wrong_arguments<First, Second, Rest...>();
     }
@@ -145,32 +147,32 @@ public:
     /// try_acquire().
     [[nodiscard]] shared_guard_type try_acquire_shared() &
     {
-        return attempts_.attempt_shared_or_throw("try_acquire_shared");
+        return for_readers().here().try_acquire();
     }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] shared_guard_type try_acquire_shared(std::error_code& ec) & noexcept
     {
-        return attempts_.attempt_shared_or_report(ec);
+        return for_readers().here().try_acquire(ec);
     }
 
     /// A reader's wait, at most this long; zero or less means exactly one attempt. See try_acquire_for().
     template <class Rep, class Period>
     [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
-        return attempts_.wait_shared_or_throw(waiting::deadline_after(pool().clock(), at_most), stop, "try_acquire_shared_for");
+        return for_readers().here().try_acquire_for(at_most, std::move(stop));
     }
     /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Rep, class Period>
     [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::error_code& ec) & noexcept
     {
-        return try_acquire_shared_for(at_most, {}, ec);
+        return for_readers().here().try_acquire_for(at_most, ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <class Rep, class Period>
     [[nodiscard]] shared_guard_type try_acquire_shared_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop,
                                                            std::error_code& ec) & noexcept
     {
-        return attempts_.wait_shared_or_report(waiting::deadline_after(pool().clock(), at_most), stop, ec);
+        return for_readers().here().try_acquire_for(at_most, std::move(stop), ec);
     }
 
     template <class Number, class... Rest>
@@ -181,33 +183,33 @@ public:
     template <class Clk, class Dur>
     [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop = {}) &
     {
-        return attempts_.wait_shared_or_throw(waiting::deadline_at(pool().clock(), until), stop, "try_acquire_shared_until");
+        return for_readers().here().try_acquire_until(until, std::move(stop));
     }
     /// The same, reported in `ec`: does not throw. No error means that the time ran out.
     template <class Clk, class Dur>
     [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::error_code& ec) & noexcept
     {
-        return try_acquire_shared_until(until, {}, ec);
+        return for_readers().here().try_acquire_until(until, ec);
     }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     template <class Clk, class Dur>
     [[nodiscard]] shared_guard_type try_acquire_shared_until(std::chrono::time_point<Clk, Dur> until, std::stop_token stop,
                                                              std::error_code& ec) & noexcept
     {
-        return attempts_.wait_shared_or_report(waiting::deadline_at(pool().clock(), until), stop, ec);
+        return for_readers().here().try_acquire_until(until, std::move(stop), ec);
     }
 
     /// Waits without a limit: the guard is empty only if `stop` was asked to stop.
     [[nodiscard]] shared_guard_type acquire_shared(std::stop_token stop = {}) &
     {
-        return attempts_.wait_shared_or_throw(time_point::max(), stop, "acquire_shared");
+        return for_readers().here().acquire(std::move(stop));
     }
     /// The same, reported in `ec`: does not throw.
-    [[nodiscard]] shared_guard_type acquire_shared(std::error_code& ec) & noexcept { return acquire_shared({}, ec); }
+    [[nodiscard]] shared_guard_type acquire_shared(std::error_code& ec) & noexcept { return for_readers().here().acquire(ec); }
     /// The same. std::errc::operation_canceled means that `stop` was asked to stop.
     [[nodiscard]] shared_guard_type acquire_shared(std::stop_token stop, std::error_code& ec) & noexcept
     {
-        return attempts_.wait_shared_or_report(time_point::max(), stop, ec);
+        return for_readers().here().acquire(std::move(stop), ec);
     }
 
     /// Deleted: a temporary lease would be gone when its guard is used, and the next attempt would belong to another object.
@@ -296,11 +298,6 @@ public:
 private:
     friend guard_type;
     friend shared_guard_type;
-    friend detail::lease_access;
-    friend detail::acquire_forms<shared_lease, guard_type>;
-    using pool_type = detail::permit_pool<Store, Clock, RenewPolicy>;
-    using attempts_type = detail::shared_attempts<shared_lease, pool_type>;
-
     using exclusive_locks = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
     using shared_locks = detail::thread_locks<shared_guard_type, renewal::runtime_traits<Clock>>;
 
@@ -320,21 +317,20 @@ private:
 
     template <class... Options>
     shared_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
-        : attempts_{std::make_shared<pool_type>(
+        : forms_type{attempts_type{std::make_shared<pool_type>(
               store, detail::checked_permits(name, "/r", "/writer", detail::pick_readers(options...).readers, "readers"),
               detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), detail::checked_shared_terms(terms),
-              detail::pick<detail::role_of_clock, Clock>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...))},
+              detail::pick<detail::role_of_clock, Clock>(options...),
+              detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...))}},
           locks_{std::make_unique<locks>()}
     {
     }
 
-    [[nodiscard]] attempts_type& forms() noexcept { return attempts_; }
-    [[nodiscard]] pool_type& pool() const noexcept { return attempts_.pool(); }
-    [[nodiscard]] const auto& parts() const noexcept { return attempts_.parts(); }
+    [[nodiscard]] auto for_readers() const noexcept { return detail::forms_of_call{this->attempts_.readers()}; }
+    [[nodiscard]] pool_type& pool() const noexcept { return this->attempts_.pool(); }
     [[nodiscard]] bool locked_exclusively() const noexcept { return locks_->exclusive.held_by_this_thread(locks_->mutex); }
     [[nodiscard]] bool locked_shared() const noexcept { return locks_->shared.held_by_this_thread(locks_->mutex); }
 
-    attempts_type attempts_;
     std::unique_ptr<locks> locks_;  // destroyed first: its guards are released while the lease still exists
 };
 

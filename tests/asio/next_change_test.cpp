@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Changes of leases, without a thread that waits for them.
+// Changes of leases and of members, without a thread that waits for them.
 #include <asio/support.hpp>
 
+#include <leasehold/group_observer.hpp>
 #include <leasehold/lease_observer.hpp>
 
 #include <chrono>
@@ -83,6 +84,37 @@ BOOST_FIXTURE_TEST_CASE(end_of_the_observer_ends_the_waits, fixture)
     }
     io.run();
     BOOST_TEST((told == std::vector<std::string>{"a aborted", "b aborted"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(changes_of_members_come_in_order_and_a_cancelled_wait_takes_none, fixture)
+{
+    std::vector<std::string> seen;
+    const auto telling_of_members = [&](const std::string& who) {
+        return net::bind_executor(io, [&seen, who](error_code error, const lh::member_change& change) {
+            seen.push_back(who + " " + (error ? "aborted" : std::string{to_string(change.kind)} + " " + change.member.id));
+            if (error) BOOST_TEST((error == aborted));
+        });
+    };
+    const auto run = [this] {
+        io.run();
+        io.restart();
+    };
+    {
+        lh::group_observer others{store, "workers", {}, lh::observer_options{.every = 1ms}};
+        net::cancellation_signal signal;
+        lh::async_next_change(others, net::bind_cancellation_slot(signal.slot(), telling_of_members("a")));
+        signal.emit(net::cancellation_type::terminal);
+        run();
+        std::optional<lh::group_member<lh::memory_store>> member;
+        member.emplace(store, "workers", lh::member_options{.id = "m"});
+        lh::async_next_change(others, telling_of_members("b"));
+        run();
+        member.reset();
+        BOOST_TEST(lh::async_next_change(others, net::use_future).get().member.id == "m");
+        lh::async_next_change(others, telling_of_members("c"));
+    }
+    run();
+    BOOST_TEST((seen == std::vector<std::string>{"a aborted", "b joined m", "c aborted"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(handler_of_a_context_that_is_gone_is_destroyed, fixture)

@@ -128,6 +128,238 @@ BOOST_FIXTURE_TEST_CASE(cancelled_attempt_leaves_the_fire_open, turned_scene)
     BOOST_TEST(again.result.held());
 }
 
+namespace {
+
+struct waiting_scene : turned_scene {
+    running_context io;
+    job_type a = job_of("a");
+    job_type b = job_of("b");
+    recorder<run_type> waits;
+    cancellation slots;
+
+    bool is_empty_without_an_error()
+    {
+        const auto none = waits.get();
+        return !none.ec && none.result.empty();
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(wait_takes_a_fire_that_is_due_at_once, waiting_scene)
+{
+    lh::async_try_begin_for(b, 24h, waits.on(io.context));
+    auto [ec, run, on] = waits.get();
+    BOOST_TEST(!ec);
+    BOOST_REQUIRE(run.held());
+    BOOST_TEST((run.fire() == last_night));
+    BOOST_TEST(run.complete());
+    BOOST_TEST(b.last()->owner == "b");
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_takes_the_fire_over_from_one_that_fails_when_the_pause_is_over, waiting_scene)
+{
+    auto at_it = a.try_begin();
+    BOOST_REQUIRE(at_it.held());
+    lh::async_try_begin_for(b, 30s, waits.on(io.context));
+    BOOST_TEST(!waits.called(20ms));
+    BOOST_TEST(at_it.fail());  // which is retried after a second
+    BOOST_TEST(!waits.called(20ms));
+    for (int i = 0; i < 200 && !waits.called(10ms); ++i) clock.advance(100ms);
+    const auto over = waits.get();
+    BOOST_TEST(!over.ec);
+    BOOST_TEST(over.result.held());
+    BOOST_TEST((over.result.fire() == last_night));
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_takes_the_fire_over_from_one_that_dies, waiting_scene)
+{
+    std::error_code ec;
+    BOOST_REQUIRE((store.try_acquire("report", "dead", 60s, ec).status == lh::acquire_status::granted));
+    lh::async_try_begin_for(b, 10min, waits.on(io.context));
+    BOOST_TEST(!waits.called(20ms));
+    for (int i = 0; i < 200 && !waits.called(10ms); ++i) clock.advance(1s);
+    const auto over = waits.get();
+    BOOST_TEST(over.result.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_ends_without_an_error_when_another_has_completed_the_fire, waiting_scene)
+{
+    auto at_it = a.try_begin();
+    lh::async_try_begin_for(b, 24h, waits.on(io.context));
+    BOOST_TEST(!waits.called(20ms));
+    BOOST_TEST(at_it.complete());
+    at_it.release();
+    BOOST_TEST(is_empty_without_an_error());
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_ends_at_once_where_no_fire_is_due, waiting_scene)
+{
+    {
+        auto run = a.try_begin();
+        BOOST_TEST(run.complete());
+    }
+    lh::async_try_begin_for(b, 24h, waits.on(io.context));
+    BOOST_TEST(is_empty_without_an_error());
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_ends_without_an_error_when_its_time_is_over, waiting_scene)
+{
+    const auto at_it = a.try_begin();
+    recorder<run_type> no_time;
+    lh::async_try_begin_for(b, 0s, no_time.on(io.context));
+    const auto none = no_time.get();
+    BOOST_TEST((!none.ec && none.result.empty()));
+    lh::async_try_begin_for(b, 5s, waits.on(io.context));
+    BOOST_TEST(!waits.called(20ms));
+    for (int i = 0; i < 200 && !waits.called(10ms); ++i) clock.advance(1s);
+    BOOST_TEST(is_empty_without_an_error());
+    BOOST_TEST(at_it.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(time_that_is_over_in_the_pause_after_a_failure_ends_the_wait, waiting_scene)
+{
+    {
+        auto run = a.try_begin();
+        BOOST_TEST(run.fail());
+    }
+    lh::async_try_begin_for(b, 500ms, waits.on(io.context));
+    BOOST_TEST(!waits.called(20ms));
+    clock.advance(500ms);
+    BOOST_TEST(is_empty_without_an_error());
+}
+
+BOOST_FIXTURE_TEST_CASE(cancelled_wait_holds_nothing, waiting_scene)
+{
+    auto at_it = a.try_begin();
+    lh::async_try_begin_for(b, 24h, slots.on(waits.on(io.context)));
+    BOOST_TEST(!waits.called(20ms));
+    slots.cancel(io.context);
+    {
+        const auto none = waits.get();
+        BOOST_TEST((none.ec == aborted && none.result.empty()));
+    }
+    at_it.release();
+    const auto next = a.try_begin();
+    BOOST_TEST(next.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_in_the_pause_after_a_failure_can_be_cancelled, waiting_scene)
+{
+    {
+        auto run = a.try_begin();
+        BOOST_TEST(run.fail());
+    }
+    lh::async_try_begin_for(b, 24h, slots.on(waits.on(io.context)));
+    BOOST_TEST(!waits.called(20ms));
+    slots.cancel(io.context);
+    BOOST_TEST((waits.get().ec == aborted));
+}
+
+namespace {
+
+// Keeps the answer to an attempt back until it is opened.
+struct late_store : lh::forwarding_store<turned_store, late_store> {
+    using forwarding_store::forwarding_store;
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+    {
+        auto answer = make();
+        if (call.operation == lh::store_operation::try_acquire) {
+            granted = true;
+            granted.notify_all();
+            open.wait(false);
+        }
+        return answer;
+    }
+    std::atomic<bool> granted = false;
+    std::atomic<bool> open = false;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(cancellation_that_overtakes_the_grant_leaves_the_fire_open, turned_scene)
+{
+    late_store late{store};
+    lh::recurring job{late, "report", nightly, lh::recurring_options{}, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+    running_context io;
+    cancellation slots;
+    recorder<decltype(job)::run_type> cancelled;
+    lh::async_try_begin_for(job, 24h, slots.on(cancelled.on(io.context)));
+    late.granted.wait(false);
+    slots.cancel(io.context);
+    late.open = true;
+    late.open.notify_all();
+    const auto none = cancelled.get();
+    BOOST_TEST((none.ec == aborted && none.result.empty()));
+    auto other = job_of("b");
+    const auto again = other.try_begin();
+    BOOST_TEST(again.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_for_a_record_of_another_schedule_is_an_error, waiting_scene)
+{
+    lh::recurring hourly{store, "report", lh::every{.period = 1h}, lh::recurring_options{}, clock, lh::no_renewal{}};
+    {
+        auto run = hourly.try_begin();
+        BOOST_TEST(run.complete());
+    }
+    lh::async_try_begin_for(b, 24h, waits.on(io.context));
+    BOOST_TEST((waits.get().ec == lh::errc::invalid_terms));
+}
+
+namespace {
+
+// Fails at one kind of calls.
+struct failing_store : lh::forwarding_store<turned_store, failing_store> {
+    failing_store(turned_store& in, lh::store_operation at) : forwarding_store{in}, fails_at{at} {}
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code& ec, Make make) -> decltype(make())
+    {
+        if (call.operation != fails_at) return make();
+        ec = std::make_error_code(std::errc::host_unreachable);
+        return decltype(make()){};
+    }
+    const lh::store_operation fails_at;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(outage_ends_the_wait_with_its_error, turned_scene)
+{
+    using enum lh::store_operation;
+    for (const auto at : {look_at_checkpoint, try_acquire, save_checkpoint}) {
+        failing_store failing{store, at};
+        const lh::recurring_options options{.max_attempts = 2};  // so that the beginning is noted
+        lh::recurring job{failing, "report", nightly, options, clock, lh::no_renewal{}};
+        running_context io;
+        recorder<decltype(job)::run_type> waits;
+        lh::async_try_begin_for(job, 24h, waits.on(io.context));
+        const auto none = waits.get();
+        BOOST_TEST((none.ec == std::errc::host_unreachable && none.result.empty()));
+    }
+    std::error_code ec;
+    BOOST_TEST(!store.inspect("report", ec));
+}
+
+BOOST_AUTO_TEST_CASE(context_that_is_gone_ends_the_wait_and_holds_nothing)
+{
+    lh::memory_store store;
+    lh::recurring a{store, "report", nightly}, b{store, "report", nightly};
+    auto at_it = a.try_begin();
+    auto owned = std::make_shared<int>(1);
+    const std::weak_ptr<int> is_alive = owned;
+    {
+        net::io_context short_lived;
+        const auto never = [kept = std::move(owned)](error_code, const auto&) {};
+        lh::async_try_begin_for(b, 24h, net::bind_executor(short_lived, never));
+    }
+    BOOST_TEST(is_alive.expired());
+    at_it.release();
+    const auto next = a.try_begin();
+    BOOST_TEST(next.held());
+}
+
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 
 namespace {
@@ -137,11 +369,12 @@ struct host {
     using job_type = lh::recurring<lh::memory_store, lh::every>;
     using run_type = job_type::run_type;
 
-    explicit host(lh::memory_store& store, lh::recurring_options options = {}, lh::every when = {.period = 1min})
+    explicit host(lh::memory_store& store, lh::recurring_options options = {}, lh::every when = {.period = 1min},
+                  lh::duration pause = 1ms)
     {
         options.ttl = 300ms;
-        options.retry_min = 1ms;
-        options.retry_max = 5ms;
+        options.retry_min = pause;
+        options.retry_max = 5 * pause;
         options.catch_up = lh::catch_up::all;
         options.on_failed = [this](lh::fire_time, std::exception_ptr) { ++failures; };
         options.on_error = [this](std::error_code) { ++errors; };
@@ -240,6 +473,23 @@ BOOST_AUTO_TEST_CASE(job_that_throws_is_tried_again)
     BOOST_TEST((one.end() == nullptr));
     BOOST_TEST(one.failures == 2);
     BOOST_TEST((fires[0] == fires[1] && fires[1] == fires[2]));
+}
+
+BOOST_AUTO_TEST_CASE(fire_that_its_job_has_left_open_is_begun_again_after_a_pause)
+{
+    lh::memory_store store;
+    for (const lh::duration pause : {lh::duration{10min}, lh::duration{1ms}}) {
+        host one{store, {}, often, pause};
+        std::atomic<int> begun = 0;
+        one.begin([&](host::run_type& run) -> net::awaitable<void> {
+            ++begun;
+            run.release();
+            co_return;
+        });
+        BOOST_TEST(eventually([&] { return begun > 0; }));
+        BOOST_TEST((pause == 1ms ? eventually([&] { return begun > 1; }) : throughout([&] { return begun < 2; }, 50ms)));
+        BOOST_TEST((one.end() == nullptr));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(job_that_is_given_up_is_told_on_the_strand)

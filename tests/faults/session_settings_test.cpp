@@ -156,6 +156,8 @@ BOOST_AUTO_TEST_CASE(a_session_of_mariadb_that_on_connect_spoils_is_refused)
     check_refused(good, {"set character_set_client = latin1"}, {"character_set_client is latin1 and must be utf8mb4"});
     check_refused(good, {"set character_set_results = null"}, {"character_set_results", "must be utf8mb4"});
     check_refused(good, {"set timestamp = 1000000000"}, {"timestamp"});
+    check_refused(good, {"set session transaction read only"}, {"read_only is on and must be off", "on_connect"});
+    check_refused(good + ";INITSTMT={set session transaction read only}", {}, {"read_only is on and must be off", "connection string"});
     lh::odbc_store harmless{good, {.on_connect = {"set sql_mode = 'STRICT_ALL_TABLES,ANSI_QUOTES'", "set lock_wait_timeout = 3"}}};
     std::error_code ec;
     BOOST_TEST(harmless.try_acquire("harmless", "we", 10min, ec).granted());
@@ -193,6 +195,11 @@ BOOST_AUTO_TEST_CASE(a_session_of_postgresql_that_on_connect_spoils_is_refused)
     check_refused(good, {"set time zone 'Asia/Tokyo'"}, {"TimeZone is Asia/Tokyo and must be UTC"});
     check_refused(good, {"set default_transaction_isolation to 'repeatable read'"},
                   {"default_transaction_isolation is repeatable read and must be read committed"});
+    const std::string reads_only = "default_transaction_read_only is on and must be off";
+    check_refused(good, {"set default_transaction_read_only = on"}, {reads_only, "on_connect"});
+    check_refused(good, {"set session characteristics as transaction read only"}, {reads_only});
+    check_refused(good + ";ConnSettings={set default_transaction_read_only = on}", {}, {reads_only, "connection string"});
+    check_refused(good + ";pqopt={options='-c default_transaction_read_only=on'}", {}, {reads_only});
     lh::odbc_store harmless{good, {.on_connect = {"set work_mem to '4MB'", "set search_path to public"}}};
     std::error_code ec;
     BOOST_TEST(harmless.try_acquire("harmless", "we", 10min, ec).granted());

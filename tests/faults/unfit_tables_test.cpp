@@ -69,6 +69,30 @@ void check_each(const std::string& connection_string, const std::string& columns
     }
 }
 
+// "taken" has a row of "we", which therefore can't have another; and no table lets anybody have a row without a value in each column.
+template <class Store>
+void check_failure_of_every_name(Store& store, std::string_view sqlstate, const std::vector<std::string>& words)
+{
+    const auto check = [&](const std::error_code& ec) {
+        BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+        const std::string advice = store.diagnostics().advice;
+        BOOST_TEST(store.diagnostics().sqlstate == sqlstate);
+        for (const std::string& word : words) BOOST_TEST(advice.find(word) != std::string::npos, word << " is in: " << advice);
+    };
+    std::error_code ec;
+    const auto begun = std::chrono::steady_clock::now();
+    BOOST_TEST(!store.try_acquire("refused", "we", 10min, ec).granted());
+    check(ec);
+    std::vector<lh::term_request> many{{"one", "we", 10min}, {"another", "we", 10min}};
+    std::vector<std::optional<lh::acquire_result>> answers(many.size());
+    store.acquire_many(many, many.size(), answers, ec);
+    check(ec);
+    BOOST_TEST(std::chrono::steady_clock::now() - begun < store.call_timeout());
+}
+
+constexpr const char* unique_owner = ", unique (owner)";
+constexpr const char* column_more = ", department varchar(64) not null";
+
 constexpr const char* foreign_key = ", foreign key (name) references allowed_names (id)";
 constexpr const char* check_of_name = ", check (name <> 'refused')";
 constexpr const char* check_of_token = ", constraint tokens check (name <> 'refused' or token > 1000000)";
@@ -148,6 +172,82 @@ BOOST_AUTO_TEST_CASE(the_generic_dialect_tells_of_a_constraint_that_refuses_a_na
                [&](std::string_view sqlstate) {
                    generic_store store{postgresql.connection_string()};
                    check_refusal_is_told_at_once(store, sqlstate);
+               });
+}
+
+BOOST_AUTO_TEST_CASE(mariadb_tells_at_once_of_a_table_that_takes_no_second_row_of_an_owner_or_wants_more_columns)
+{
+    const mariadb_server server;
+    const std::string columns =
+        "name varchar(64) primary key, owner varchar(64) not null, token bigint not null, expires_at datetime(6) not null";
+    const std::string taken = "insert into leasehold (name, owner, token, expires_at) values ('taken', 'we', 1, '2020-01-01')";
+    check_each(server.connection_string(), columns, {{unique_owner, taken, "23000"}}, [&](std::string_view sqlstate) {
+        lh::odbc_store store{server.connection_string()};
+        check_failure_of_every_name(store, sqlstate, {"another unique constraint"});
+        std::error_code ec;
+        BOOST_TEST(store.try_acquire("refused", "others", 10min, ec).granted());
+        BOOST_TEST(!store.try_acquire("taken", "others", 10min, ec).granted());  // an update meets the index too
+        BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+    });
+    odbc_connection{server.connection_string()}.execute("drop table allowed_names");
+    check_each(server.connection_string(), columns, {{column_more, "", "HY000"}}, [&](std::string_view sqlstate) {
+        lh::odbc_store store{server.connection_string()};
+        check_failure_of_every_name(store, sqlstate, {"another column that must have a value"});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(postgresql_tells_at_once_of_a_table_that_takes_no_second_row_of_an_owner_or_wants_more_columns)
+{
+    const postgresql_server server;
+    const std::string columns =
+        "name varchar(64) primary key, owner varchar(64) not null, token bigint not null, expires_at timestamptz not null";
+    const std::string taken = "insert into leasehold (name, owner, token, expires_at) values ('taken', 'we', 1, '2020-01-01')";
+    check_each(server.connection_string(), columns, {{unique_owner, taken, "23505"}}, [&](std::string_view sqlstate) {
+        lh::odbc_store store{server.connection_string()};
+        check_failure_of_every_name(store, sqlstate, {"another unique constraint"});
+        std::error_code ec;
+        BOOST_TEST(store.try_acquire("refused", "others", 10min, ec).granted());
+        BOOST_TEST(!store.try_acquire("taken", "others", 10min, ec).granted());
+        BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+    });
+    odbc_connection{server.connection_string()}.execute("drop table allowed_names");
+    check_each(server.connection_string(), columns, {{column_more, "", "23502"}}, [&](std::string_view sqlstate) {
+        lh::odbc_store store{server.connection_string()};
+        check_failure_of_every_name(store, sqlstate, {"another column that must have a value"});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(sqlite_tells_at_once_of_a_table_that_takes_no_second_row_of_an_owner_or_wants_more_columns)
+{
+    const temporary_directory folder;
+    const std::string connection_string = sqlite_connection_string(folder.path() / "jobs.db");
+    const std::string columns = "name text primary key, owner text not null, token integer not null, expires_at integer not null";
+    const std::string taken = "insert into leasehold (name, owner, token, expires_at) values ('taken', 'we', 1, 1000000)";
+    check_each(connection_string, columns, {{unique_owner, taken, "HY000"}}, [&](std::string_view sqlstate) {
+        lh::odbc_store store{connection_string};
+        check_failure_of_every_name(store, sqlstate, {"another unique constraint"});
+        std::error_code ec;
+        BOOST_TEST(store.try_acquire("refused", "others", 10min, ec).granted());
+        BOOST_TEST(!store.try_acquire("taken", "others", 10min, ec).granted());
+        BOOST_TEST((ec == lh::errc::store_failure), ec.message());
+    });
+    odbc_connection{connection_string}.execute("drop table allowed_names");
+    check_each(connection_string, columns, {{column_more, "", "HY000"}}, [&](std::string_view sqlstate) {
+        lh::odbc_store store{connection_string};
+        check_failure_of_every_name(store, sqlstate, {"another column that must have a value"});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_generic_dialect_tells_of_a_table_that_takes_no_second_row_of_an_owner)
+{
+    const std::string columns = "name varchar(64) primary key, owner varchar(64) not null, token bigint not null, version bigint not null,"
+                                " ttl_us bigint not null";
+    const mariadb_server mariadb;
+    check_each(mariadb.connection_string(), columns,
+               {{unique_owner, "insert into leasehold (name, owner, token, version, ttl_us) values ('taken', 'we', 1, 1, 1)", "23000"}},
+               [&](std::string_view sqlstate) {
+                   generic_store store{mariadb.connection_string()};
+                   check_failure_of_every_name(store, sqlstate, {"another unique constraint"});
                });
 }
 

@@ -25,17 +25,19 @@ ROWS = (
     {"renewal": "renewal/",
      "odbc protocol": "odbc/detail/ odbc/detail/flow/ odbc/odbc_options.hpp odbc/store_health.hpp"},
     {"surface": "detail/ fwd.hpp concepts.hpp", "odbc driver": "odbc/detail/driver/"},
-    {"observing": "lease_observer.hpp detail/change_feed.hpp detail/lease_changes.hpp detail/observation.hpp",
+    {"observing": "lease_observer.hpp detail/change_feed.hpp detail/lease_changes.hpp detail/observation.hpp"
+                  " detail/observer_base.hpp",
      "lease": "basic_lease.hpp lease_guard.hpp sequencer.hpp detail/lease_attempts.hpp", "odbc session": "odbc/detail/session/"},
     {"rights": "lease_semaphore.hpp lease_set.hpp lease_set_guard.hpp shared_lease.hpp permit_guard.hpp exclusive_guard.hpp release_all.hpp"
                " detail/batch_attempt.hpp detail/count_machine.hpp detail/counted_store.hpp detail/exclusive_wait.hpp"
                " detail/guard_sets.hpp detail/permit_pool.hpp detail/permit_search.hpp detail/permit_wait.hpp detail/place_in_line.hpp"
                " detail/set_order.hpp"
                " permits_guard.hpp semaphore_options.hpp"
-               " detail/agreed_count.hpp detail/permit_names.hpp detail/permits_forms.hpp"
+               " detail/agreed_count.hpp detail/permit_names.hpp detail/permit_attempts.hpp"
                " detail/shared_attempts.hpp",
-     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/recurring_machine.hpp",
-     "election": "leader_election.hpp leader_term.hpp detail/election_machine.hpp",
+     "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/fire_wait.hpp"
+                  " detail/recurring_machine.hpp",
+     "election": "leader_election.hpp leader_election_options.hpp leader_term.hpp detail/candidate.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"group": "group/ group_member.hpp group_observer.hpp member_change.hpp member_record.hpp shard_group.hpp shard_options.hpp shard_term.hpp",
      "metrics": "metrics.hpp detail/fire_counting.hpp detail/series.hpp", "embedded": "basic_static_lease.hpp static_lease_guard.hpp",

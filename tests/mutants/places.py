@@ -268,7 +268,7 @@ class Library:
     def find(self, wanted, text=""):
         """The one function or constant of this name: `c::f`, or `c::f(words)` for the overload with these in its parameters. Where it
         is gone, the error names those that it may have become: of the same name, with `text` in it, or of a name like it."""
-        name, _, parameters = wanted.partition("(")
+        name, parameters = re.fullmatch(r"([^(]*?operator\(\)|[^(]*)\(?(.*)", wanted).groups()
         places = [place for source in self.sources.values() for place in source.places]
         found = [place for place in places if f"::{place.name}".endswith(f"::{name.strip()}")]
         if parameters:

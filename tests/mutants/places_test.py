@@ -91,6 +91,7 @@ class Finding(unittest.TestCase):
 
     def test_the_end_of_a_name_is_enough_where_it_is_the_only_one(self):
         self.assertEqual(library().find("inner::step").name, "lib::v0::deep::machine::inner::step")
+        self.assertEqual(library().find("machine::operator()").name, "lib::v0::deep::machine::operator()")
         with self.assertRaisesRegex(Misfit, "no function ner::step"):
             library().find("ner::step")
 
@@ -191,9 +192,10 @@ class Catalogue(unittest.TestCase):
         self.assertEqual(self.misfits(*fits, check="explore:fire"), ["a: which rule of the simulator is it to break?"])
         self.assertEqual(self.misfits("rule all is well", *fits, check="explore:fire"), ["a: the simulator has no rule 'all is well'"])
 
-    def test_each_rule_of_the_judge_of_fires_has_a_mutant(self):
+    def test_each_rule_of_the_judges_has_a_mutant(self):
         missing = list(apply.rules_without_a_mutant([apply.Mutant("a", "x", "explore:fire", "a fire is completed once")]))
         self.assertIn("no mutant is to break the rule 'a fire is given up once' of fire_judge.hpp", missing)
+        self.assertIn("no mutant is to break the rule 'a permit is had in the end' of permit_judge.hpp", missing)
         self.assertFalse([line for line in missing if "completed once" in line])
 
     def test_a_name_is_there_once(self):

@@ -62,6 +62,18 @@ BOOST_AUTO_TEST_CASE(after_a_host_is_gone_everybody_is_served_and_hand_overs_are
           });
 }
 
+// Also the first one of each process, which knows nothing yet: its next look comes after as long a time as it has waited. Who released
+// comes back later than that, and so can't take the name itself.
+BOOST_AUTO_TEST_CASE(a_hand_over_without_a_wake_up_takes_no_longer_than_the_wait_before_it)
+{
+    for (const turn_fault fault : {turn_fault::waiter_stops, turn_fault::host_is_gone})
+        for (const std::int64_t hold : {400 * ms, 600 * ms, 1'500 * ms})
+            check("two that are left", {.hosts = 3, .hold = hold, .pause = hold - 100 * ms, .fault = fault, .lasts = 40'000 * ms},
+                  [](const turns_result& r) {
+                      return r.hand_overs.size() > 10 && turns_result::of_100(r.hand_overs, 100) <= 350 * ms;
+                  });
+}
+
 BOOST_AUTO_TEST_CASE(candidates_that_do_not_look_around_lead_in_turns)
 {
     check("candidates", {.right = turn_right::leadership, .hosts = 6, .hold = 1'000 * ms, .pause = 100 * ms, .lasts = 90'000 * ms},

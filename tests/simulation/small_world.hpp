@@ -8,6 +8,7 @@
 #include "guard_monitors.hpp"
 #include "network.hpp"
 #include "outcome.hpp"
+#include "permit_host.hpp"
 #include "visited.hpp"
 #include "world.hpp"
 
@@ -30,7 +31,8 @@ struct world_plan {
     std::array<contender_plan, 2> contenders;
     choice_bounds bounds;
     bool quick = false;  // whole within seconds: each full run of the tests has it
-    std::optional<fire_plan> fires{};  // what both do, instead of contending for a lease
+    std::optional<fire_plan> fires{};      // what both do, instead of contending for a lease
+    std::optional<permit_plan> permits{};  // the same
 
     // On purpose: a rule must break.
     [[nodiscard]] bool is_broken() const noexcept { return rules.takes_blindly || rules.saves_blindly || rules.fences_hold_nothing; }
@@ -42,20 +44,24 @@ struct reductions {
     bool orders = true;  // scheduler::processes_meet_at_server_only
 };
 
-// One run of two processes against one server; an enumerator decides what is left open.
+// One run of two or three processes against one server; an enumerator decides what is left open.
 class small_world {
 public:
     small_world(const world_plan& of, enumerator& by, bool told, const reductions& reduced = {})
-        : plan_{of}, choose_{by}, world_{of.rules, by, told}, net_{world_}, monitors_{world_}, rights_{world_, 1}
+        : plan_{of}, choose_{by}, world_{of.rules, by, told}, net_{world_}, monitors_{world_},
+          rights_{world_, of.permits ? of.permits->most : 1}
     {
         world_.time.before_time_goes_on = [this] { check(); };
-        world_.time.seen_from_outside = [this] { return monitors_.beliefs() + rights_.beliefs(); };
+        world_.time.seen_from_outside = [this] {
+            return monitors_.beliefs() + rights_.beliefs() + (permits_ ? permits_->beliefs() : 0);
+        };
         world_.time.processes_meet_at_server_only = reduced.orders && !plan_.rules.notifies;
         world_.time.strikes = [this](process& p) { return strikes(p); };
         world_.db.clock.ppm = drift();
         if (plan_.fires) expect_fires(*plan_.fires);
+        if (plan_.permits) expect_permits(*plan_.permits);
         for (const char* count : {"1 permits", "1 readers", "2 permits"}) static_cast<void>(world_.owner(count));
-        for (std::size_t host = 0; host < plan_.contenders.size(); ++host) {
+        for (std::size_t host = 0; host < hosts(); ++host) {
             clocks_.push_back({0, drift()});
             start(host);
         }
@@ -102,6 +108,7 @@ private:
         monitors_.check();
         rights_.check();
         if (fires_) fires_->check();
+        if (permits_) permits_->check();
     }
 
     void expect_fires(const fire_plan& of)
@@ -112,6 +119,19 @@ private:
         const leasehold::fire_record none{.schedule = "of its own", .made_by = "n0", .passed = before};
         world_.db.put_checkpoint(fires_of_world::name, world_.owner(leasehold::to_text(none)));
     }
+
+    // All that the record may say has a number from the beginning, so that two runs which write it in another order can be told alike.
+    void expect_permits(const permit_plan& of)
+    {
+        permits_.emplace(world_, of.most);
+        static_cast<void>(world_.owner("0 permits"));
+        for (std::size_t change = 0; change < 8; ++change)
+            for (std::size_t count = 1; count <= of.most; ++count)
+                for (std::size_t was = count; was <= of.most; ++was)
+                    static_cast<void>(world_.owner(leasehold::detail::agreed_count{count, was > count ? was : 0, change}.text("permits")));
+    }
+
+    [[nodiscard]] std::size_t hosts() const { return plan_.permits ? plan_.permits->hosts.size() : plan_.contenders.size(); }
 
     // Two runs with the same one go on alike, if they are given the same answers.
     [[nodiscard]] std::uint64_t fingerprint()
@@ -157,6 +177,8 @@ private:
         world_.tell(self, 's', self.index, [] { return std::string{"starts"}; });
         if (fires_)
             programs_.push_back(std::make_unique<fire_host>(world_, net_, monitors_, *fires_, self, *plan_.fires));
+        else if (permits_)
+            programs_.push_back(std::make_unique<permit_host>(world_, net_, rights_, *permits_, self, *plan_.permits));
         else
             programs_.push_back(std::make_unique<contender>(world_, net_, monitors_, rights_, self, plan_.contenders[host]));
     }
@@ -174,6 +196,7 @@ private:
     right_monitors rights_;
     std::vector<drifting_clock> clocks_;  // of hosts
     std::optional<fires_of_world> fires_;
+    std::optional<permit_judge> permits_;
     std::vector<std::unique_ptr<program>> programs_;
     bool known_ = false;
     std::uint64_t rows_ = 0;

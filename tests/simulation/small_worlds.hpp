@@ -120,6 +120,43 @@ inline void add_worlds_of_fires(std::vector<world_plan>& to)
     add("fire-blind", "a store that saves whatever the token: a rule must break", blind, messages, false, saves);
 }
 
+// Hosts that share permits whose count changes.
+inline void add_worlds_of_permits(std::vector<world_plan>& to)
+{
+    using enum permit_step::kind;
+    plan memory = small_rules(store_kind::memory);
+    memory.names = 2;  // all renewals of a process go together: threads that renew side by side would lead to too many orders
+    memory.call_timeout += 10 * ms + 1;
+    const std::int64_t ttl = memory.ttl;
+    const auto lost = small_bounds(1, {fault_kind::lost_request, fault_kind::lost_reply}),
+               stops = small_bounds(1, {fault_kind::stopped, fault_kind::crashed, fault_kind::clock});
+    const auto add = [&to](const char* name, const char* what, const plan& rules, const choice_bounds& bounds, bool quick,
+                           const permit_plan& does) { to.push_back({name, what, rules, {}, bounds, quick, std::nullopt, does}); };
+    // A renewal comes at the same time, or, where something else goes wrong, a little earlier: both would be too many orders.
+    const std::int64_t meets = ttl / 3, misses = ttl / 3 - 7 * ms, ends = ttl * 3;
+    const auto none = small_bounds(0, {});
+    const auto fewer = [&](std::int64_t at) {
+        return permit_plan{{{2, false, {{takes, 2, 0, ttl * 13 / 6}}}, {2, false, {{takes, 1, ttl / 12}, {resizes, 1, at}}}}, 2, ends};
+    };
+    const permit_plan more{{{1, false, {{takes, 1, 0, ttl / 2}, {waits, 2, ttl / 2, ttl / 4}}},
+                            {1, false, {{takes, 1, ttl / 12}, {resizes, 2, misses}, {takes, 1, misses, ttl / 2}}}},
+                           2,
+                           ends};
+    const permit_plan twice{
+        {{3, false, {{takes, 3, 0, ttl}}}, {3, false, {{takes, 1, ttl / 12}, {resizes, 2, meets}, {resizes, 1, meets}}}}, 3, ends};
+    const permit_plan some{{{3, false, {{waits, 2, 0, ttl / 2}}}, {3, false, {{waits, 2, 0, ttl / 2}}}}, 3, ends};
+    const permit_plan old{
+        {{2, false, {{takes}, {resizes, 1, meets}}}, {2, false, {{takes, 1, ttl / 12}, {takes, 2, meets, ttl / 3}}}}, 2, ends};
+    add("permits-fewer", "two permits become one while both are held", memory, none, true, fewer(meets));
+    add("permits-fewer-lost", "the same, and answers get lost", memory, lost, false, fewer(misses));
+    add("permits-fewer-stops", "the same, and a process is stopped, or ends", memory, stops, false, fewer(misses));
+    add("permits-more", "one permit becomes two while it is held, and answers get lost", memory, lost, true, more);
+    add("permits-more-stops", "the same, and a process is stopped, or ends", memory, stops, true, more);
+    add("permits-twice", "three permits become two, and then one, while all are held", memory, lost, false, twice);
+    add("permits-some", "two want two of three permits at once, and answers get lost", memory, lost, false, some);
+    add("permits-old", "one takes both permits while the other makes them one", memory, none, true, old);
+}
+
 // The catalogue. The last of each kind is broken on purpose.
 inline const std::vector<world_plan>& small_worlds()
 {
@@ -198,6 +235,7 @@ inline const std::vector<world_plan>& small_worlds()
             {"single-2", "single, and two faults of messages", single, {once, once}, messages(2), false},
             {"broken", "a database whose take-over compares nothing: a rule must break", blind, {twice, once}, small_bounds(0, {}), false}};
         add_worlds_of_fires(worlds);
+        add_worlds_of_permits(worlds);
         return worlds;
     }();
     return all;

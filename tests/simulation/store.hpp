@@ -345,7 +345,7 @@ private:
         locks_.older_are_over(call.name, row.token.value());
         const bool over = row.remaining <= leasehold::duration::zero();
         if (over) {
-            if (const auto pause = of.place_.leave_to_next(row.token)) {
+            if (const auto pause = of.place_.wait_for_next(row.token)) {
                 row.retry_after = *pause;
                 return row;
             }

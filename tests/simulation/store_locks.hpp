@@ -136,11 +136,11 @@ public:
     // Returns when to look.
     leasehold::duration queue_up()
     {
-        state_->machine.queued();
+        state_->machine.queued(now());
         state_->session = of_.queue().wait(of_.self(), state_->name, [of = &of_, state = state_](bool has_lock) {
             if (state->machine.position() == position::left) return;  // the session has been ended
             state->machine.wait_ended(has_lock, now_of(*of));
-            of->wakes_come(state->name) = state->machine.wakes_come();
+            if (has_lock) of->wakes_come(state->name) = true;
             state->to_wake->wake();
             of->all().time.look_at_wakers(of->self());
         });
@@ -175,7 +175,7 @@ public:
     leasehold::duration seen(leasehold::fencing_token term, leasehold::duration remaining)
     {
         state_->machine.seen(term, remaining, now());
-        return state_->machine.after_term(remaining);
+        return state_->machine.after_term(remaining, now());
     }
 
     leasehold::duration busy_at_head(leasehold::fencing_token term, leasehold::duration remaining)
@@ -188,10 +188,10 @@ public:
         return answer.retry_after;
     }
 
-    std::optional<leasehold::duration> leave_to_next(leasehold::fencing_token token)
+    std::optional<leasehold::duration> wait_for_next(leasehold::fencing_token token)
     {
-        const auto delay = state_->machine.leave_to_next(token, now());
-        of_.wakes_come(state_->name) = state_->machine.wakes_come();
+        const auto delay = state_->machine.wait_for_next(token, now());
+        if (!delay) of_.wakes_come(state_->name) = false;
         return delay;
     }
 

@@ -156,6 +156,54 @@ BOOST_FIXTURE_TEST_CASE(checkpoint_of_the_command_lives_beside_the_record, scene
     BOOST_TEST(file("notes") == "none\npage-1\n");
 }
 
+// What the command has left in the background may save while the run notes in the record that it is done.
+BOOST_FIXTURE_TEST_CASE(save_that_began_before_the_record_changed_takes_nothing_back, scene)
+{
+    const std::string database = sqlite_connection_string(path("leases.db"));
+    const std::string works = "until [ -e " + path("go") + " ]; do sleep 0.05; done";
+    auto host = start(once({"--ttl", "30s"}, note("$LEASEHOLD_TOKEN $LEASEHOLD_OWNER .") + works));
+    BOOST_REQUIRE(file_gets("notes", "."));
+    std::istringstream words{file("notes")};
+    std::string token, owner;
+    words >> token >> owner;
+    odbc_connection somebody{database};
+    somebody.execute("begin immediate");  // who writes has to wait
+    auto left = start({"checkpoint", "report", "--save", "page-2"}, {{"LEASEHOLD_NAME", "report"},
+                                                                     {"LEASEHOLD_TOKEN", token},
+                                                                     {"LEASEHOLD_OWNER", owner},
+                                                                     {"LEASEHOLD_FIRE", "2026-01-01T00:00:00Z"},
+                                                                     {"LEASEHOLD_STORE", database + ";Tracefile=" + path("statements")}});
+    BOOST_REQUIRE(file_gets("statements", "update `leasehold` set `checkpoint`"));
+    somebody.execute("update leasehold set checkpoint = replace(checkpoint, 'attempts: 1', 'attempts: 7')");
+    somebody.execute("commit");
+    BOOST_TEST(left.wait().success(), errors());
+    BOOST_TEST(has(run_words("last report").out, "after 7 attempts"));
+    BOOST_TEST(run_words("checkpoint report").out == "page-2\n");
+    std::ofstream{path("go")};
+    BOOST_TEST(host.wait().success());
+    BOOST_TEST(run_words("last report").status.success());
+    BOOST_TEST(run_words("checkpoint report").out == "page-2\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(command_without_a_schedule_is_told_the_checkpoint_and_not_the_record, scene)
+{
+    const std::string tells = note("${LEASEHOLD_CHECKPOINT-none}");
+    const std::string shards_name = "orders/0";
+    for (const std::string name : {"report", shards_name.c_str()}) {
+        const auto scheduled = [&](const std::string& script) { return run_with({name, "--once-per", "365d"}, {"sh", "-c", script}); };
+        BOOST_TEST(run(scheduled("exit 1")).status.code == 1);
+        BOOST_TEST(run(run_with({name}, {"sh", "-c", tells})).status.success());
+        BOOST_TEST(run(scheduled(std::string{LEASEHOLD_TOOL} + " checkpoint " + name + " --save page-1")).status.success());
+        BOOST_TEST(run(run_with({name}, {"sh", "-c", tells})).status.success());
+    }
+    BOOST_TEST(run({"elect", "report", "--restart", "never", "--", "sh", "-c", tells}).status.success());
+    BOOST_TEST(file("notes") == "none\npage-1\nnone\npage-1\npage-1\n");
+    auto host = start({"shard", "orders", "--of", "1", "--", "sh", "-c", tells + "exec sleep 60"});
+    BOOST_TEST(file_gets("notes", "none\npage-1\nnone\npage-1\npage-1\npage-1\n"), file("notes"));
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait().success());
+}
+
 BOOST_FIXTURE_TEST_CASE(checkpoint_that_leaves_no_room_for_the_record_is_refused, scene)
 {
     const auto ended = run(once({}, std::string{LEASEHOLD_TOOL} + " checkpoint report --save " + std::string(3000, 'y')));
@@ -257,6 +305,20 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     for (std::string line; std::getline(lines, line);) fires.push_back(line);
     BOOST_TEST(std::ranges::is_sorted(fires));
     BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
+}
+
+BOOST_FIXTURE_TEST_CASE(request_to_hand_over_is_passed_on_to_the_command_of_a_schedule, scene)
+{
+    const std::string waits = "trap 'echo asked; exit 9' USR1; echo on; while :; do sleep 0.05; done";
+    for (const std::string subcommand : {"run", "every"}) {
+        auto host = start({subcommand, "job", "--once-per", subcommand == "run" ? "365d" : "1s", "--reschedule", "--ttl", "3s",
+                           "--handover-signal", "USR1", "--", "sh", "-c", waits});
+        BOOST_REQUIRE(host.read_line().value_or("") == "on");
+        BOOST_TEST(run_words("ask job").status.success());
+        BOOST_TEST(host.read_line().value_or("") == "asked");
+        if (subcommand == "every") host.signal(SIGTERM);
+        BOOST_TEST(host.wait().code == (subcommand == "run" ? 9 : 0));
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(command_that_runs_for_too_long_is_ended_and_its_run_has_failed, scene)

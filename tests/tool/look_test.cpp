@@ -387,7 +387,7 @@ BOOST_FIXTURE_TEST_CASE(checkpoint_is_saved_and_shown, tool_fixture)
     BOOST_TEST(shown.status.success());
     BOOST_TEST(shown.out == "offset=1, \"two\"\n");
     BOOST_TEST(run_words("checkpoint job --json").out == "{\"checkpoint\": \"offset=1, \\\"two\\\"\", \"token\": 1}\n");
-    BOOST_TEST(run_words("show job").out == "job is free\n");
+    BOOST_TEST(run_words("show job").out.starts_with("job is free\n"));
     BOOST_TEST(run({"checkpoint", "job", "--save", ""}).status.success());
     BOOST_TEST(run_words("checkpoint job").out == "\n");
     const auto too_long = run({"checkpoint", "job", "--save", std::string(4097, 'x')});

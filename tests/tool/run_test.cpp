@@ -133,6 +133,14 @@ BOOST_FIXTURE_TEST_CASE(a_request_to_hand_over_is_passed_on_as_a_signal_of_choic
     BOOST_TEST(run_words("run job --handover-signal KILL -- true").status.code == 64);
 }
 
+BOOST_FIXTURE_TEST_CASE(command_is_not_told_the_fire_permit_and_shard_of_a_command_around_it, tool_fixture)
+{
+    const std::vector<std::string> tells{"sh", "-c", "echo ${LEASEHOLD_FIRE-no} ${LEASEHOLD_PERMIT-no} ${LEASEHOLD_SHARD-no}"};
+    const auto inner = run(run_with({"job"}, tells), {{"LEASEHOLD_FIRE", "2026-01-01T00:00:00Z"}, {"LEASEHOLD_PERMIT", "3"},
+                                                      {"LEASEHOLD_SHARD", "17"}});
+    BOOST_TEST(inner.out == "no no no\n");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_request_that_is_not_passed_on_changes_nothing, tool_fixture)
 {
     auto tool = start({"run", "job", "--ttl", "3s", "--", "sh", "-c", "echo on; sleep 1.5; echo done"});

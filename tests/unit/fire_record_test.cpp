@@ -65,6 +65,16 @@ BOOST_AUTO_TEST_CASE(checkpoint_of_another_kind_is_the_text_of_a_record_without_
     }
 }
 
+BOOST_AUTO_TEST_CASE(own_text_is_what_the_job_has_saved)
+{
+    BOOST_TEST(lh::detail::own_text("offset=4711").value() == "offset=4711");
+    BOOST_TEST(lh::detail::own_text(to_text(whole())).value() == "offset=4711\nopen: no");
+    lh::fire_record no_text = whole();
+    no_text.text.reset();
+    BOOST_TEST(!lh::detail::own_text(to_text(no_text)));
+    BOOST_TEST(lh::detail::own_text("leasehold fires 2\n").value() == "leasehold fires 2\n");
+}
+
 BOOST_AUTO_TEST_CASE(record_of_a_later_version_or_a_damaged_one_is_not_read)
 {
     for (const char* each :

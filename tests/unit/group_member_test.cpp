@@ -8,8 +8,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <list>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -155,6 +157,39 @@ BOOST_AUTO_TEST_CASE(observer_is_told_who_joins_changes_and_leaves_and_is_no_mem
     BOOST_TEST(comes(3));
     BOOST_TEST((told == std::vector<std::string>{"joined a 1", "data_changed a 2", "left a 2"}));
     BOOST_CHECK_THROW((lh::group_observer{store, "workers", {}, lh::observer_options{.every = 0s}, clock}), std::system_error);
+}
+
+BOOST_AUTO_TEST_CASE(changes_can_be_taken_one_by_one)
+{
+    lh::group_observer watch{store, "workers", {}, lh::observer_options{.every = 1ms}, clock};
+    BOOST_TEST(eventually([&] { return watch.age() == 0s; }));
+    BOOST_TEST(!watch.try_next_change().has_value());
+    {
+        const member_type a{store, "workers", {.id = "a", .data = "1"}, clock};
+        clock.advance(1ms);
+        const auto joined = watch.next_change();
+        BOOST_REQUIRE(joined.has_value());
+        BOOST_TEST((joined->kind == lh::member_change_kind::joined));
+        BOOST_TEST(joined->member.id == "a");
+    }
+    clock.advance(1ms);
+    BOOST_TEST((watch.next_change()->kind == lh::member_change_kind::left));
+    BOOST_TEST(!watch.try_next_change().has_value());
+    std::stop_source stop;
+    stop.request_stop();
+    BOOST_TEST(!watch.next_change(stop.get_token()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(newest_changes_are_kept_for_whoever_takes_them)
+{
+    constexpr int most_kept = 256;
+    std::list<member_type> members;
+    for (int i = 0; i <= most_kept; ++i) members.emplace_back(store, "workers", lh::member_options{.id = std::to_string(1000 + i)}, clock);
+    lh::group_observer watch{store, "workers"};
+    BOOST_TEST(eventually([&] { return !watch.current().empty(); }));
+    BOOST_TEST(watch.next_change().value().member.id == "1001");
+    for (int i = 2; i <= most_kept; ++i) BOOST_TEST(watch.next_change().value().member.id == std::to_string(1000 + i));
+    BOOST_TEST(!watch.try_next_change().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(one_that_has_left_and_come_back_between_two_looks_is_told_as_both)

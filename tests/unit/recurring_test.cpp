@@ -636,6 +636,117 @@ BOOST_FIXTURE_TEST_CASE(failure_opens_no_fire_that_a_transaction_completes_meanw
     BOOST_TEST((job.last().value().fire == last_night));
 }
 
+// A process that the job has left behind holds the run's token, which is current until the release.
+BOOST_FIXTURE_TEST_CASE(text_that_is_saved_beside_a_run_opens_no_fire_that_the_run_completes_meanwhile, scene)
+{
+    leaving_store leaving{store};
+    auto job = host("a");
+    auto run = job.try_begin();
+    BOOST_REQUIRE(run.held());
+    leaving.after_next_look = [&] { BOOST_TEST(run.complete()); };
+    std::error_code ec;
+    BOOST_TEST(lh::detail::save_own_text(leaving, "report", run.owner(), run.token(), "page 2", ec));
+    BOOST_TEST(!ec);
+    const auto record = lh::read_fire_record(this->record()).value();
+    BOOST_TEST((record.last.value().fire == last_night));
+    BOOST_TEST(record.text.value() == "page 2");
+    run.release();
+    auto other = host("b");
+    BOOST_TEST(is_empty(other.try_begin()));
+}
+
+BOOST_FIXTURE_TEST_CASE(text_is_not_saved_beside_a_run_that_is_over, scene)
+{
+    auto job = host("a");
+    auto run = job.try_begin();
+    const lh::fencing_token token = run.token();
+    BOOST_TEST(run.complete());
+    run.release();
+    const std::string before = record();
+    std::error_code ec;
+    BOOST_TEST(!lh::detail::save_own_text(store, "report", "a", token, "page 2", ec));
+    BOOST_TEST(!ec);
+    BOOST_TEST(record() == before);
+    lh::faulty_store failing{store, [](const lh::store_call& call) {
+                                 const bool saves = call.operation == lh::store_operation::save_checkpoint;
+                                 return saves ? lh::store_fault::lose_request : lh::store_fault::none;
+                             }};
+    BOOST_TEST(!lh::detail::save_own_text(failing, "report", "a", token, "page 2", ec));
+    BOOST_TEST(static_cast<bool>(ec));
+}
+
+// As the command's own `leasehold checkpoint --save` does.
+BOOST_AUTO_TEST_CASE(text_that_is_saved_beside_a_run_outlives_what_the_run_notes)
+{
+    for (const bool fails : {false, true}) {
+        scene s;
+        auto job = s.host("a", {.retry_min = 1s});
+        auto run = job.try_begin();
+        BOOST_TEST(run.save_checkpoint("page 1"));
+        std::error_code ec;
+        BOOST_TEST(lh::detail::save_own_text(s.store, "report", run.owner(), run.token(), "page 2", ec));
+        BOOST_TEST((fails ? run.fail() : run.complete()));
+        BOOST_TEST(run.load_checkpoint().value() == "page 2");
+        BOOST_TEST(lh::detail::own_text(s.record()).value() == "page 2");
+        if (!run.empty()) run.release();
+        s.clock.advance(24h);
+        auto next = job.try_begin();
+        BOOST_TEST(next.load_checkpoint().value() == "page 2");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(text_that_the_run_saves_takes_the_place_of_one_that_was_saved_beside_it, scene)
+{
+    auto job = host("a");
+    auto run = job.try_begin();
+    BOOST_TEST(run.save_checkpoint("page 1"));
+    std::error_code ec;
+    BOOST_TEST(lh::detail::save_own_text(store, "report", run.owner(), run.token(), "page 2", ec));
+    BOOST_TEST(run.save_checkpoint("page 1"));
+    BOOST_TEST(lh::detail::own_text(record()).value() == "page 1");
+}
+
+// Whoever asks, asks for now.
+BOOST_FIXTURE_TEST_CASE(first_fire_of_a_name_is_run_however_late_although_none_is_made_up_for, scene)
+{
+    auto a = host("a", {.catch_up = lh::catch_up::none});
+    BOOST_TEST((completes(a) == last_night));
+    clock.advance(24h);
+    BOOST_TEST(is_empty(a.try_begin()));
+    BOOST_TEST((missed == std::vector{last_night + 24h}));
+}
+
+BOOST_FIXTURE_TEST_CASE(run_does_what_a_guard_does, scene)
+{
+    auto a = host("a");
+    auto b = host("b", {}, nightly, "other");
+    auto run = a.try_begin();
+    auto other = b.try_begin();
+    BOOST_TEST(run.publish("10.0.0.7"));
+    std::error_code ec;
+    BOOST_TEST(run.publish("10.0.0.8", ec));
+    BOOST_TEST(store.inspect("report", ec)->data == "10.0.0.8");
+    BOOST_TEST(!run.handover_requested());
+    BOOST_TEST(!run.handover_token().stop_requested());
+    BOOST_TEST((lh::basic_lease{store, "report", clock}.request_handover("upgrade")));
+    BOOST_TEST(run.renew());
+    BOOST_TEST(run.handover_requested());
+    BOOST_TEST(run.handover_reason() == "upgrade");
+    BOOST_TEST(run.save_checkpoint("page 1"));
+    ec = lh::errc::not_held;
+    BOOST_TEST(run.load_checkpoint(ec).value() == "page 1");
+    BOOST_TEST(!ec);
+    BOOST_TEST(run.complete());
+    swap(run, other);
+    BOOST_TEST(run.name() == "other");
+    BOOST_TEST(!run.completed());
+    BOOST_TEST(!run.load_checkpoint());
+    BOOST_TEST(run.complete());
+    run.swap(other);
+    BOOST_TEST(run.name() == "report");
+    BOOST_TEST((a.last().has_value() && b.last().has_value()));
+}
+
 BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
 {
     auto a = host("a");
@@ -644,6 +755,8 @@ BOOST_FIXTURE_TEST_CASE(empty_run_can_do_nothing, scene)
     BOOST_TEST(!none);
     BOOST_TEST(none.empty());
     BOOST_TEST(!none.load_checkpoint());
+    BOOST_TEST(!none.handover_requested());
+    BOOST_TEST(refused([&] { none.publish("x"); }, lh::errc::not_held, "empty"));
     BOOST_TEST(refused([&] { none.complete(); }, lh::errc::not_held, "empty"));
     BOOST_TEST(refused([&] { none.fail(); }, lh::errc::not_held, "empty"));
     std::error_code ec;
@@ -786,6 +899,61 @@ BOOST_AUTO_TEST_CASE(run_pauses_after_a_completion_that_could_not_be_noted)
     BOOST_TEST(leasehold_test::eventually([&] { return calls > 0; }));
     BOOST_TEST(leasehold_test::throughout([&] { return calls < 3; }, 50ms));
     stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(run_pauses_before_it_begins_a_fire_again_that_its_job_has_left_open)
+{
+    enum class leaves { released, released_and_thrown, rolled_back };
+    for (const leaves how : {leaves::released, leaves::released_and_thrown, leaves::rolled_back}) {
+        scene s;
+        std::stop_source stop;
+        std::atomic<int> begun{0};
+        const lh::recurring_options options{.ttl = 10min, .retry_min = 1min};
+        lh::recurring job{s.store, "report", nightly, options, s.clock, lh::no_renewal{}};
+        std::jthread runs{[&] {
+            job.run(stop.get_token(), [&](auto& run) {
+                ++begun;
+                transaction mine;
+                if (how == leaves::rolled_back)
+                    static_cast<void>(run.complete(mine));
+                else
+                    run.release();
+                if (how == leaves::released_and_thrown) throw std::runtime_error{"after the release"};
+            });
+        }};
+        while (s.clock.sleepers() == 0) std::this_thread::yield();
+        s.clock.advance(15h);
+        BOOST_TEST(leasehold_test::eventually([&] { return begun > 0; }));
+        BOOST_TEST(leasehold_test::throughout([&] { return begun < 2; }, 50ms));
+        BOOST_TEST(leasehold_test::eventually([&] { return s.clock.advance(1min), begun > 1; }));
+        stop.request_stop();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(run_tells_a_fire_that_was_committed_and_begins_it_no_more)
+{
+    scene s;
+    std::stop_source stop;
+    std::atomic<int> begun{0};
+    std::atomic<int> told{0};
+    const lh::recurring_options options{.on_completed = [&](lh::fire_time) { ++told; }};
+    lh::recurring job{s.store, "report", nightly, options, s.clock, lh::no_renewal{}};
+    std::jthread runs{[&] {
+        job.run(stop.get_token(), [&](auto& run) {
+            ++begun;
+            transaction mine;
+            BOOST_TEST(run.complete(mine));
+            BOOST_TEST(s.store.save_checkpoint("report", run.owner(), run.token(), mine.text, mine.ec));
+        });
+    }};
+    while (s.clock.sleepers() == 0) std::this_thread::yield();
+    for (int night = 1; night <= 2; ++night) {
+        s.clock.advance(night == 1 ? 15h : 24h);
+        BOOST_TEST(leasehold_test::eventually([&] { return told == night; }));
+    }
+    stop.request_stop();
+    runs.join();
+    BOOST_TEST(begun == 2);
 }
 
 BOOST_AUTO_TEST_CASE(run_notes_a_completion_after_an_outage_that_the_lease_has_outlived)

@@ -10,7 +10,7 @@
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/wait_operation.hpp>
 #include <leasehold/detail/catch_into.hpp>
-#include <leasehold/detail/permits_forms.hpp>
+#include <leasehold/detail/permit_attempts.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/shared_lease.hpp>
 #include <leasehold/time_point.hpp>

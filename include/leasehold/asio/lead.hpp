@@ -10,6 +10,7 @@
 #include <leasehold/asio/detail/cancellable_work.hpp>
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/detail/candidate.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/election_machine.hpp>
 #include <leasehold/detail/lease_access.hpp>
@@ -139,6 +140,17 @@ private:
     std::optional<std::stop_callback<emission>> on_other_;
 };
 
+/// Waits for an hour at most: the loop asks again. Ends early when the loop is to end.
+template <class Executor>
+net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
+{
+    const auto at_most = std::clamp<duration>(how_long, duration::zero(), std::chrono::hours{1});
+    net::steady_timer timer{end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most)};
+    const end_of_wait<Executor> cancels{end};
+    net_error_code ignored;
+    co_await timer.async_wait(net::bind_cancellation_slot(cancels.slot(), net::redirect_error(net::use_awaitable, ignored)));
+}
+
 /// The user's coroutine on the strand, which is cancelled when the term is to end. An exception because of that is none.
 template <class Term, class Executor, class Work>
 net::awaitable<void> work_until_over(Term& term, cancellable_work<Executor>& cancels, Work& work)
@@ -155,33 +167,23 @@ net::awaitable<void> work_until_over(Term& term, cancellable_work<Executor>& can
 /// leader_election::run() as a coroutine.
 struct async_election {
     template <class Lease, class Executor, class Work>
-    static net::awaitable<void> run(leader_election<Lease>& election, std::shared_ptr<election_stop<Executor>> end, Work work)
+    static net::awaitable<void> run(candidate<Lease>& self, std::shared_ptr<election_stop<Executor>> end, Work work)
     {
         const std::stop_token stop = end->token();
-        lease_access::keeper(election.lease_).attach_engine();
-        election_machine machine = election.new_machine();
+        lease_access::keeper(self.lease()).attach_engine();
+        election_machine machine = self.new_machine();
         for (;;) {
-            const time_point now = election.clock().now();
+            const time_point now = self.clock().now();
             const election_step step = machine.next(now, stop.stop_requested());
             switch (step.action) {
             case election_action::leave: co_return;
-            case election_action::pause: co_await pause(*end, step.until - election.clock().now()); break;
-            case election_action::campaign: co_await campaign(election, machine, *end, work); break;
+            case election_action::pause: co_await pause(*end, step.until - self.clock().now()); break;
+            case election_action::campaign: co_await campaign(self, machine, *end, work); break;
             }
         }
     }
 
 private:
-    template <class Executor>
-    static net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
-    {
-        const auto at_most = std::min<duration>(how_long, std::chrono::hours{1});  // the machine says so again
-        net::steady_timer timer{end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most)};
-        const end_of_wait<Executor> cancels{end};
-        net_error_code ignored;
-        co_await timer.async_wait(net::bind_cancellation_slot(cancels.slot(), net::redirect_error(net::use_awaitable, ignored)));
-    }
-
     // What a campaign and its looks at the holder know of each other, on the strand.
     template <class Executor>
     struct looking_around {
@@ -199,35 +201,34 @@ private:
 
     // From time to time, while the campaign waits with its place in the queue.
     template <class Lease, class Executor>
-    static net::awaitable<void> look_around(leader_election<Lease>& election, election_machine& machine,
+    static net::awaitable<void> look_around(candidate<Lease>& self, election_machine& machine,
                                             std::shared_ptr<looking_around<Executor>> state)
     {
         while (!state->campaign_is_over) {
-            const time_point now = election.clock().now();
+            const time_point now = self.clock().now();
             const auto pause = std::min<duration>(machine.look_at(now) - now, std::chrono::hours{1});
             state->timer.expires_after(std::chrono::ceil<net::steady_timer::duration>(pause));
             net_error_code ignored;
             co_await state->timer.async_wait(net::redirect_error(net::use_awaitable, ignored));
             if (state->campaign_is_over) break;
-            const auto looks = [&election](std::error_code&) { return election.look_at_holder(); };
-            const auto seen = co_await reply_of_store<std::optional<lease_record>>(election.lease_, renewal::call_order::second, looks);
+            const auto looks = [&self](std::error_code&) { return self.look_at_holder(); };
+            const auto seen = co_await reply_of_store<std::optional<lease_record>>(self.lease(), renewal::call_order::second, looks);
             if (state->campaign_is_over) break;
             if (seen.value) machine.busy();
-            election.tell_of(seen.value);
+            self.tell_of(seen.value);
         }
     }
 
     template <class Lease, class Executor, class Work>
-    static net::awaitable<void> campaign(leader_election<Lease>& election, election_machine& machine, election_stop<Executor>& end,
-                                         Work& work)
+    static net::awaitable<void> campaign(candidate<Lease>& self, election_machine& machine, election_stop<Executor>& end, Work& work)
     {
         using guard_type = typename Lease::guard_type;
         const auto why = std::make_shared<std::optional<store_error>>();
         const auto was_busy = std::make_shared<bool>(false);
         const auto looks = std::make_shared<looking_around<Executor>>(end);
         const end_of_wait<Executor> cancels{end};
-        if (election.looks_around()) {
-            net::co_spawn(end.work()->strand(), look_around<Lease, Executor>(election, machine, looks),
+        if (self.looks_around()) {
+            net::co_spawn(end.work()->strand(), look_around<Lease, Executor>(self, machine, looks),
                           net::bind_executor(end.work()->strand(), [looks, ends = cancels.signal()](std::exception_ptr thrown) {
                               looks->thrown = std::move(thrown);
                               looks->is_over = true;
@@ -238,7 +239,7 @@ private:
             looks->is_over = true;
         }
         const auto begins = [&](auto handler) {
-            initiate_acquire(acquirable_lease<Lease>{election.lease_, why, "campaign", was_busy}, no_deadline,
+            initiate_acquire(acquirable_lease<Lease>{self.lease(), why, "campaign", was_busy}, no_deadline,
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         };
         auto got = co_await reply_to<guard_type>(begins);
@@ -248,58 +249,52 @@ private:
         while (!looks->is_over) co_await looks->ended.async_wait(net::redirect_error(net::use_awaitable, ignored));
         if (looks->thrown) std::rethrow_exception(looks->thrown);
         if (!got.value.empty()) {
-            machine.elected();
-            election.sightings_.elected(got.value.token());
-            co_await lead(election, machine, std::move(got.value), end, work);
+            co_await lead(self, machine, std::move(got.value), end, work);
         }
         else if (got.ec && got.ec != aborted()) {
             if (*was_busy) machine.busy();
-            machine.failed(election.clock().now());
-            if (!*why) why->emplace(got.ec, "campaign '" + election.lease_.name() + "'");
-            election.notify(election.options_.on_error, **why);
+            machine.failed(self.clock().now());
+            if (!*why) why->emplace(got.ec, "campaign '" + self.lease().name() + "'");
+            self.notify(self.options().on_error, **why);
         }
     }
 
     // The term is hidden from resign() before it is destroyed, also with a coroutine that is never resumed.
-    template <class Election>
+    template <class Lease>
     struct hidden_at_end {
-        Election& election;
-        ~hidden_at_end() { election.hide(); }
+        candidate<Lease>& self;
+        ~hidden_at_end() { self.hide(); }
     };
 
     template <class Lease, class Executor, class Work>
-    static net::awaitable<void> lead(leader_election<Lease>& election, election_machine& machine, typename Lease::guard_type guard,
+    static net::awaitable<void> lead(candidate<Lease>& self, election_machine& machine, typename Lease::guard_type guard,
                                      election_stop<Executor>& end, Work& work)
     {
-        constexpr bool hands_over = leader_election<Lease>::hands_over;
-        if constexpr (hands_over) lease_access::decline_up_to(guard, election.options_.priority);
-        leader_term<Lease> term{election.lease_, std::move(guard), end.token(), hands_over && election.options_.step_down_if_asked};
-        election.show(term);
-        const hidden_at_end<leader_election<Lease>> hides{election};
+        leader_term<Lease> term = self.new_term(std::move(guard), machine, end.token());
+        self.show(term);
+        const hidden_at_end<Lease> hides{self};
         std::exception_ptr thrown;
         try {
-            election.notify(election.options_.on_elected, term.token());
+            self.notify(self.options().on_elected, term.token());
             co_await work_until_over(term, *end.work(), work);
         } catch (...) {
             thrown = std::current_exception();
         }
-        const bool lost = term.over();
-        const step_down_reason why = election.ends(term, lost, end.token(), thrown != nullptr);
+        const auto ended = self.ends(term, end.token(), thrown != nullptr);
         const auto tell = [&] {
             try {
-                election.notify(election.options_.on_stepped_down, why);
+                self.notify(self.options().on_stepped_down, ended.why);
             } catch (...) {
                 if (!thrown) thrown = std::current_exception();
             }
         };
-        if (lost) tell();
+        if (ended.lost) tell();
         if (thrown) lease_access::forget_min_hold(term.guard());
         // A release that fails is no error: the store frees the lease at the latest when its time runs out.
         const auto releases = [&term](std::error_code& ec) { return term.release(ec); };
-        co_await reply_of_store<release_outcome>(election.lease_, renewal::call_order::first, releases);
-        machine.stepped_down(election.clock().now(), why);
-        election.sightings_.stepped_down(why);
-        if (!lost) tell();
+        co_await reply_of_store<release_outcome>(self.lease(), renewal::call_order::first, releases);
+        self.stepped_down(machine, self.clock().now(), ended.why);
+        if (!ended.lost) tell();
         if (thrown) std::rethrow_exception(thrown);
     }
 };
@@ -354,7 +349,8 @@ auto async_lead(leader_election<Lease>& election, Work work, Token&& token)
     static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
                   "async_lead needs a function of a leader_term& that returns an awaitable<void>");
     return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_election>{}, token,
-                                                                        std::addressof(election), std::move(work));
+                                                                        std::addressof(detail::election_access::candidate(election)),
+                                                                        std::move(work));
 }
 
 }  // namespace leasehold::inline v0

@@ -30,7 +30,7 @@ class next_change_operation final : public cancellable,
 public:
     explicit next_change_operation(std::shared_ptr<change_feed<Change>> feed) noexcept : feed_{std::move(feed)} {}
 
-    // From now on the handler is called.
+    // The handler is called from now on.
     void start(completion<Change>& handler) noexcept
     {
         handler_ = &handler;
@@ -77,8 +77,8 @@ struct start_next_change {
 
 }  // namespace detail
 
-/// Waits without a thread for the next change that a lease_observer or prefix_observer tells of and that nobody has taken: completes with
-/// void(error_code, lease_change).
+/// Waits without a thread for the next change that an observer tells of and that nobody has taken: completes with
+/// void(error_code, lease_change) for a lease_observer and a prefix_observer, with void(error_code, member_change) for a group_observer.
 ///
 ///     lh::lease_change change = co_await lh::async_next_change(watch, net::use_awaitable);
 ///

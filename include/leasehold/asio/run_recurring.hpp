@@ -22,8 +22,6 @@
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
 
-#include <algorithm>
-#include <chrono>
 #include <concepts>
 #include <exception>
 #include <functional>
@@ -40,19 +38,25 @@ namespace leasehold::inline v0 {
 namespace detail {
 
 /// recurring::run() as a coroutine. Its steps are those of run(); what calls the store runs on a thread of the library meanwhile.
-struct async_recurring {
-    template <class Recurring, class Executor, class Job>
+template <class Recurring>
+class async_recurring {
+    using access = recurring_access<Recurring>;
+    using run_type = typename access::run_type;
+    using guard_type = typename access::guard_type;
+
+public:
+    template <class Executor, class Job>
     static net::awaitable<void> run(Recurring& of, std::shared_ptr<election_stop<Executor>> end, Job job)
     {
         const std::stop_token stop = end->token();
-        lease_access::keeper(of.lease_).attach_engine();
-        const recurring_options& options = of.book_->options();
-        backoff retry{options.retry_min, options.retry_max, waiting::random_seed(of.owner(), of.clock().now())};
+        lease_access::keeper(access::lease(of)).attach_engine();
+        const recurring_options& options = access::book(of).options();
+        backoff retry{options.retry_min, options.retry_max, waiting::random_seed(of.owner(), now(of))};
         std::optional<fire_time> start;
         while (!stop.stop_requested()) {
-            attempt<Recurring> tried;
+            attempt tried;
             co_await begin(of, start, *end, tried);
-            of.book_->tell_news();
+            access::book(of).tell_news();
             for (const auto& tell : tried.told) tell();
             if (tried.failed.why.ec) {
                 if (tried.failed.why.not_read) start.reset();
@@ -65,15 +69,14 @@ struct async_recurring {
                 continue;
             }
             retry.reset();
-            if (tried.rest) co_await pause(*end, left_until(of.book_->local(tried.rest->until), of.clock().now()));
+            if (tried.rest) co_await pause(*end, left_until(of, access::book(of).local(tried.rest->until)));
         }
     }
 
 private:
     // A failure, and what the store has said about it on the thread that has called it.
-    template <class Recurring>
     struct told_failure {
-        typename Recurring::failure why{};
+        typename access::failure why{};
         std::optional<store_error> said{};
 
         void note(const Recurring& of)
@@ -82,34 +85,25 @@ private:
         }
     };
 
-    template <class Recurring>
     struct attempt {
-        told_failure<Recurring> failed{};
-        typename Recurring::run_type run{};
+        told_failure failed{};
+        run_type run{};
         std::optional<fire_step> rest{};
         std::vector<std::function<void()>> told{};  // hooks, for the strand
     };
 
-    static duration left_until(time_point until, time_point now) noexcept
-    {
-        return until == time_point::max() ? duration::max() : until - now;
-    }
+    static time_point now(Recurring& of) noexcept { return access::book(of).clock().now(); }
 
-    template <class Executor>
-    static net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
+    static duration left_until(Recurring& of, time_point until) noexcept
     {
-        const auto at_most = std::clamp<duration>(how_long, duration::zero(), std::chrono::hours{1});  // the machine says so again
-        net::steady_timer timer{end.work()->strand(), std::chrono::ceil<net::steady_timer::duration>(at_most)};
-        const end_of_wait<Executor> cancels{end};
-        net_error_code ignored;
-        co_await timer.async_wait(net::bind_cancellation_slot(cancels.slot(), net::redirect_error(net::use_awaitable, ignored)));
+        return until == time_point::max() ? duration::max() : until - now(of);
     }
 
     // call() on a thread that may wait for the store. A call that could not be started, or threw, is a failure too.
-    template <class Recurring, class Call>
-    static net::awaitable<void> on_store(Recurring& of, renewal::call_order order, told_failure<Recurring>& failed, Call call)
+    template <class Call>
+    static net::awaitable<void> on_store(Recurring& of, renewal::call_order order, told_failure& failed, Call call)
     {
-        const auto answer = co_await reply_of_store<bool>(of.lease_, order, [&of, &failed, &call](std::error_code&) {
+        const auto answer = co_await reply_of_store<bool>(access::lease(of), order, [&of, &failed, &call](std::error_code&) {
             call();
             failed.note(of);
             return true;
@@ -117,36 +111,32 @@ private:
         if (answer.ec && !failed.why.ec) failed.why.ec = answer.ec;
     }
 
-    template <class Recurring, class Executor>
-    static net::awaitable<void> begin(Recurring& of, std::optional<fire_time>& start, election_stop<Executor>& end,
-                                      attempt<Recurring>& tried)
+    template <class Executor>
+    static net::awaitable<void> begin(Recurring& of, std::optional<fire_time>& start, election_stop<Executor>& end, attempt& tried)
     {
-        typename Recurring::failure& why = tried.failed.why;
-        typename Recurring::manner how{.acquire = {}, .start = {}, .rest = &tried.rest, .told_later = &tried.told};
+        typename access::failure& why = tried.failed.why;
+        typename access::manner how{.acquire = {}, .start = {}, .rest = &tried.rest, .told_later = &tried.told};
         bool due = false;
         co_await on_store(of, renewal::call_order::second, tried.failed, [&] {
-            if (!start) start = of.starts(why);
+            if (!start) start = access::starts(of, why);
             how.start = start;
-            due = !why.ec && of.is_due(how, why);
+            due = !why.ec && access::is_due(of, how, why);
         });
         if (!due || why.ec) co_return;
         auto guard = co_await acquire(of, end, tried.failed);
         if (guard.empty()) co_return;
         co_await on_store(of, renewal::call_order::first, tried.failed,
-                          [&] { tried.run = of.begin_with(std::move(guard), how, why); });
+                          [&] { tried.run = access::begin_with(of, std::move(guard), how, why); });
     }
 
     // Waits for the lease. Empty: it is to stop, or there is a failure.
-    template <class Recurring, class Executor>
-    static auto acquire(Recurring& of, election_stop<Executor>& end, told_failure<Recurring>& failed)
-        -> net::awaitable<typename Recurring::guard_type>
+    template <class Executor>
+    static net::awaitable<guard_type> acquire(Recurring& of, election_stop<Executor>& end, told_failure& failed)
     {
-        using lease_type = typename Recurring::lease_type;
-        using guard_type = typename Recurring::guard_type;
         const auto said = std::make_shared<std::optional<store_error>>();
         const end_of_wait<Executor> cancels{end};
         auto got = co_await reply_to<guard_type>([&](auto handler) {
-            initiate_acquire(acquirable_lease<lease_type>{of.lease_, said, "run"}, no_deadline,
+            initiate_acquire(acquirable_lease<typename Recurring::lease_type>{access::lease(of), said, "run"}, no_deadline,
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         });
         if (got.ec && got.ec != aborted()) {
@@ -156,9 +146,9 @@ private:
         co_return std::move(got.value);
     }
 
-    // False: what became of it could not be noted.
-    template <class Recurring, class Executor, class Job>
-    static net::awaitable<bool> carry_out(Recurring& of, typename Recurring::run_type& begun, election_stop<Executor>& end, Job& job)
+    // False: it is not noted what became of it, so that the fire may be due again at once.
+    template <class Executor, class Job>
+    static net::awaitable<bool> carry_out(Recurring& of, run_type& begun, election_stop<Executor>& end, Job& job)
     {
         std::exception_ptr thrown;
         bool cancelled = false;
@@ -173,53 +163,53 @@ private:
         } catch (...) {
             thrown = std::current_exception();
         }
-        told_failure<Recurring> failed;
+        told_failure failed;
         bool given_up = false;
         if (thrown && begun.held())
-            co_await on_store(of, renewal::call_order::first, failed, [&] { begun.fail(given_up, failed.why.ec); });
-        else if (!thrown && !cancelled && begun.held() && begun.state_ == Recurring::run_type::state::open)
+            co_await on_store(of, renewal::call_order::first, failed, [&] { access::fail(begun, given_up, failed.why.ec); });
+        else if (!thrown && !cancelled && begun.held() && access::is_open(begun))
             co_await complete(of, begun, end, failed);
-        told_failure<Recurring> ignored;
+        else if (!thrown && access::is_in_transaction(begun))
+            co_await on_store(of, renewal::call_order::first, failed, [&] { access::settle(begun, failed.why.ec); });
+        told_failure ignored;
         co_await on_store(of, renewal::call_order::first, ignored, [&] { begun.release(ignored.why.ec); });
-        const recurring_options& options = of.book_->options();
-        of.book_->tell_news();
+        const recurring_options& options = access::book(of).options();
+        access::book(of).tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
         if (failed.why.ec) report(of, failed);
-        co_return !failed.why.ec;
+        co_return access::settled(begun);
     }
 
     // As in run(): again after a failure, for a ttl.
-    template <class Recurring, class Executor>
-    static net::awaitable<void> complete(Recurring& of, typename Recurring::run_type& begun, election_stop<Executor>& end,
-                                         told_failure<Recurring>& failed)
+    template <class Executor>
+    static net::awaitable<void> complete(Recurring& of, run_type& begun, election_stop<Executor>& end, told_failure& failed)
     {
-        const duration ttl = of.book_->options().ttl;
-        const time_point until = Recurring::after(of.clock().now(), ttl);
-        backoff retry = Recurring::pauses_of_completing(ttl);
+        const duration ttl = access::book(of).options().ttl;
+        const time_point until = access::after(now(of), ttl);
+        backoff retry = access::pauses_of_completing(ttl);
         for (;;) {
             failed = {};
-            co_await on_store(of, renewal::call_order::first, failed, [&] { begun.complete_untold(failed.why.ec); });
-            if (!failed.why.ec || !begun.held() || of.clock().now() >= until || end.token().stop_requested()) co_return;
+            co_await on_store(of, renewal::call_order::first, failed, [&] { access::complete(begun, failed.why.ec); });
+            if (!failed.why.ec || !begun.held() || now(of) >= until || end.token().stop_requested()) co_return;
             report(of, failed);
             co_await pause(end, retry.next());
         }
     }
 
     // The user's coroutine, which is cancelled when the lease is lost, or the operation is cancelled.
-    template <class Run, class Executor, class Job>
-    static net::awaitable<void> carried_out(Run& begun, const std::stop_token& lost, election_stop<Executor>& end, Job& job)
+    template <class Executor, class Job>
+    static net::awaitable<void> carried_out(run_type& begun, const std::stop_token& lost, election_stop<Executor>& end, Job& job)
     {
         const end_of_wait<Executor> cancels{end, lost};
-        auto begins = [](Run& of, Job& works) -> net::awaitable<void> { co_await std::invoke(works, of); };
+        auto begins = [](run_type& of, Job& works) -> net::awaitable<void> { co_await std::invoke(works, of); };
         co_await net::co_spawn(end.work()->strand(), begins(begun, job), net::bind_cancellation_slot(cancels.slot(), net::use_awaitable));
     }
 
-    template <class Recurring>
-    static void report(Recurring& of, const told_failure<Recurring>& failed)
+    static void report(Recurring& of, const told_failure& failed)
     {
-        if (!failed.why.refusal.empty()) of.raise(failed.why, "run");
-        const auto& hook = of.book_->options().on_error;
+        if (!failed.why.refusal.empty()) access::raise(of, failed.why);
+        const auto& hook = access::book(of).options().on_error;
         if (!hook) return;
         hook(failed.said ? *failed.said : store_failure(of.store(), failed.why.ec, "run", of.name()));
     }
@@ -243,11 +233,12 @@ template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id Owne
     requires std::invocable<Job&, typename recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>::run_type&>
 auto async_run_recurring(recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>& of, Job job, Token&& token)
 {
-    using run_type = typename recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>::run_type;
+    using recurring_type = recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>;
+    using run_type = typename recurring_type::run_type;
     static_assert(std::same_as<std::invoke_result_t<Job&, run_type&>, detail::net::awaitable<void>>,
                   "async_run_recurring needs a function of a run_type& that returns an awaitable<void>");
-    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_recurring>{}, token,
-                                                                        std::addressof(of), std::move(job));
+    return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_recurring<recurring_type>>{},
+                                                                        token, std::addressof(of), std::move(job));
 }
 
 }  // namespace leasehold::inline v0

@@ -85,7 +85,7 @@ public:
         left.send();
     }
 
-    /// Of an operation that was destroyed. Its work is never resumed either.
+    /// Takes the work of an operation that was destroyed. It is never resumed either.
     void take_from(Runner& runner) noexcept { jobs_ = runner.forget_work(); }
 
 private:
@@ -108,7 +108,7 @@ public:
     async_shard_work& operator=(const async_shard_work&) = delete;
     ~async_shard_work() { forgotten_->take_from(*runner_); }
 
-    /// From a thread that may wait for the store. Throws where there is no memory.
+    /// Runs on a thread that may wait for the store. Throws if there is no memory.
     void operator()(const std::shared_ptr<job_type>& job) const
     {
         const auto cancels = std::make_shared<cancellable_work<Executor>>(executor_);

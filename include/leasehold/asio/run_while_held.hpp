@@ -59,7 +59,7 @@ public:
 
     [[nodiscard]] bool held() const noexcept { return guard_.held(); }
 
-    /// From now on a loss cancels the work. On the strand.
+    /// A loss cancels the work from now on. Call it on the strand.
     void start() { on_loss_.emplace(lost_, cancel_it{*this}); }
 
     void cancel() noexcept override
@@ -216,7 +216,7 @@ struct run_signature<void> {
 /// Completes like co_spawn(): void(std::exception_ptr, T), or void(std::exception_ptr) for an awaitable<void>. After a loss that is a
 /// lease_lost; otherwise it is what the work threw. A release that fails is not reported. A cancellation of the operation cancels the
 /// work. Work that ignores its cancellation continues without the lease.
-/// With a guard that isn't held the work isn't begun.
+/// If the guard isn't held, the work isn't begun.
 template <detail::any_guard Guard, class Work, class Token>
 auto async_run_while_held(Guard guard, Work work, Token&& token)
 {

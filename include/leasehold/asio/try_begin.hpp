@@ -5,37 +5,48 @@
 #pragma GCC system_header
 #endif
 
-#include <leasehold/asio/detail/call_operation.hpp>
-#include <leasehold/asio/detail/completion.hpp>
-#include <leasehold/asio/detail/net.hpp>
-#include <leasehold/detail/catch_into.hpp>
-#include <leasehold/detail/lease_access.hpp>
+#include <leasehold/asio/acquire.hpp>
+#include <leasehold/asio/detail/acquirable.hpp>
+#include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/fire_wait.hpp>
 #include <leasehold/recurring.hpp>
-#include <leasehold/renewal/call_queue.hpp>
+#include <leasehold/time_point.hpp>
+#include <leasehold/waiting/ticket_limit.hpp>
 
-#include <memory>
+#include <chrono>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 namespace leasehold::inline v0 {
 
 namespace detail {
 
-struct start_try_begin {
-    template <class Handler, class Recurring>
-    void operator()(Handler&& handler, Recurring* of) const
-    {
-        using run_type = typename Recurring::run_type;
-        auto* const told = handler_completion<std::decay_t<Handler>, run_type>::make(std::forward<Handler>(handler));
-        if (!told) return;
-        std::error_code ec;
-        auto& keeper = lease_access::keeper(of->lease_);
-        catch_into(ec, [&keeper] { keeper.attach_engine(); });
-        if (ec) return told->complete(ec, run_type{});
-        start_call<run_type>(
-            keeper.serving_engine(), renewal::call_order::second, [of](std::error_code& failed) { return of->try_begin(failed); }, *told);
-    }
+// What a fire would be as a right: see acquirable.
+template <class Recurring>
+class acquirable_fire {
+    using lease_right = acquirable_lease<typename Recurring::lease_type>;
+    using steps = fire_wait<Recurring, lease_right>;
+
+public:
+    using guard_type = typename Recurring::run_type;
+
+    explicit acquirable_fire(Recurring& of) : of_{&of}, lease_{steps::lease_of(of)} {}
+
+    [[nodiscard]] const auto& clock() const noexcept { return lease_.clock(); }
+    [[nodiscard]] auto engine() const { return lease_.engine(); }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return of_->try_begin(ec); }
+
+    class wait : public steps {
+    public:
+        wait(const acquirable_fire& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : steps{*of.of_, of.lease_, deadline, to_wake, limit}
+        {
+        }
+    };
+
+private:
+    Recurring* of_;
+    lease_right lease_;
 };
 
 }  // namespace detail
@@ -49,9 +60,18 @@ struct start_try_begin {
 template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy, class Token>
 auto async_try_begin(recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>& job, Token&& token)
 {
-    using run_type = typename recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>::run_type;
-    return detail::net::async_initiate<Token, void(detail::net_error_code, run_type)>(detail::start_try_begin{}, token,
-                                                                                     std::addressof(job));
+    return detail::initiate_acquire(detail::acquirable_fire{job}, detail::one_attempt, std::forward<Token>(token));
+}
+
+/// recurring::try_begin_for() without a thread that waits: waits while a fire is due that is not completed, at most this long from the
+/// start of the operation. Completes with void(error_code, run). An empty run without an error: the fire was completed, none is due, or the
+/// time ran out. An outage ends the wait, with the error. Everything else is as for async_try_begin().
+template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy, class Rep, class Period,
+          class Token>
+auto async_try_begin_for(recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>& job, std::chrono::duration<Rep, Period> at_most,
+                         Token&& token)
+{
+    return detail::initiate_acquire(detail::acquirable_fire{job}, detail::deadline_in(at_most), std::forward<Token>(token));
 }
 
 }  // namespace leasehold::inline v0

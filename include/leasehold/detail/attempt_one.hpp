@@ -11,7 +11,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// Of a term for which nobody waits: the store does not prepare to wake anybody.
+// Nobody waits for such a term, so the store does not prepare to wake anybody.
 inline constexpr std::string_view wakes_nobody{};
 
 // An attempt that says whose waiters the end of its term wakes, which only a call for many can say.

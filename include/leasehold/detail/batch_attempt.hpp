@@ -50,7 +50,8 @@ public:
     // False: a guard of the lease holds, another attempt is under way, or there is an error. All leases have the same store.
     bool add(Lease& lease, std::error_code& ec) noexcept
     {
-        if (!lease_access::begin(lease, ec)) return false;
+        auto& attempts = lease_access::attempts(lease);
+        if (!attempts.prepare(ec) || !attempts.begin_attempt(ec)) return false;
         begun_.push_back({&lease, {}});
         term_request request{lease.name(), lease.owner(), lease.terms().ttl};
         if constexpr (requires { lease.store().wakes(lease.name()); }) request.wakes = lease.store().wakes(lease.name());
@@ -67,17 +68,17 @@ public:
     {
         if (begun_.empty()) return;
         answers_.assign(begun_.size(), std::nullopt);  // within its capacity
-        for (begun& one : begun_) one.sent = lease_access::clock(*one.lease).now();
+        for (begun& one : begun_) one.sent = lease_access::attempts(*one.lease).clock().now();
         catch_into(ec, [&] { begun_.front().lease->store().acquire_many(requests_, most, answers_, ec); });
         std::error_code not_released;  // then the store is not called for each of the others that came too late
         for (std::size_t i = 0; i < begun_.size(); ++i) {
             Lease& lease = *begun_[i].lease;
             if (answers_[i]) {
                 std::error_code too_late;
-                each(i, lease_access::answered(lease, *answers_[i], begun_[i].sent, too_late, not_released, asked));
+                each(i, lease_access::attempts(lease).answered(*answers_[i], begun_[i].sent, too_late, not_released, asked));
                 if (!ec) ec = too_late;
             } else {
-                lease_access::unanswered(lease);
+                lease_access::keeper(lease).attempt_failed();
                 if (!ec) ec = errc::store_failure;
             }
         }
@@ -88,7 +89,7 @@ public:
     // The leases that were added are not asked for.
     void cancel() noexcept
     {
-        for (const begun& one : begun_) lease_access::unanswered(*one.lease);
+        for (const begun& one : begun_) lease_access::keeper(*one.lease).attempt_failed();
         begun_.clear();
         requests_.clear();
     }

@@ -183,7 +183,7 @@ public:
         return !ec;
     }
 
-    // Nothing is free: whether that is so because more are free than this process knows of. Asks the store now and then.
+    // For a caller that found nothing free. True: the count has grown. Asks the store every 250 ms at most.
     bool has_grown(duration ttl, std::error_code& ec)
     {
         if (note_name_.empty()) return false;
@@ -363,7 +363,7 @@ private:
                 this->underlying().release(names_.of_permit(first + i), closed, tokens[i], duration::zero(), ec);
     }
 
-    // Those of the permits that are to be no more which this process has not closed.
+    // The numbers of the surplus permits that this process has not closed.
     std::vector<std::size_t> not_closed(const agreed_count& now)
     {
         std::vector<std::size_t> numbers;
@@ -487,7 +487,7 @@ private:
         const time_point noted = clock_.now();
         if (!write_note(found, to, lasts + ttl, ec)) return false;
         if (!found.record) return write(to, lasts, ec).granted() && !ec;
-        // By another token: from here on nobody makes it last longer who has not seen the note.
+        // The record gets a new token. From now on only a process that has seen the note can extend it.
         const std::string& owner = found.record->owner;
         const acquire_result ours = try_one({names_.name, owner, ttl, wakes_nobody}, ec);
         if (ec || !ours.granted()) return false;
@@ -584,7 +584,7 @@ private:
         return machine_.due(clock_.now(), ttl);
     }
 
-    // What ends by `ttl` from now ends before the record does.
+    // True if a term that ends `ttl` from now ends before the record does.
     [[nodiscard]] bool lasts(duration ttl) const
     {
         const std::lock_guard lock{mutex_};

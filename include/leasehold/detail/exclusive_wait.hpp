@@ -210,8 +210,8 @@ private:
 
     void attempt_gate(waiting::wait_action how, std::error_code& ec)
     {
-        auto tried = lease_access::attempt(gate_, *at_gate_, how, ec);
-        if (!tried.ends_wait(ec)) return lease_access::go_on(gate_, *at_gate_, tried);
+        auto tried = lease_access::attempts(gate_).attempt(*at_gate_, how, ec);
+        if (!tried.ends_wait(ec)) return lease_access::attempts(gate_).go_on(*at_gate_, tried);
         at_gate_.reset();
         if (passes_ && !ec) line_.passed();
         phase_ = taken_.take_gate(std::move(tried), ec) ? phase::shares : phase::over;

@@ -103,7 +103,7 @@ public:
         return known ? record_ : std::nullopt;
     }
 
-    // From now on the record is known up to this term.
+    // The record is known up to this term from now on.
     void knows_up_to(fencing_token token, const fire_record& record)
     {
         const std::lock_guard lock{mutex_};
@@ -159,20 +159,25 @@ public:
         return record;
     }
 
-    // Writes the record under the holder's term, as one of this schedule, in the place of the one before. False: the term is over, or has
-    // completed this fire or a later one by then.
-    bool write(fencing_token token, const fire_record& before, fire_record& record, std::error_code& ec)
+    // Writes the record under the holder's term, as one of this schedule, in the place of the one before. A text of the job that somebody
+    // has saved meanwhile is taken over, unless this write is to save one. False: the term is over, or has completed this fire or a later
+    // one by then.
+    bool write(fencing_token token, const fire_record& before, fire_record& record, std::error_code& ec, bool saves_text = false)
     {
         bool written = false;
         ec.clear();
         catch_into(ec, [&] {
             std::optional<std::string> replaced = before.schedule.empty() ? before.text.value_or("") : to_text(before);
             sign(record);
-            const std::string text = to_text(record);
+            std::string text = to_text(record);
             for (bool again = false; replaced && !written;) {
                 written = save(token, *replaced, text, ec);
                 if (!ec) {
                     if (!written) replaced = to_be_replaced(*replaced, record.passed, ec);
+                    if (!written && replaced && !saves_text) {
+                        record.text = own_text(*replaced);
+                        text = to_text(record);
+                    }
                     continue;
                 }
                 std::error_code not_read;
@@ -235,7 +240,7 @@ private:
 
     [[nodiscard]] fire_time told_by(const reading& last) const { return last.value + (clock_.now() - last.at); }
 
-    // And the record with it, where the store tells both at once.
+    // Reads the clock, and the record with it if the store tells both at once.
     fire_time read_clock(std::error_code& ec)
     {
         fire_time value{};
@@ -352,6 +357,22 @@ private:
     news news_;
     std::uint64_t changes_ = 0;  // of what is remembered, by writes
 };
+
+// Saves the own text of a name under a term: beside its record of fires, if it has one, also if a run changes that meanwhile. False: the
+// term is over, and nothing was written.
+template <checkpoint_replacing_store Store>
+bool save_own_text(Store& store, std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
+                   std::error_code& ec)
+{
+    for (std::optional<std::string> replaced;;) {
+        std::optional<checkpoint_record> saved = store.checkpoint(name, ec);
+        std::string there = saved ? std::move(saved->text) : std::string{};
+        if (ec || replaced == there) return false;
+        replaced = std::move(there);
+        if (store.replace_checkpoint(name, owner, token, *replaced, with_own_text(*replaced, text), ec)) return true;
+        if (ec) return false;
+    }
+}
 
 }  // namespace leasehold::inline v0::detail
 

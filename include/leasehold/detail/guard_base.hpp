@@ -28,7 +28,7 @@ class guard_base : public guard_core<Guard, Body> {
 public:
     using guard_core<Guard, Body>::guard_core;
 
-    /// Where the right lives; nullptr when the guard is empty. Not of a set, which may have several stores.
+    /// The store in which the right lives; nullptr when the guard is empty. A set has none, since it may have several stores.
     [[nodiscard]] auto* store() const& noexcept
         requires requires(const Body& body) { body.store(); }
     {
@@ -53,7 +53,7 @@ public:
     /// Extends the right now, by its ttl; several terms in few calls if the store is a batching_store. False means that it is lost.
     /// Does I/O.
     ///
-    /// Of several terms, it stops at the first loss or failure: the terms after that are not extended.
+    /// With several terms it stops at the first loss or failure: the terms after that are not extended.
     /// Throws store_error when a store fails (the right may continue until its deadline), and std::system_error with
     /// errc::not_held when the guard is empty.
     bool renew() { return renew_or_throw(std::nullopt); }

@@ -45,7 +45,7 @@ void each_of_set(const std::tuple<Guards...>& guards, Function f)
     std::apply([&f](const auto&... each) { (f(each), ...); }, guards);
 }
 
-// Of a guard, or a copy that was kept of its term.
+// The term of a guard, or of a copy that was kept of its term.
 template <class Guard>
 auto& term_of(Guard& guard) noexcept
 {

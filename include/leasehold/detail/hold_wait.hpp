@@ -60,7 +60,7 @@ public:
     }
     ~hold_grant() = default;
 
-    // Where that fails, the hold stays until it runs out.
+    // Ends the hold. If that fails, the hold stays until it runs out.
     void end(std::error_code& ec) noexcept
     {
         Store* const in = std::exchange(store_, nullptr);

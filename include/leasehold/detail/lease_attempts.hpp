@@ -34,15 +34,12 @@
 namespace leasehold::inline v0::detail {
 
 // How a basic_lease acquires: single attempts, and the wait, on the caller's thread. What decides is a term_keeper and a lease_wait.
-template <class Lease>
-class lease_attempts;
-
 template <class Store, class Clock, class OwnerId, class RenewPolicy>
-class lease_attempts<basic_lease<Store, Clock, OwnerId, RenewPolicy>> {
-    using guard_type = lease_guard<basic_lease<Store, Clock, OwnerId, RenewPolicy>>;
+class lease_attempts {
     using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;
 
 public:
+    using guard_type = lease_guard<basic_lease<Store, Clock, OwnerId, RenewPolicy>>;
     using handle_type = renewal::keeper_handle<keeper_type>;
     using wait_type = waiting::lease_wait<keeper_type>;
 
@@ -65,7 +62,13 @@ public:
     [[nodiscard]] Store& store() const noexcept { return keeper().store(); }
     [[nodiscard]] const Clock& clock() const noexcept { return keeper().clock(); }
 
-    void attach_engine() { keeper().attach_engine(); }
+    // What comes before begin_attempt() and a wait: the threads of the lease.
+    void prepare() { keeper().attach_engine(); }
+    bool prepare(std::error_code& ec) noexcept
+    {
+        catch_into(ec, [this] { prepare(); });
+        return !ec;
+    }
 
     struct attempt_result {
         guard_type guard;
@@ -80,6 +83,13 @@ public:
     {
         waiting::no_ticket single;
         return attempt(single, ec);
+    }
+
+    // An attempt for another right, which prepares it. `asked`: since when the caller has waited, if it has.
+    attempt_result attempt_once(std::error_code& ec, std::optional<time_point> asked = {}) noexcept
+    {
+        waiting::no_ticket single;
+        return prepare(ec) ? attempt(single, ec, asked) : attempt_result{};
     }
 
     template <class Ticket>
@@ -129,43 +139,6 @@ public:
         return {.guard = {}, .too_late = true};
     }
 
-    guard_type attempt_or_throw(std::string_view operation)
-    {
-        std::error_code ec;
-        attach_engine();
-        attempt_result tried = attempt(ec);
-        if (ec) raise_failure(ec, operation, tried.too_late);
-        return std::move(tried.guard);
-    }
-
-    guard_type attempt_or_report(std::error_code& ec) noexcept
-    {
-        ec.clear();
-        catch_into(ec, [this] { attach_engine(); });
-        return ec ? guard_type{} : attempt(ec).guard;
-    }
-
-    guard_type wait_or_throw(time_point deadline, const std::stop_token& stop, std::string_view operation)
-    {
-        std::error_code ec;
-        attach_engine();
-        attempt_result last = wait(deadline, stop, ec, waits_only{});
-        if (ec) raise_failure(ec, operation, last.too_late);
-        return std::move(last.guard);
-    }
-
-    guard_type wait_or_report(time_point deadline, const std::stop_token& stop, std::error_code& ec) noexcept
-    {
-        guard_type guard;
-        ec.clear();
-        catch_into(ec, [&] {
-            attach_engine();
-            guard = wait(deadline, stop, ec, waits_only{}).guard;
-        });
-        report_cancellation(guard, stop, ec);
-        return guard;
-    }
-
     // Does nothing but wait.
     struct waits_only {
         static void busy(const acquire_result&) noexcept {}
@@ -175,8 +148,8 @@ public:
 
     // Does what a lease_wait decides, on this thread: waiting::wait_on_thread() for one lease, which also tells `beside` of each busy
     // answer of the store, and lets it look around when it wants to, without leaving its place in the queue.
-    template <class Beside>
-    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Beside&& beside)
+    template <class Beside = waits_only>
+    attempt_result wait(time_point deadline, const std::stop_token& stop, std::error_code& ec, Beside&& beside = {})
     {
         static_assert(waitable_clock<Clock>, "waiting for a lease needs a clock with wait_until (waitable_clock)");
         if (stop.stop_requested()) return {};
@@ -221,20 +194,27 @@ public:
             waits.busy(clock().now(), tried.answer);
     }
 
-    // `not_said_by_store`: the library itself found the failure, so the store's last diagnostics are about something else.
-    [[nodiscard]] store_error failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    // `found_by_library`: the library itself found the failure, so the store's last diagnostics are about something else.
+    [[nodiscard]] store_error failure(std::error_code ec, std::string_view operation, bool found_by_library = false) const
     {
-        if (!not_said_by_store) return store_failure(store(), ec, operation, keeper().name());
+        if (!found_by_library) return store_failure(store(), ec, operation, keeper().name());
         store_diagnostics said;
         said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
         return {ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)};
     }
 
-    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool not_said_by_store = false) const
+    [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool found_by_library = false) const
     {
-        if (!not_said_by_store) raise_store_failure(store(), ec, operation, keeper().name());
+        if (!found_by_library) raise_store_failure(store(), ec, operation, keeper().name());
         throw_exception(failure(ec, operation, true));
     }
+
+    [[noreturn]] void raise_failure(const attempt_result& tried, std::error_code ec, std::string_view operation) const
+    {
+        raise_failure(ec, operation, tried.too_late);
+    }
+
+    [[nodiscard]] static guard_type guard_of(attempt_result tried) noexcept { return std::move(tried.guard); }
 
 private:
     static std::string checked_name(std::string_view name)

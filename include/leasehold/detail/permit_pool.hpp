@@ -110,26 +110,6 @@ private:
     bool taken_ = false;
 };
 
-// An attempt at any of the permits, by a pool or a waiter.
-struct any_permit {
-    template <class Asking>
-    auto operator()(permit_search& search, Asking& asking, std::error_code& ec) const
-    {
-        return asking.try_any(search, ec);
-    }
-};
-
-// An attempt at so many permits, all or none; at 0, which is refused.
-struct some_permits {
-    std::size_t count = 1;
-
-    template <class Asking>
-    auto operator()(permit_search& search, Asking& asking, std::error_code& ec) const
-    {
-        return asking.try_some(search, count, ec);
-    }
-};
-
 // Permits: leases of names that differ in a number, so that at most `count` hold at once. Also keeps their leases, each made
 // when it is first asked for. The count may change: see counted_store.
 //
@@ -153,7 +133,7 @@ public:
     };
 
     using set_type = lease_set_guard<lease_type>;
-    // Of an attempt at several permits.
+    // The result of an attempt at several permits.
     struct some_result {
         set_type guard{};
         std::vector<std::size_t> indexes{};  // of the permits, in ascending order
@@ -204,7 +184,7 @@ public:
         return *leases_[i];
     }
 
-    // Where to begin: with the permit that was released last, which is probably free, or anywhere.
+    // The search begins with the permit that was released last, which is probably free, or anywhere.
     [[nodiscard]] permit_search new_search() noexcept
     {
         const std::size_t recent = recent_.load(), permits = count();
@@ -269,14 +249,14 @@ public:
             }
         }
         for (std::size_t i = 0; i < count() && !ec; ++i)
-            if (guards[first + i].empty() && !take(i, lease_access::attempt(lease(i), ec, asked))) break;
+            if (guards[first + i].empty() && !take(i, lease_access::attempts(lease(i)).attempt_once(ec, asked))) break;
         return busy_for;
     }
 
     // Nothing is free: whether that is so because there are more than this process knew of. Asks the store now and then.
     bool has_grown(std::error_code& ec) { return counted_->has_grown(terms_.ttl, ec); }
 
-    // Those who wait through this object.
+    // The waiters of this object.
     [[nodiscard]] waiting::local_queue& waiters() noexcept { return waiters_; }
 
     // A single attempt waits for nothing; see permit_waiter.
@@ -288,7 +268,7 @@ public:
     template <class Ticket>
     attempt_result try_with(Ticket& ticket, std::size_t permit, std::optional<time_point> asked, std::error_code& ec)
     {
-        auto tried = lease_access::attempt(lease(permit), ticket, ec, asked);
+        auto tried = lease_access::attempts(lease(permit)).attempt(ticket, ec, asked);
         return {.guard = std::move(tried.guard), .index = permit, .too_late = tried.too_late, .sleep = tried.answer.retry_after};
     }
 
@@ -337,7 +317,7 @@ public:
                                      : "the gate or a share was lost before the writer had all of them";
             raise_failed_call(ec, std::string{operation} + " '" + name() + "'", std::move(said));
         }
-        if (too_late) lease_access::raise_failure(lease(0), ec, operation, true);
+        if (too_late) lease_access::attempts(lease(0)).raise_failure(ec, operation, true);
         if (failed.error()) failed.raise(operation);
         raise_store_failure(store(), ec, operation, name());
     }
@@ -357,7 +337,7 @@ private:
 
     attempt_result try_one(std::size_t i, permit_search& search, std::error_code& ec)
     {
-        auto tried = lease_access::attempt(lease(i), ec, search.asked());
+        auto tried = lease_access::attempts(lease(i)).attempt_once(ec, search.asked());
         if (tried.guard.empty() && !ec && !tried.closed) search.busy(i, clock_.now(), tried.answer);
         return {std::move(tried.guard), i, tried.too_late};
     }
@@ -458,7 +438,7 @@ private:
         }
         search.begin_with_all();
         for (std::size_t i = 0; i < permits && permits - i >= missing() && missing() > 0 && !ec; ++i)
-            take(i, lease_access::attempt(lease(i), ec, search.asked()));
+            take(i, lease_access::attempts(lease(i)).attempt_once(ec, search.asked()));
         return true;
     }
 

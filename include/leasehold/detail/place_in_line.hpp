@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    // Who can't be woken looks so often.
+    // A waiter that nobody can wake looks this often.
     static constexpr std::chrono::milliseconds longest_pause{250};
 
     [[nodiscard]] waiting::wait_step await_turn(time_point now, bool cancelled) const noexcept
@@ -116,9 +116,8 @@ private:
     std::optional<waiting::wait_machine> machine_;  // once it is the first of its process
 };
 
-// Where the first of a line waits until a term has ended that wakes those who queue for a name: a reader for the gate, a writer for the
-// shares. It asks for nothing there. While nobody has the term's lock, it is the first there too, and leaves at once, so that a holder who
-// is about to take the lock can.
+// A ticket for a term that the first of a line does not want itself: a reader waits for the gate, a writer for the shares. The term's end
+// wakes it. While nobody has the term's lock, this ticket is first. It then leaves at once, so that a holder can take the lock.
 template <class Store>
 class bell {
 public:

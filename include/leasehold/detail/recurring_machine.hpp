@@ -42,7 +42,7 @@ struct fire_step {
     std::optional<fire_time> given_up{};  // pass: this one has been begun too often
 };
 
-// Where a name without a record starts: no fire up to here needs work.
+// A name without a record starts here: no earlier fire needs work.
 template <schedule Schedule>
 constexpr fire_time before_the_last_fire(const Schedule& of, fire_time now)
 {

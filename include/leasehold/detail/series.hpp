@@ -135,7 +135,7 @@ public:
         for (std::size_t i = 0; i <= mask_; ++i) delete slots_[i].load(std::memory_order_relaxed);
     }
 
-    // Those of all others where there is no room or no memory for the name, or no store would take it.
+    // The numbers of all other names, if this name has no room or memory, or no store would accept it.
     [[nodiscard]] name_series& of(std::string_view name) noexcept
     {
         const std::size_t hash = std::hash<std::string_view>{}(name);

@@ -321,8 +321,7 @@ private:
         return pacing_.patience + static_cast<duration::rep>(others_before) * pacing_.patience / 2;
     }
 
-    // Not for a shard that this member can't take yet, for example since its work has failed here, nor for another in its place: where it
-    // is, it is in better hands.
+    // Asks for no shard that this member can't take yet, for example because its work failed here. It asks for no other one instead.
     void ask(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo)
     {
         const auto waits = [&](const auto& each) { return now < each.second.not_before && !mine_.contains(each.first); };

@@ -86,7 +86,7 @@ public:
         return from != to && takes(to) && weighted(owned_[from], to) > weighted(with_it, from);
     }
 
-    // Who is to have one more: whose share is then the smallest. nobody: all are paused or full.
+    // The member that gets one more shard: its share is the smallest after it. nobody: all are paused or full.
     [[nodiscard]] std::size_t neediest() const noexcept
     {
         std::size_t least = nobody;
@@ -139,11 +139,11 @@ public:
         even_out();
     }
 
-    // Those whose holders begin to drain them.
+    // The shards whose holders begin to drain them.
     [[nodiscard]] const std::vector<shard_move>& drains() const noexcept { return drains_; }
-    // Those that are free, and who takes them.
+    // The shards that are free, and who takes them.
     [[nodiscard]] const std::vector<shard_move>& takes() const noexcept { return takes_; }
-    // Those that somebody had better ask for. Each makes the spread smaller.
+    // The shards that somebody had better ask for. Each such move makes the spread smaller.
     [[nodiscard]] const std::vector<shard_move>& asks() const noexcept { return asks_; }
     // How many shards the member should have.
     [[nodiscard]] std::size_t share(std::size_t member) const noexcept { return loads_.with_due(member); }
@@ -214,7 +214,7 @@ private:
         }
     }
 
-    // Until no move makes the spread smaller.
+    // Adds moves until none makes the spread smaller.
     void even_out()
     {
         for (;;) {

@@ -173,7 +173,7 @@ public:
         shard_runner& of_;
     };
 
-    // From any thread: whoever sleeps takes a step.
+    // Any thread may call it: the one that sleeps takes a step.
     void wake()
     {
         change([] {});

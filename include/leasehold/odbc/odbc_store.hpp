@@ -104,7 +104,8 @@ namespace leasehold::inline v0 {
 extern template class renewal::engine<steady_clock>;
 extern template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>;
 extern template class detail::guard_base<lease_guard<basic_lease<odbc_store>>, lease_guard<basic_lease<odbc_store>>::body_type>;
-extern template class detail::lease_attempts<basic_lease<odbc_store>>;
+extern template class detail::lease_attempts<odbc_store, steady_clock, random_owner_id, renew_at_fraction>;
+extern template class detail::acquire_forms<detail::lease_attempts<odbc_store, steady_clock, random_owner_id, renew_at_fraction>>;
 extern template class basic_lease<odbc_store>;
 }  // namespace leasehold::inline v0
 #endif

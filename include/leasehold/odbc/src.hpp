@@ -64,12 +64,12 @@ public:
     reporting& operator=(const reporting&) = delete;
     ~reporting()
     {
-        if (!why) return;
-        ec_ = make_error_code(detail::errc_of(why.kind));
-        last_failure::keep(&store_, std::move(why.details));
+        if (!failed) return;
+        ec_ = make_error_code(detail::errc_of(failed.kind));
+        last_failure::keep(&store_, std::move(failed.details));
     }
 
-    detail::failure why;
+    detail::failure failed;
 
 private:
     const store_base& store_;
@@ -92,9 +92,9 @@ LEASEHOLD_DECL store_base::~store_base() = default;
 
 LEASEHOLD_DECL acquire_result store_base::try_acquire(std::string_view name, std::string_view owner, duration ttl, std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return {};
-    return operations_->attempt({name, owner, ttl, operations_->deadline()}, on.why);
+    return operations_->attempt({name, owner, ttl, operations_->deadline()}, call.failed);
 }
 
 // Queues for the lock before it looks at the row.
@@ -102,30 +102,30 @@ LEASEHOLD_DECL acquire_result store_base::try_acquire(queue_ticket& ticket, std:
 {
     using detail::queue_action, detail::waiting_ticket;
     waiting_ticket& place = *ticket.place_;
-    reporting on{*this, ec, leasehold::detail::refusal_of(place.name(), owner)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(place.name(), owner)};
     if (ec) return {};
     const detail::store_operations::acquire_request request{place.name(), owner, ttl, operations_->deadline()};
     switch (place.next()) {
-    case queue_action::attempt_at_head: return operations_->attempt_at_head(place, request, on.why);
-    case queue_action::look: return operations_->look_past_queue(place, request, on.why);
+    case queue_action::attempt_at_head: return operations_->attempt_at_head(place, request, call.failed);
+    case queue_action::look: return operations_->look_past_queue(place, request, call.failed);
     case queue_action::queue_up:
         if (!config_->session_locks()) break;
         if (const auto look_after = place.queue_up()) return {.status = acquire_status::queued, .retry_after = *look_after};
         break;
     case queue_action::attempt: break;
     }
-    acquire_result busy = operations_->attempt(request, on.why);  // it may have shown what database this is
-    if (!on.why && !busy.granted() && config_->session_locks() && place.queue_up())
+    acquire_result busy = operations_->attempt(request, call.failed);  // it may have shown what database this is
+    if (!call.failed && !busy.granted() && config_->session_locks() && place.queue_up())
         busy.retry_after = place.seen(busy.token, busy.remaining);
     return busy;
 }
 
 LEASEHOLD_DECL turn_answer store_base::turn(queue_ticket& ticket, std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(ticket.place_->name())};
+    reporting call{*this, ec, leasehold::detail::refusal_of(ticket.place_->name())};
     if (ec) return {};
-    if (!config_->catalog()) operations_->call({detail::operation::connect}, on.why);
-    return on.why || !config_->session_locks() ? turn_answer{} : ticket.place_->turn();
+    if (!config_->catalog()) operations_->call({detail::operation::connect}, call.failed);
+    return call.failed || !config_->session_locks() ? turn_answer{} : ticket.place_->turn();
 }
 
 LEASEHOLD_DECL queue_ticket store_base::enqueue(std::string_view name, waker& to_wake)
@@ -145,29 +145,30 @@ LEASEHOLD_DECL void store_base::leave(detail::waiting_ticket& place) noexcept
 
 LEASEHOLD_DECL bool store_base::renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return false;
-    const bool renewed = operations_->call({detail::operation::renew, name, owner, token.value(), ttl}, on.why).yes && !on.why;
-    if (!renewed && !on.why) operations_->give_locks_back(name, token.value());
+    const bool renewed = operations_->call({detail::operation::renew, name, owner, token.value(), ttl}, call.failed).yes && !call.failed;
+    if (!renewed && !call.failed) operations_->release_locks(name, token.value());
     return renewed;
 }
 
 LEASEHOLD_DECL bool store_base::release(std::string_view name, std::string_view owner, fencing_token token, duration min_hold_left,
                                         std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return false;
-    return operations_->release({detail::operation::release, name, owner, token.value(), min_hold_left}, operations_->deadline(), on.why);
+    return operations_->release({detail::operation::release, name, owner, token.value(), min_hold_left}, operations_->deadline(),
+                                call.failed);
 }
 
 LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within,
                                            std::error_code& ec)
 {
-    reporting on{*this, ec};
+    reporting call{*this, ec};
     operations_->call_for_many(detail::operation::renew_many, renewals, detail::all_items(renewals.size()), &term_renewal::ttl, answers,
-                               operations_->deadline(within), on.why, [&](detail::item_number i) {
+                               operations_->deadline(within), call.failed, [&](detail::item_number i) {
                                    if (answers[i] == batch_answer::no)
-                                       operations_->give_locks_back(renewals[i].name, renewals[i].token.value());
+                                       operations_->release_locks(renewals[i].name, renewals[i].token.value());
                                });
 }
 
@@ -178,30 +179,30 @@ LEASEHOLD_DECL void store_base::acquire_many(std::span<const term_request> reque
     std::error_code refusal;
     for (const term_request& each : requests)
         if (!refusal) refusal = leasehold::detail::refusal_of(each.name, each.owner);
-    reporting on{*this, ec, refusal};
+    reporting call{*this, ec, refusal};
     if (ec) return;
     const auto until = operations_->deadline();
-    for (std::size_t i = 0; i < requests.size() && !on.why;) {
+    for (std::size_t i = 0; i < requests.size() && !call.failed;) {
         const std::size_t size = most == 0 ? 1 : batch_size();  // known only once there was a connection
         std::size_t end = i + 1;
         while (end < requests.size() && end - i < size && requests[end].ttl == requests[i].ttl) ++end;
         if (end - i > 1) {
-            operations_->attempt_together(requests.subspan(i, end - i), most, answers.subspan(i, end - i), until, on.why);
+            operations_->attempt_together(requests.subspan(i, end - i), most, answers.subspan(i, end - i), until, call.failed);
         } else {
             const term_request& one = requests[i];
-            acquire_result said;
-            if (most > 0) said = operations_->attempt({one.name, one.owner, one.ttl, until, one.wakes}, on.why);
-            if (!on.why) answers[i] = said;
+            acquire_result answered;
+            if (most > 0) answered = operations_->attempt({one.name, one.owner, one.ttl, until, one.wakes}, call.failed);
+            if (!call.failed) answers[i] = answered;
         }
         for (; i < end; ++i)
             if (answers[i] && answers[i]->granted()) --most;
     }
 }
 
-// Those that leave no name closed first: there are many of them in one call.
+// Releases that leave no name closed go first: one call takes many of them.
 LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> releases, std::span<batch_answer> answers, std::error_code& ec)
 {
-    reporting on{*this, ec};
+    reporting call{*this, ec};
     const auto until = operations_->deadline();
     const auto request_of = [&](detail::item_number i) {
         const term_release& each = releases[i];
@@ -211,9 +212,9 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
     const auto is_plain = [&](detail::item_number i) { return releases[i].min_hold_left <= duration::zero(); };
     std::vector<detail::item_number> plain;
     std::ranges::copy_if(all, std::back_inserter(plain), is_plain);
-    operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, on.why,
+    operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, call.failed,
                                [&](detail::item_number i) {
-                                   operations_->give_locks_back(releases[i].name, releases[i].token.value());
+                                   operations_->release_locks(releases[i].name, releases[i].token.value());
                                    operations_->after_release(request_of(i), answers[i] == batch_answer::yes);
                                });
     detail::failure of_one;  // then the others are not tried
@@ -226,51 +227,51 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
             of_one = detail::store_operations::not_tried();
         }
     }
-    if (!on.why) on.why = std::move(of_one);
+    if (!call.failed) call.failed = std::move(of_one);
 }
 
 LEASEHOLD_DECL std::optional<lease_record> store_base::inspect(std::string_view name, std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name)};
     if (ec) return {};
-    return operations_->call({detail::operation::inspect, name}, on.why).record;
+    return operations_->call({detail::operation::inspect, name}, call.failed).record;
 }
 
 LEASEHOLD_DECL bool store_base::publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data,
                                         std::error_code& ec)
 {
     const std::error_code refusal = leasehold::detail::refusal_of(name, owner);
-    reporting on{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(data)};
+    reporting call{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(data)};
     if (ec) return false;
-    const detail::request asked{.what = detail::operation::publish, .name = name, .owner = owner, .token = token.value(), .data = data};
-    return operations_->call(asked, on.why).yes && !on.why;
+    const detail::request wanted{.what = detail::operation::publish, .name = name, .owner = owner, .token = token.value(), .data = data};
+    return operations_->call(wanted, call.failed).yes && !call.failed;
 }
 
 LEASEHOLD_DECL bool store_base::request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
 {
     const std::error_code refusal = leasehold::detail::refusal_of(name);
-    reporting on{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(reason)};
+    reporting call{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(reason)};
     if (ec) return false;
-    return operations_->call({.what = detail::operation::request_handover, .name = name, .data = reason}, on.why).yes && !on.why;
+    return operations_->call({.what = detail::operation::request_handover, .name = name, .data = reason}, call.failed).yes && !call.failed;
 }
 
 LEASEHOLD_DECL std::optional<std::string> store_base::handover_requested(std::string_view name, std::string_view owner, fencing_token token,
                                                                          std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name, owner)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return {};
-    return operations_->call({detail::operation::handover_requested, name, owner, token.value()}, on.why).reason;
+    return operations_->call({detail::operation::handover_requested, name, owner, token.value()}, call.failed).reason;
 }
 
 LEASEHOLD_DECL bool store_base::save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
                                                 std::error_code& ec)
 {
     const std::error_code refusal = leasehold::detail::refusal_of(name, owner);
-    reporting on{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_checkpoint(text)};
+    reporting call{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_checkpoint(text)};
     if (ec) return false;
-    const detail::request asked{
+    const detail::request wanted{
         .what = detail::operation::save_checkpoint, .name = name, .owner = owner, .token = token.value(), .data = text};
-    return operations_->call(asked, on.why).yes && !on.why;
+    return operations_->call(wanted, call.failed).yes && !call.failed;
 }
 
 LEASEHOLD_DECL bool store_base::replace_checkpoint(std::string_view name, std::string_view owner, fencing_token token,
@@ -278,56 +279,56 @@ LEASEHOLD_DECL bool store_base::replace_checkpoint(std::string_view name, std::s
 {
     std::error_code refusal = leasehold::detail::refusal_of(name, owner);
     if (!refusal) refusal = leasehold::detail::refusal_of_checkpoint(text);
-    reporting on{*this, ec, refusal};
+    reporting call{*this, ec, refusal};
     if (ec || replaced.size() > max_checkpoint_bytes) return false;  // no checkpoint is as long
-    const detail::request asked{.what = detail::operation::replace_checkpoint,
+    const detail::request wanted{.what = detail::operation::replace_checkpoint,
                                 .name = name,
                                 .owner = owner,
                                 .token = token.value(),
                                 .data = text,
                                 .replaced = replaced};
-    return operations_->call(asked, on.why).yes && !on.why;
+    return operations_->call(wanted, call.failed).yes && !call.failed;
 }
 
 LEASEHOLD_DECL std::optional<checkpoint_record> store_base::checkpoint(std::string_view name, std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name)};
     if (ec) return {};
-    return operations_->call({detail::operation::checkpoint, name}, on.why).checkpoint;
+    return operations_->call({detail::operation::checkpoint, name}, call.failed).checkpoint;
 }
 
 LEASEHOLD_DECL std::vector<std::pair<std::string, checkpoint_record>> store_base::checkpoints(std::string_view prefix, std::error_code& ec)
 {
-    reporting on{*this, ec};
+    reporting call{*this, ec};
     if (prefix.size() > max_name_bytes) return {};
-    return operations_->call({detail::operation::list_checkpoints, prefix}, on.why).checkpoints;
+    return operations_->call({detail::operation::list_checkpoints, prefix}, call.failed).checkpoints;
 }
 
 LEASEHOLD_DECL store_time store_base::ask_clock(std::error_code& ec)
 {
-    reporting on{*this, ec};
-    return store_time{std::chrono::microseconds{operations_->call({detail::operation::now}, on.why).clock_us}};
+    reporting call{*this, ec};
+    return store_time{std::chrono::microseconds{operations_->call({detail::operation::now}, call.failed).clock_us}};
 }
 
 LEASEHOLD_DECL checkpoint_look store_base::ask_all_of_checkpoint(std::string_view name, std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name)};
     if (ec) return {};
-    return operations_->call({detail::operation::look_at_checkpoint, name}, on.why).looked;
+    return operations_->call({detail::operation::look_at_checkpoint, name}, call.failed).looked;
 }
 
 LEASEHOLD_DECL std::vector<lease_record> store_base::list(std::string_view prefix, std::error_code& ec)
 {
-    reporting on{*this, ec};
+    reporting call{*this, ec};
     if (prefix.size() > max_name_bytes) return {};
-    return operations_->call({detail::operation::list, prefix}, on.why).records;
+    return operations_->call({detail::operation::list, prefix}, call.failed).records;
 }
 
 LEASEHOLD_DECL bool store_base::force_release(std::string_view name, std::error_code& ec)
 {
-    reporting on{*this, ec, leasehold::detail::refusal_of(name)};
+    reporting call{*this, ec, leasehold::detail::refusal_of(name)};
     if (ec) return false;
-    return operations_->call({detail::operation::force_release, name}, on.why).yes && !on.why;
+    return operations_->call({detail::operation::force_release, name}, call.failed).yes && !call.failed;
 }
 
 // Step by step, each a call of its own. Counts what went before a failure, too.
@@ -337,28 +338,28 @@ LEASEHOLD_DECL std::size_t store_base::purge(duration unused_for, std::int64_t b
         ec = std::make_error_code(std::errc::invalid_argument);
         return 0;
     }
-    reporting on{*this, ec};
+    reporting call{*this, ec};
     std::size_t gone = 0;
     std::string after;
     do {
-        const detail::answer step = operations_->call({detail::operation::purge, after, {}, below, unused_for}, on.why);
+        const detail::answer step = operations_->call({detail::operation::purge, after, {}, below, unused_for}, call.failed);
         gone += static_cast<std::size_t>(step.purged.removed);
         after = step.purged.last;
-    } while (!on.why && !after.empty());
+    } while (!call.failed && !after.empty());
     return gone;
 }
 
 LEASEHOLD_DECL void store_base::create_schema(std::error_code& ec)
 {
-    reporting on{*this, ec};
-    operations_->call({detail::operation::create_schema}, on.why);
+    reporting call{*this, ec};
+    operations_->call({detail::operation::create_schema}, call.failed);
 }
 
 LEASEHOLD_DECL std::vector<std::string> store_base::schema_sql(std::error_code& ec)
 {
-    reporting on{*this, ec};
-    operations_->call({detail::operation::connect}, on.why);
-    if (on.why) return {};
+    reporting call{*this, ec};
+    operations_->call({detail::operation::connect}, call.failed);
+    if (call.failed) return {};
     return config_->catalog_for({}, {})->schema();
 }
 
@@ -366,14 +367,14 @@ LEASEHOLD_DECL store_health store_base::health()
 {
     store_health found;
     {
-        reporting on{*this, found.error};
+        reporting call{*this, found.error};
         const auto begun = std::chrono::steady_clock::now();
-        const detail::answer said = operations_->call({detail::operation::health}, on.why);
+        const detail::answer answered = operations_->call({detail::operation::health}, call.failed);
         found.took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
-        const errc error = detail::errc_of(on.why.kind);
-        found.reachable = !on.why || (error != errc::store_unavailable && error != errc::store_timeout);
-        found.schema_version = said.health.schema_version;
-        found.clock_ahead = said.health.clock_ahead;
+        const errc error = detail::errc_of(call.failed.kind);
+        found.reachable = !call.failed || (error != errc::store_unavailable && error != errc::store_timeout);
+        found.schema_version = answered.health.schema_version;
+        found.clock_ahead = answered.health.clock_ahead;
     }
     found.wakes = config_->session_locks();
     found.one_call_at_a_time = config_->driver_manager().one_call_at_a_time;
@@ -431,7 +432,8 @@ LEASEHOLD_DECL spec detected::describe(const server_info& at)
 template class renewal::engine<steady_clock>;
 template class renewal::term_keeper<odbc_store, steady_clock, renew_at_fraction>;
 template class detail::guard_base<lease_guard<basic_lease<odbc_store>>, lease_guard<basic_lease<odbc_store>>::body_type>;
-template class detail::lease_attempts<basic_lease<odbc_store>>;
+template class detail::lease_attempts<odbc_store, steady_clock, random_owner_id, renew_at_fraction>;
+template class detail::acquire_forms<detail::lease_attempts<odbc_store, steady_clock, random_owner_id, renew_at_fraction>>;
 template class basic_lease<odbc_store>;
 #endif
 

@@ -218,7 +218,7 @@ public:
     [[nodiscard]] LEASEHOLD_DECL const odbc_options& options() const noexcept;
     /// Calls given up so far because the driver did not return in time.
     [[nodiscard]] LEASEHOLD_DECL std::uint64_t abandoned_calls() const;
-    /// Of these, those whose driver has still not returned.
+    /// How many of these have a driver that has still not returned.
     [[nodiscard]] LEASEHOLD_DECL std::size_t hanging_calls() const;
     /// Connections for calls that the store has now, pool_size at most. Those that wait for releases, or have waited, come on top.
     [[nodiscard]] LEASEHOLD_DECL std::size_t sessions() const;

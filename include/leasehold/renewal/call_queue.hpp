@@ -32,7 +32,7 @@ public:
 
     virtual void run() noexcept = 0;
 
-    /// By which it waits in a call_queue, whose owner's mutex guards it.
+    /// Its link in a call_queue, guarded by the mutex of the queue's owner.
     fifo_link<call_job> link;
 
 private:

@@ -21,6 +21,7 @@
 #include <leasehold/renewal/engine_link.hpp>
 #include <leasehold/renewal/engine_registry.hpp>
 #include <leasehold/renewal/keeper_handle.hpp>
+#include <leasehold/renewal/own_place.hpp>
 #include <leasehold/renewal/runtime_traits.hpp>
 #include <leasehold/renewal/small_condition.hpp>
 #include <leasehold/renewal/term.hpp>
@@ -28,7 +29,6 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
-#include <leasehold/waiting/own_place.hpp>
 #include <leasehold/waiting/own_queue.hpp>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class term_keeper final : public watched_term {
 public:
     using store_type = Store;
     using term_ptr = std::shared_ptr<term>;
-    using own_place = waiting::own_place<term_keeper>;
+    using own_place = renewal::own_place<term_keeper>;
     /// Whether losses are signalled in the background.
     static constexpr bool watches = engine_link<Clock>::watches;
 
@@ -190,10 +190,10 @@ public:
     }
 
     /// Its release, however early, does not keep the name closed: nobody has worked under the term.
-    void forget_min_hold(const term_ptr& of) noexcept
+    void forget_min_hold(const term_ptr& held) noexcept
     {
         const std::lock_guard lock{mutex_};
-        of->keep_closed_until = time_point{};
+        held->keep_closed_until = time_point{};
     }
 
     bool step() override
@@ -297,38 +297,38 @@ public:
     }
 
     /// The error of the last renewal, or none.
-    [[nodiscard]] std::error_code renewal_error(const term_ptr& of) const noexcept
+    [[nodiscard]] std::error_code renewal_error(const term_ptr& held) const noexcept
     {
         const std::lock_guard lock{mutex_};
-        return of->renewal_error(clock_.now());
+        return held->renewal_error(clock_.now());
     }
 
     // The losses: how the terms have ended, told to the holders of lost terms, and to an observed_store of every end.
 
     /// A token that is asked to stop when the term is lost. May throw std::bad_alloc.
-    [[nodiscard]] std::stop_token stop_token(const term_ptr& of)
+    [[nodiscard]] std::stop_token stop_token(const term_ptr& held)
     {
         const std::lock_guard lock{mutex_};
         if (!watches) return {};
-        if (is_over(*of)) {
+        if (is_over(*held)) {
             // This source is new and has no callbacks, so none runs here. Earlier tokens are signalled in the background.
             std::stop_source stopped = detail::new_stop_source();
             stopped.request_stop();
             return stopped.get_token();
         }
-        if (!of->stop.stop_possible()) of->stop = detail::new_stop_source();
-        return of->stop.get_token();
+        if (!held->stop.stop_possible()) held->stop = detail::new_stop_source();
+        return held->stop.get_token();
     }
 
     /// The loss of the term is signalled through this source, which other terms may share; at once, if it is lost already. Call it
     /// before anybody has asked for a token of the term or of the source, so that no callback runs here.
-    void share_stop(const term_ptr& of, const std::stop_source& shared) noexcept
+    void share_stop(const term_ptr& held, const std::stop_source& shared) noexcept
     {
         const bool over = [&] {
             const std::lock_guard lock{mutex_};
-            assert(!of->stop.stop_possible());
-            of->stop = shared;
-            return is_over(*of);
+            assert(!held->stop.stop_possible());
+            held->stop = shared;
+            return is_over(*held);
         }();
         if (over) std::stop_source{shared}.request_stop();
     }
@@ -370,65 +370,65 @@ public:
 
     /// Whether the holder was asked. The first call for a term asks the store; after that each renewal does. Without a thread, each
     /// call asks.
-    [[nodiscard]] bool handover_requested(const term_ptr& of) noexcept
+    [[nodiscard]] bool handover_requested(const term_ptr& held) noexcept
     {
         std::unique_lock lock{mutex_};
-        if (!of->listens) {
+        if (!held->listens) {
             std::error_code no_thread;
-            listen(of, no_thread);
-            ask_store(lock, of);
+            listen(held, no_thread);
+            ask_store(lock, held);
         }
-        return of->asked && of->machine.phase() == term_phase::held && clock_.now() < of->machine.deadline();
+        return held->asked && held->machine.phase() == term_phase::held && clock_.now() < held->machine.deadline();
     }
 
     /// The reason of the request that handover_requested() is about. May throw std::bad_alloc.
-    [[nodiscard]] std::string handover_reason(const term_ptr& of) const
+    [[nodiscard]] std::string handover_reason(const term_ptr& held) const
     {
         const std::lock_guard lock{mutex_};
-        return of->handover ? of->handover->reason : std::string{};
+        return held->handover ? held->handover->reason : std::string{};
     }
 
     /// A token that is asked to stop when the holder is asked. May throw std::bad_alloc or std::system_error.
-    [[nodiscard]] std::stop_token handover_token(const term_ptr& of)
+    [[nodiscard]] std::stop_token handover_token(const term_ptr& held)
     {
         if (!watches) return {};
         const std::lock_guard lock{mutex_};
         // This may throw, so it comes before the term listens: from then on only renewals ask the store.
-        const std::stop_source stop = of->signals_requests() ? of->handover->stop : detail::new_stop_source();
+        const std::stop_source stop = held->signals_requests() ? held->handover->stop : detail::new_stop_source();
         std::error_code ec;
-        listen(of, ec);
+        listen(held, ec);
         if (ec) detail::throw_exception(std::system_error{ec});
-        of->handover->stop = stop;
+        held->handover->stop = stop;
         engine_.look(self_);
         return stop.get_token();
     }
 
-    /// From now on the holder declines requests of candidates whose priority is not higher.
-    void decline_up_to(const term_ptr& of, int priority) noexcept
+    /// The holder declines requests of candidates whose priority is not higher from now on.
+    void decline_up_to(const term_ptr& held, int priority) noexcept
     {
         const std::lock_guard lock{mutex_};
-        of->priority = priority;
+        held->priority = priority;
     }
 
     /// On the engine's listener. Does I/O, and runs stop callbacks.
     void look() noexcept override
     {
         std::unique_lock lock{mutex_};
-        const term_ptr of = newest_;
-        if (!of || !of->listens) return;
+        const term_ptr held = newest_;
+        if (!held || !held->listens) return;
         looking_ = true;
-        ask_store(lock, of);
+        ask_store(lock, held);
         looking_ = false;
         changed_.notify_all();
-        if (!of->asked || of->machine.phase() != term_phase::held) return;
-        std::stop_source source = of->handover->stop;
+        if (!held->asked || held->machine.phase() != term_phase::held) return;
+        std::stop_source source = held->handover->stop;
         lock.unlock();  // its callbacks may use the guard
         source.request_stop();
     }
 
 private:
     friend keeper_handle<term_keeper>;
-    friend waiting::own_place<term_keeper>;
+    friend renewal::own_place<term_keeper>;
 
     static constexpr bool observes = observed_store<Store>;
 
@@ -490,13 +490,14 @@ private:
 
     // All functions below are called under the mutex.
 
-    // To the store, a term whose release is under way is its owner's, who would be granted another, and work again within min_hold.
+    // In the store, a term whose release is under way still belongs to its owner. The store would grant that owner another one, who would
+    // work again within min_hold.
     [[nodiscard]] bool closed() const noexcept
     {
         return attempting_ || (newest_ && (newest_->closing || newest_->remaining(clock_) > duration::zero()));
     }
 
-    // Until when, unless it opens before. During an attempt there is no term.
+    // The latest time at which the object opens. During an attempt there is no term.
     [[nodiscard]] time_point closed_until() const noexcept
     {
         return newest_ && !newest_->closing ? newest_->machine.deadline() : time_point::max();
@@ -536,7 +537,7 @@ private:
         return true;
     }
 
-    // So that renewals share calls.
+    // The grid of renewals, so that they share calls.
     [[nodiscard]] std::optional<renewal_grid> grid() const noexcept { return batching_store<Store> ? engine_.grid() : std::nullopt; }
 
     void schedule() noexcept { engine_.schedule(self_, newest_->machine.wakes_at()); }
@@ -549,10 +550,10 @@ private:
         own_queue_.open();
     }
 
-    // Until no renewal of the term is at the store, or the term is over.
-    void wait_for_other(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    // Waits until no renewal of the term is at the store, or the term is over.
+    void wait_for_other(std::unique_lock<std::mutex>& lock, const term_ptr& held) noexcept
     {
-        while (of->in_flight && of->machine.phase() == term_phase::held) changed_.wait(lock);
+        while (held->in_flight && held->machine.phase() == term_phase::held) changed_.wait(lock);
     }
 
     // The term that the engine was asked to renew. Nothing if another renewal of it is at the store: that one may hang, and a worker
@@ -650,9 +651,9 @@ private:
         return watches && lost.stop.stop_possible() && !lost.stop.stop_requested();
     }
 
-    [[nodiscard]] bool is_over(const term& of) const noexcept
+    [[nodiscard]] bool is_over(const term& held) const noexcept
     {
-        return of.machine.phase() == term_phase::lost || clock_.now() >= of.machine.deadline();
+        return held.machine.phase() == term_phase::lost || clock_.now() >= held.machine.deadline();
     }
 
     [[nodiscard]] lease_event loss_of(const term& lost, time_point now) const noexcept
@@ -690,40 +691,40 @@ private:
     }
 
     // The caller of renew() has a thread for it.
-    void ask_after_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    void ask_after_renewal(std::unique_lock<std::mutex>& lock, const term_ptr& held) noexcept
     {
-        if (of->listens) ask_store(lock, of);
+        if (held->listens) ask_store(lock, held);
     }
 
     // The engine looks in the background.
-    void look_after_renewal(const term_ptr& of) noexcept
+    void look_after_renewal(const term_ptr& held) noexcept
     {
-        if (of->listens) engine_.look(self_);
+        if (held->listens) engine_.look(self_);
     }
 
-    // From now on each renewal of the term is followed by a look.
-    void listen(const term_ptr& of, std::error_code& ec) noexcept
+    // A look follows each renewal of the term from now on.
+    void listen(const term_ptr& held, std::error_code& ec) noexcept
     {
         detail::catch_into(ec, [&] {
-            if (!of->handover) of->handover = std::make_unique<term::handover_state>();
+            if (!held->handover) held->handover = std::make_unique<term::handover_state>();
             engine_.start_listener();
         });
-        if (!ec) of->listens = true;
+        if (!ec) held->listens = true;
     }
 
-    void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& of) noexcept
+    void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& held) noexcept
     {
         if constexpr (handover_store<Store>) {
-            if (!of->handover || of->asked || of->machine.phase() != term_phase::held) return;
+            if (!held->handover || held->asked || held->machine.phase() != term_phase::held) return;
             lock.unlock();
             std::error_code ec;
             std::optional<std::string> reason;
-            detail::catch_into(ec, [&] { reason = store_.handover_requested(name_, owner_, of->token, ec); });
+            detail::catch_into(ec, [&] { reason = store_.handover_requested(name_, owner_, held->token, ec); });
             lock.lock();
-            if (ec || !reason || of->asked || detail::is_declined(*reason, of->priority)) return;
-            of->handover->reason = std::move(*reason);
-            of->asked = true;
-            look_after_renewal(of);  // which tells those with the token
+            if (ec || !reason || held->asked || detail::is_declined(*reason, held->priority)) return;
+            held->handover->reason = std::move(*reason);
+            held->asked = true;
+            look_after_renewal(held);  // which tells those with the token
         }
     }
 

@@ -78,7 +78,7 @@ public:
         return in_heaps_[static_cast<std::size_t>(heap::instants)].queued_for.load(std::memory_order_relaxed);
     }
 
-    /// By which it waits for signal(), and for look(). The engine's mutex guards both.
+    /// Its links in the queues for signal() and for look(). The engine's mutex guards both.
     fifo_link<watched_term> loss_link, request_link;
 
     /// How many other renewals may share the call of the renewal that was requested last.

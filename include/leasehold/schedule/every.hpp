@@ -22,7 +22,7 @@ namespace leasehold::inline v0 {
 ///     lh::every{.period = 24h, .at = 3h}   // each day at 03:00 UTC
 ///     lh::every{.period = 15min}           // at :00, :15, :30 and :45
 ///
-/// So all hosts have the same fires, whenever they began. A week of 7 * 24h begins on a Thursday, as 1970 did.
+/// All hosts have the same fires, whenever they began. A week of 7 * 24h begins on a Thursday, as 1970 did.
 struct every {
     /// The distance of two fires: 1 ms to 10 years.
     duration period = std::chrono::hours{24};

@@ -120,7 +120,7 @@ struct term_request {
     std::string_view name;   ///< the name of the lease
     std::string_view owner;  ///< who wants it
     duration ttl{};          ///< see try_acquire()
-    /// Whose waiters the end of the term wakes, if the store can wake any: those that queue for this name. Unset: those that queue for
+    /// The end of the term wakes the waiters that queue for this name, if the store can wake any. Unset: those that queue for
     /// `name`. Empty: nobody waits for it, so the store need not prepare to wake anybody.
     std::optional<std::string_view> wakes{};
 };

@@ -372,7 +372,7 @@ public:
 
 private:
     // What the holder and others have said during a term. Few terms have any, and then it is separate.
-    struct said_in_term {
+    struct term_notes {
         std::string data;
         std::optional<std::string> request;
     };
@@ -381,12 +381,12 @@ private:
         std::string owner;
         std::int64_t token = 0;
         time_point ends = time_point::min();
-        std::unique_ptr<said_in_term> of_term;
+        std::unique_ptr<term_notes> of_term;
         std::unique_ptr<checkpoint_record> saved;
 
-        said_in_term& said()
+        term_notes& said()
         {
-            if (!of_term) of_term = std::make_unique<said_in_term>();
+            if (!of_term) of_term = std::make_unique<term_notes>();
             return *of_term;
         }
     };

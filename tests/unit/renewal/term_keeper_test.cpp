@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which attempts and waiters a lease object lets through, and how its terms end. No engine runs here.
 #include <leasehold/clock/waker.hpp>
-#include <leasehold/waiting/own_place.hpp>
+#include <leasehold/renewal/own_place.hpp>
 
 #include <support/eventually.hpp>
 #include <support/printing.hpp>

@@ -4,11 +4,8 @@
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/waker.hpp>
-#include <leasehold/detail/exclusive_wait.hpp>
 #include <leasehold/detail/lease_access.hpp>
-#include <leasehold/detail/permit_pool.hpp>
-#include <leasehold/detail/permit_wait.hpp>
-#include <leasehold/detail/permits_forms.hpp>
+#include <leasehold/detail/permit_attempts.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/lease_semaphore.hpp>
 #include <leasehold/shared_lease.hpp>
@@ -64,13 +61,16 @@ public:
     {
     }
 
-    [[nodiscard]] const auto& clock() const noexcept { return lease_access::clock(*lease_); }
+    [[nodiscard]] const auto& clock() const noexcept { return lease_access::attempts(*lease_).clock(); }
     [[nodiscard]] auto engine() const
     {
         lease_access::keeper(*lease_).attach_engine();
         return lease_access::keeper(*lease_).serving_engine();
     }
-    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return explained(lease_access::attempt(*lease_, ec), ec).guard; }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const
+    {
+        return explained(lease_access::attempts(*lease_).attempt_once(ec), ec).guard;
+    }
 
     class wait {
     public:
@@ -83,10 +83,10 @@ public:
         void woken(time_point now) noexcept { waits_.woken(now); }
         [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
         {
-            auto tried = of_.explained(lease_access::attempt(lease_, waits_, how, ec), ec);
+            auto tried = of_.explained(lease_access::attempts(lease_).attempt(waits_, how, ec), ec);
             if (tried.ends_wait(ec)) return std::move(tried.guard);
             if (of_.was_busy_ && !tried.closed && tried.answer.status == acquire_status::busy) *of_.was_busy_ = true;
-            lease_access::go_on(lease_, waits_, tried);
+            lease_access::attempts(lease_).go_on(waits_, tried);
             return {};
         }
         [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
@@ -104,7 +104,7 @@ private:
     template <class Tried>
     Tried explained(Tried tried, std::error_code ec) const
     {
-        if (ec && why_) why_->emplace(lease_access::failure(*lease_, ec, operation_, tried.too_late));
+        if (ec && why_) why_->emplace(lease_access::attempts(*lease_).failure(ec, operation_, tried.too_late));
         return tried;
     }
 
@@ -114,94 +114,44 @@ private:
     std::string_view operation_;
 };
 
-/// Any of a pool of permits: a semaphore's, or a reader's share; or several of a semaphore's. `Attempt` is what permit_wait calls.
-template <class Guard, class Pool, class Attempt>
-class acquirable_permit {
+/// What its own attempts keep alive: any of a pool of permits, which is a semaphore's or a reader's share; several of a semaphore's; or the
+/// exclusive right to a shared_lease.
+template <class Attempts>
+class acquirable_by {
+    using wait_type = typename Attempts::wait_type;
+
 public:
-    using guard_type = Guard;
+    using guard_type = typename Attempts::guard_type;
 
-    acquirable_permit(std::shared_ptr<Pool> pool, Attempt attempt) noexcept : pool_{std::move(pool)}, attempt_{std::move(attempt)} {}
+    explicit acquirable_by(Attempts attempts) noexcept : attempts_{std::move(attempts)} {}
 
-    [[nodiscard]] const auto& clock() const noexcept { return pool_->clock(); }
+    [[nodiscard]] const auto& clock() const noexcept { return attempts_.clock(); }
     [[nodiscard]] auto engine() const
     {
-        auto& keeper = lease_access::keeper(pool_->lease(0));  // any of them: all have the same
+        auto& keeper = lease_access::keeper(attempts_.a_lease());
         keeper.attach_engine();
         return keeper.serving_engine();
     }
-    [[nodiscard]] guard_type attempt(std::error_code& ec) const
-    {
-        Attempt once = attempt_;
-        return lease_access::make_guard<Guard>(pool_, pool_->attempt_once(once, ec));
-    }
-
-    class wait : public permit_wait<Pool, Attempt> {
-    public:
-        wait(const acquirable_permit& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
-            : permit_wait<Pool, Attempt>{*of.pool_, of.attempt_, deadline, to_wake, limit}, pool_{of.pool_}
-        {
-        }
-
-        [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
-        {
-            return lease_access::make_guard<Guard>(pool_, permit_wait<Pool, Attempt>::attempt(how, ec));
-        }
-
-    private:
-        std::shared_ptr<Pool> pool_;
-    };
-
-private:
-    std::shared_ptr<Pool> pool_;
-    Attempt attempt_;
-};
-
-/// The exclusive right to a shared_lease. `Rights` is what the lease consists of.
-template <class SharedLease, class Rights>
-class acquirable_exclusively {
-    using wait_type = exclusive_wait<std::remove_cvref_t<decltype(*std::declval<Rights&>().pool)>>;
-
-public:
-    using guard_type = typename SharedLease::guard_type;
-
-    explicit acquirable_exclusively(std::shared_ptr<Rights> rights) noexcept : rights_{std::move(rights)} {}
-
-    [[nodiscard]] const auto& clock() const noexcept { return rights_->pool->clock(); }
-    [[nodiscard]] auto engine() const
-    {
-        auto& keeper = lease_access::keeper(rights_->gate);
-        keeper.attach_engine();
-        return keeper.serving_engine();
-    }
-    [[nodiscard]] guard_type attempt(std::error_code& ec) const
-    {
-        return guard_of(*rights_, lease_access::write<SharedLease>(*rights_, ec).guard);
-    }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return attempts_.guard_of(attempts_.attempt(ec)); }
 
     class wait : public wait_type {
     public:
-        wait(const acquirable_exclusively& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
-            : wait_type{*of.rights_->pool, of.rights_->gate, deadline, to_wake, limit}, rights_{*of.rights_}
+        wait(const acquirable_by& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : wait_type{of.attempts_.pool(), of.attempts_.subject(), deadline, to_wake, limit}, attempts_{of.attempts_}
         {
         }
 
         [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
         {
-            return guard_of(rights_, wait_type::attempt(how, ec).guard);
+            return attempts_.guard_of(wait_type::attempt(how, ec));
         }
 
     private:
-        Rights& rights_;
+        const Attempts& attempts_;
     };
 
 private:
-    template <class Set>
-    static guard_type guard_of(const Rights& rights, Set taken) noexcept
-    {
-        return taken.empty() ? guard_type{} : lease_access::make_guard<guard_type>(rights.pool, std::move(taken));
-    }
-
-    std::shared_ptr<Rights> rights_;
+    Attempts attempts_;
 };
 
 template <class S, class C, class O, class R>
@@ -212,33 +162,22 @@ auto acquirable_of(basic_lease<S, C, O, R>& lease)
 template <class S, class C, class O, class R>
 auto acquirable_of(lease_semaphore<S, C, O, R>& semaphore)
 {
-    auto pool = lease_access::parts(semaphore);
-    using pool_type = typename decltype(pool)::element_type;
-    return acquirable_permit<typename lease_semaphore<S, C, O, R>::guard_type, pool_type, any_permit>{std::move(pool), any_permit{}};
+    return acquirable_by{lease_access::attempts(semaphore)};
 }
 template <class S, class C, class O, class R>
 auto acquirable_of(lease_semaphore<S, C, O, R>& semaphore, wanted_permits wanted)
 {
-    auto pool = lease_access::parts(semaphore);
-    using pool_type = typename decltype(pool)::element_type;
-    using guard_type = typename lease_semaphore<S, C, O, R>::several_guard_type;
-    return acquirable_permit<guard_type, pool_type, some_permits>{std::move(pool), wanted.attempt()};
+    return acquirable_by{lease_access::attempts(semaphore).template at<typename lease_semaphore<S, C, O, R>::several_guard_type>(wanted)};
 }
 template <class S, class C, class O, class R>
 auto acquirable_of(shared_lease<S, C, O, R>& lease)
 {
-    auto rights = lease_access::parts(lease);
-    using rights_type = typename decltype(rights)::element_type;
-    return acquirable_exclusively<shared_lease<S, C, O, R>, rights_type>{std::move(rights)};
+    return acquirable_by{lease_access::attempts(lease)};
 }
 template <class S, class C, class O, class R>
 auto acquirable_shared_of(shared_lease<S, C, O, R>& lease)
 {
-    auto pool = lease_access::parts(lease)->pool;
-    auto reader = lease_access::reader(lease);
-    using pool_type = typename decltype(pool)::element_type;
-    return acquirable_permit<typename shared_lease<S, C, O, R>::shared_guard_type, pool_type, decltype(reader)>{
-        std::move(pool), std::move(reader)};
+    return acquirable_by{lease_access::attempts(lease).readers()};
 }
 
 /// What has the plain operations: a lease, a semaphore, and a shared lease, for its exclusive right.

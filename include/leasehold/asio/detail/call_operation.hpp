@@ -28,7 +28,7 @@ public:
     {
     }
 
-    /// From now on the handler is called; after it, the operation may be queued.
+    /// The handler is called from now on; after it, the operation may be queued.
     void start(completion<Result>& handler) noexcept
     {
         std::unique_lock lock{mutex_};

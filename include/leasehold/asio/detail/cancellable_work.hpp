@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] const net::strand<Executor>& strand() const noexcept { return strand_; }
 
-    /// From any thread.
+    /// Cancels the work. Any thread may call it.
     void cancel() noexcept
     {
         on_strand([](cancellable_work& work) { work.signal_.emit(net::cancellation_type::terminal); });

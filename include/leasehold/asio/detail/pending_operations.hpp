@@ -76,7 +76,7 @@ public:
         return popped;
     }
 
-    /// From whichever list it is in.
+    /// Removes it from whichever list it is in.
     static void erase(pending_handler& gone) noexcept
     {
         (gone.before_ ? gone.before_->after_ : gone.in_->first_) = gone.after_;

@@ -169,7 +169,7 @@ private:
     static constexpr duration shortest_sleep = std::chrono::milliseconds{1};
     // Whether what is granted stays without its guard, as a hold does: it may stand after a call that failed. Then the handler is told of
     // the failure, also after a cancellation.
-    static constexpr bool stays = !any_guard<guard_type>;
+    static constexpr bool stays = requires(guard_type& granted, std::error_code& ec) { granted.end(ec); };
 
     const std::shared_ptr<engine_type> engine_;
     const time_point deadline_;

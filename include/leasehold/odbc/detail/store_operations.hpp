@@ -27,9 +27,9 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// How long the end of a wait may take that has to be ended on the server.
+// Ending a wait on the server takes at most this long.
 inline constexpr std::chrono::milliseconds end_wait_at_most{30};
-// Drops a cancel that is older than this: it could meet the session's next wait.
+// A cancel that is older than this is dropped, because it could end the session's next wait.
 inline constexpr std::chrono::milliseconds end_wait_stale_after{250};
 // Cancels again after this: the wait may have been about to begin.
 inline constexpr std::chrono::milliseconds end_wait_again_after{8};
@@ -67,15 +67,15 @@ public:
     // That it has for terms.
     [[nodiscard]] std::size_t session_locks() const { return pool_->count().locks; }
 
-    // By a session of the pool. Rethrows what was thrown underneath.
-    answer call(const request& asked, failure& why) { return call(asked, deadline(), why); }
-    answer call(const request& asked, time_point until, failure& why)
+    // Runs the request on a session of the pool. Rethrows what was thrown underneath.
+    answer call(const request& wanted, failure& failed) { return call(wanted, deadline(), failed); }
+    answer call(const request& wanted, time_point until, failure& failed)
     {
-        why.kind = fault::none;
+        failed.kind = fault::none;
         fault no_session = fault::none;
-        const session_pointer session = pool_->check_out(asked, until, no_session);
-        if (session && run(session, until)) return finish(session, asked, why);
-        why = session ? given_up(*session) : without_answer(no_session);
+        const session_pointer session = pool_->check_out(wanted, until, no_session);
+        if (session && run(session, until)) return finish(session, wanted, failed);
+        failed = session ? given_up(*session) : without_answer(no_session);
         return {};
     }
 
@@ -83,7 +83,7 @@ public:
     // `then(i)`: the call with that item is over.
     template <class Item, class Time, class Then>
     void call_for_many(operation what, std::span<const Item> items, std::span<const item_number> which, Time time,
-                       std::span<batch_answer> answers, time_point until, failure& why, Then then)
+                       std::span<batch_answer> answers, time_point until, failure& failed, Then then)
     {
         for (const auto& group : batch_groups(items, which, time, config_->batch_size())) {
             failure of_this;
@@ -95,19 +95,19 @@ public:
             } else {
                 of_this = not_tried();
             }
-            if (of_this && !why) why = std::move(of_this);
+            if (of_this && !failed) failed = std::move(of_this);
             for (const item_number i : group) then(i);
         }
     }
 
-    // Of several things that one call asks for.
+    // The failure of an item that was not sent because the call's time ran out.
     static failure not_tried() { return {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}}; }
 
-    bool release(const request& asked, time_point until, failure& why)
+    bool release(const request& wanted, time_point until, failure& failed)
     {
-        const bool released = call(asked, until, why).yes && !why;
-        give_locks_back(asked.name, asked.token);
-        after_release(asked, released);
+        const bool released = call(wanted, until, failed).yes && !failed;
+        release_locks(wanted.name, wanted.token);
+        after_release(wanted, released);
         return released;
     }
 
@@ -118,85 +118,85 @@ public:
     }
 
     // A single attempt.
-    acquire_result attempt(const acquire_request& request, failure& why)
+    acquire_result attempt(const acquire_request& request, failure& failed)
     {
-        const detail::request asked{.what = operation::acquire,
+        const detail::request wanted{.what = operation::acquire,
                                     .name = request.name,
                                     .owner = request.owner,
                                     .token = pool_->take_hint(request.name),
                                     .time = request.ttl,
                                     .wakes = request.wakes};
-        const answer said = call(asked, request.until, why);
-        if (why) return {};
-        if (!said.grant.result.granted()) {
+        const answer answered = call(wanted, request.until, failed);
+        if (failed) return {};
+        if (!answered.grant.result.granted()) {
             pool_->put_hint(request.name, busy_last_time);
-            give_locks_back(request.name, said.grant.result.token.value() - 1);
+            release_locks(request.name, answered.grant.result.token.value() - 1);
         }
-        return said.grant.result;
+        return answered.grant.result;
     }
 
-    // Those of one ttl.
+    // Makes many attempts with one ttl in one call.
     void attempt_together(std::span<const term_request> what, std::size_t most, std::span<std::optional<acquire_result>> answers,
-                          time_point until, failure& why)
+                          time_point until, failure& failed)
     {
         const auto many = std::make_shared<attempts>(what.size(), most);
         for (const term_request& each : what) many->add(each.name, each.owner, each.wakes);
-        const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, why).attempted;
+        const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, failed).attempted;
         if (!came_back) return;  // given up: terms that it is still granted will be ended
         for (item_number i = 0; i < what.size(); ++i) {
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;
             static_cast<void>(pool_->take_hint(what[i].name));
-            if (!answers[i]->granted()) give_locks_back(what[i].name, answers[i]->token.value() - 1);
+            if (!answers[i]->granted()) release_locks(what[i].name, answers[i]->token.value() - 1);
         }
     }
 
-    // By the ticket's session, which has the lock.
-    acquire_result attempt_at_head(waiting_ticket& ticket, const acquire_request& request, failure& why)
+    // Makes the attempt on the ticket's session, which has the lock.
+    acquire_result attempt_at_head(waiting_ticket& ticket, const acquire_request& request, failure& failed)
     {
         const session_pointer session = ticket.session();
-        answer said;
-        if (!call_on(session, {operation::acquire, request.name, request.owner, 0, request.ttl}, request.until, said, why)) {
-            ticket.give_session_away();
+        answer answered;
+        if (!call_on(session, {operation::acquire, request.name, request.owner, 0, request.ttl}, request.until, answered, failed)) {
+            ticket.hand_over_session();
             return {};
         }
         const bool has_lock = session->inner().lock().connection_number() == ticket.connection();
-        acquire_result& result = said.grant.result;
-        if (!why && result.granted() && has_lock) {
-            ticket.give_session_away();
+        acquire_result& result = answered.grant.result;
+        if (!failed && result.granted() && has_lock) {
+            ticket.hand_over_session();
             pool_->check_in_from_wait(session, ticket.name(), result.token.value(), ticket.connection());
-        } else if (why || !has_lock) {
+        } else if (failed || !has_lock) {
             ticket.drop();
         } else {
-            give_locks_back(request.name, result.token.value() - 1);
+            release_locks(request.name, result.token.value() - 1);
             result.retry_after = ticket.busy_at_head(result.token, result.remaining);
         }
-        return why ? acquire_result{} : result;
+        return failed ? acquire_result{} : result;
     }
 
     // One who waits for the lock looks whether it may be stuck.
-    acquire_result look_past_queue(waiting_ticket& ticket, const acquire_request& request, failure& why)
+    acquire_result look_past_queue(waiting_ticket& ticket, const acquire_request& request, failure& failed)
     {
-        const answer seen = call({operation::look, request.name, request.owner, 0, {}}, request.until, why);
-        if (why) return {};
+        const answer seen = call({operation::look, request.name, request.owner, 0, {}}, request.until, failed);
+        if (failed) return {};
         acquire_result row = seen.grant.result;
-        give_locks_back(request.name, row.token.value() - 1);
+        release_locks(request.name, row.token.value() - 1);
         const bool ours = seen.yes && row.remaining > duration::zero();
         if (row.remaining <= duration::zero()) {
-            if (const auto delay = ticket.leave_to_next(row.token)) {
+            if (const auto delay = ticket.wait_for_next(row.token)) {
                 row.retry_after = *delay;
                 return row;
             }
         }
-        if (row.remaining <= duration::zero() || ours) row = attempt(request, why);
+        if (row.remaining <= duration::zero() || ours) row = attempt(request, failed);
         row.retry_after = ticket.seen(row.token, row.remaining);
         return row;
     }
 
     // The terms up to that token are over.
-    void give_locks_back(std::string_view name, std::int64_t last) { pool_->release(name, last); }
+    void release_locks(std::string_view name, std::int64_t last) { pool_->release(name, last); }
 
-    // From another session, since nothing makes the driver return. Best effort: a session that stays in the queue, for which nobody
+    // Ends the wait from another session, since nothing makes the driver return. Best effort: a session that stays queued, for which nobody
     // asks, passes the lock on.
     void end_wait(waiting_ticket& ticket)
     {
@@ -207,11 +207,11 @@ public:
             if (backend == 0) return;
             // A server that does not answer one cancel answers no other, and would hang all sessions of the pool.
             if (!cancels || !pool_->runs_detached(cancels)) {
-                const request asked{operation::end_wait, {}, {}, backend, {}};
+                const request wanted{operation::end_wait, {}, {}, backend, {}};
                 fault ignored = fault::none;
-                cancels = pool_->check_out(asked, until, ignored);
+                cancels = pool_->check_out(wanted, until, ignored);
                 if (!cancels) return;
-                cancels->inner().prepare(asked, std::chrono::steady_clock::now() + end_wait_stale_after);
+                cancels->inner().prepare(wanted, std::chrono::steady_clock::now() + end_wait_stale_after);
                 try {
                     pool_->run_detached(cancels);
                 } catch (...) {
@@ -224,31 +224,31 @@ public:
     }
 
 private:
-    // By that session, which is out to wait. False: it was abandoned.
-    bool call_on(const session_pointer& session, const request& asked, time_point until, answer& said, failure& why)
+    // Runs the request on a session that is checked out to wait. False: that session was abandoned.
+    bool call_on(const session_pointer& session, const request& wanted, time_point until, answer& answered, failure& failed)
     {
-        why.kind = fault::none;
-        if (!pool_->check_out(session, asked, until)) {
-            why = without_answer(fault::unavailable);
+        failed.kind = fault::none;
+        if (!pool_->check_out(session, wanted, until)) {
+            failed = without_answer(fault::unavailable);
             return true;  // as it was
         }
         if (!run(session, until)) {
-            why = given_up(*session);
+            failed = given_up(*session);
             return false;
         }
-        said = finish(session, asked, why);
+        answered = finish(session, wanted, failed);
         return true;
     }
 
-    answer finish(const session_pointer& session, const request& asked, failure& why)
+    answer finish(const session_pointer& session, const request& wanted, failure& failed)
     {
-        answer said = std::move(session->inner().result());
-        said.attempted = asked.attempted != nullptr;
-        pool_->check_in(session, asked, said);
-        pool_->release_all_if_given_up();
-        if (said.thrown) std::rethrow_exception(said.thrown);
-        if (said.failed != fault::none) why = {said.failed, std::move(said.details)};
-        return said;
+        answer answered = std::move(session->inner().result());
+        answered.attempted = wanted.attempted != nullptr;
+        pool_->check_in(session, wanted, answered);
+        pool_->release_all_if_disabled();
+        if (answered.thrown) std::rethrow_exception(answered.thrown);
+        if (answered.failed != fault::none) failed = {answered.failed, std::move(answered.details)};
+        return answered;
     }
 
     // False: given up.
@@ -272,7 +272,7 @@ private:
         return {fault::timeout, {{}, 0, words, {}}};
     }
 
-    // No session was to be had, for that reason.
+    // The failure of a call that got no session.
     static failure without_answer(fault no_session)
     {
         const char* const words = no_session == fault::timeout

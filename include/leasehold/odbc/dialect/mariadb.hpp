@@ -71,30 +71,18 @@ struct mariadb {
             {"{long ago}", "'1970-01-02 00:00:00'"},  // a day late, since a TIMESTAMP can't be 0
         };
         d.schema = schema();
-        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
-                  " {checkpoint_token} from {table} where 1 = 0";
-        d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
-                 " from {table} where {name} = :name";
         d.insert = insert(":token");
         d.take = "update {table by name} set {expires_at} = {not before}, {owner} = :owner, {token} = {token} + 1"
                  " where {name} = :name and {token} = :token and {mine or free}";
         d.renew = "update {table by name} set {expires_at} = {changed} where {this live term}";
         d.release = "update {table by name} set {owner} = case when :us > 0 then '' else {owner} end,"
                     " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {seen live}";
-        d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table}"
-                 " where {name} >= :name and {name} <= :upper and {name} <> '' and {seen live}";
-        d.force_release = "update {table by name} set {owner} = '', {expires_at} = {released now}"
-                          " where {name} = :name and {token} = :token and {live}";
         d.clock = "select {now us}";
         d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
         d.many_attempts = many_attempts();
         d.locks = locks();
         d.fence = fence();
-        d.handover = plain_handover();
-        d.checkpoint = plain_checkpoint("{name} >= :name and {name} <= :upper");
-        d.checkpoint.look = plain_look_at_checkpoint(d.clock);
+        add_plain_statements(d, "{name} >= :name and {name} <= :upper");
         // The session is the application's, in whatever time zone, so that sysdate() can't be used; and a row that is written as it was
         // is neither counted nor certified.
         d.checkpoint.by_itself = "update {table} set {checkpoint} = :checkpoint, {checkpoint_token} = {token},"
@@ -130,11 +118,18 @@ private:
                ", 'null'), ' and must be " + value + "'))";
     }
 
+    // A server may be read-only, as after a fail-over: that is no setting of this session, and its first write is told of it.
+    static std::string must_write(bool mysql)
+    {
+        const std::string setting = mysql ? "transaction_read_only" : "tx_read_only";
+        return ", if(@@session." + setting + " and not @@global." + setting + ", '" + setting + " is on and must be off', null)";
+    }
+
     static std::string session_check(const server_info& at)
     {
         const bool mysql = at.dbms_name.find("MariaDB") == std::string_view::npos;
         return session_check_with(", if(@@autocommit, null, 'autocommit is off and must be on')" + must_be("time_zone", "+00:00") +
-                                  must_be(mysql ? "transaction_isolation" : "tx_isolation", "READ-COMMITTED") +
+                                  must_be(mysql ? "transaction_isolation" : "tx_isolation", "READ-COMMITTED") + must_write(mysql) +
                                   ", if(find_in_set('STRICT_ALL_TABLES', @@sql_mode) > 0, null, 'sql_mode must contain STRICT_ALL_TABLES')"
                                   // It stops the clock of a session.
                                   ", if(abs(timestampdiff(second, now(), sysdate())) < 60, null, 'timestamp is set and must not be')");

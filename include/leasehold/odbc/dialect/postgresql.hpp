@@ -67,12 +67,7 @@ struct postgresql {
             {"{key}", "cast(:lock_number as bigint)"},
         };
         d.schema = schema();
-        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
-                  " {checkpoint_token} from {table} where 1 = 0";
         d.grant = grant();
-        d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {seen live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
-                 " from {table} where {name} = :name";
         d.take = take;
         // An UPDATE that has waited for a row judges it again only if it was changed. So it is locked first, and judged then.
         d.renew = "with \"locked row\" as (select {expires_at} from {table} where {this term} for no key update)"
@@ -80,11 +75,6 @@ struct postgresql {
                   " and (select {live} from \"locked row\")";
         d.release = "update {table} set {owner} = case when cast(:us as bigint) > 0 then '' else {owner} end, {expires_at} ="
                     " case when cast(:us as bigint) > 0 then {later} else {released now} end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {seen live}";
-        d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table} where {name} collate \"C\" >= :name"
-                 " and {name} collate \"C\" <= :upper and {name} <> '' and {seen live}";
-        d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
-                          " where {name} = :name and {token} = :token and {live}";
         // A wait for the synchronous standby that somebody cancels ends in success with a warning, in any language. Few other statements
         // warn.
         d.unconfirmed = "select case when current_setting('synchronous_standby_names') <> '' then 1 else 0 end";
@@ -93,12 +83,9 @@ struct postgresql {
         d.many_attempts = many_attempts();
         if (!at.pooled) d.locks = locks(at);
         d.fence = fence();
-        d.handover = plain_handover();
-        d.checkpoint = plain_checkpoint("{name} collate \"C\" >= :name and {name} collate \"C\" <= :upper");
-        d.checkpoint.look = plain_look_at_checkpoint(d.clock);
-        // Not as in renew: where the term ends while the statement waits for its row, nobody else has had the name, and a save extends
-        // nothing. The lock would cost a third of the statement.
-        d.checkpoint.by_itself = d.checkpoint.save;
+        // Unlike renew, a save takes no lock first: if the term ends while the statement waits for its row, nobody else has had the name,
+        // and a save extends nothing. The lock would cost a third of the statement.
+        add_plain_statements(d, "{name} collate \"C\" >= :name and {name} collate \"C\" <= :upper");
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;
@@ -148,17 +135,21 @@ private:
     // A balancer sends what changes a session to the primary, and what only reads perhaps to a standby, which then does not know the mark.
     static constexpr const char* mark = "set_config('leasehold.session', 'marked', false)";
 
-    // A pooler's session has no settings of ours but the encoding.
+    // A pooler's session has no settings of ours but the encoding. A server, a database or a role may be read-only, as after a fail-over:
+    // that is no setting of this session, and its first write is told of it.
     static std::string session_check(const server_info& at)
     {
         const std::string of_session = at.pooled ? ""
                                                  : ", ('leasehold.session', 'marked'), ('TimeZone', 'UTC'),"
-                                                   " ('default_transaction_isolation', 'read committed')";
+                                                   " ('default_transaction_isolation', 'read committed'),"
+                                                   " ('default_transaction_read_only', 'off')";
         return "select chr(10) || coalesce(string_agg(case name when 'leasehold.session' then 'reads go to another server than writes,"
                " as with load_balance_mode of pgpool-II, and must go to the primary' else"
                " name || ' is ' || current_setting(name) || ' and must be ' || value end, ', '), '')"
                " from (values ('client_encoding', 'UTF8')" +
-               of_session + ") as needed (name, value) where coalesce(current_setting(name, true), '') <> value";
+               of_session + ") as needed (name, value) where coalesce(current_setting(name, true), '') <> value"
+               " and (name <> 'default_transaction_read_only' or exists (select 1 from pg_settings as s where s.name = needed.name"
+               " and s.source in ('client', 'session')))";
     }
 
     // What goes in one message goes to one session, as one transaction, and its time-outs hold from the statement after them on.

@@ -86,7 +86,7 @@ struct fence_sql {
     std::string lock{};
     /// For a cluster, after `lock`: an UPDATE as above, which changes the row, so that the nodes find the conflict.
     std::string write{};
-    /// Where no count of rows is believed: a row if `lock`, an UPDATE that has set the version to :version, has found its row.
+    /// For a database whose count of rows is not believed: a row if `lock`, an UPDATE that set the version to :version, found its row.
     std::string written{};
     /// Undoes what `write` has done to the row; may be empty.
     std::string write_back{};
@@ -348,6 +348,28 @@ struct spec {
     name_key_sql name_key;   ///< for a table that has no key
     purge_sql purge;         ///< for removing names nobody uses; without it there is no such thing
 };
+
+/// Adds the statements that look at rows, the forced release, and those of handover_store and of checkpoints. `within`: the condition that
+/// a name is from :name to :upper.
+///
+/// For a dialect whose SELECT needs no FROM. It has spec::clock, {ours}, {remaining}, {recent}, {released now}, and the fragments of the
+/// plain statements above.
+inline void add_plain_statements(spec& d, std::string within)
+{
+    d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
+              " {checkpoint_token} from {table} where 1 = 0";
+    d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end, case when {seen live} then 1 else 0 end,"
+             " {remaining}, case when {expires_at} < {recent} then 1 else 0 end from {table} where {name} = :name";
+    d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {seen live}";
+    d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table} where " + within + " and {name} <> ''"
+             " and {seen live}";
+    d.force_release = "update {table by name} set {owner} = '', {expires_at} = {released now}"
+                      " where {name} = :name and {token} = :token and {live}";
+    d.handover = plain_handover();
+    d.checkpoint = plain_checkpoint(within);
+    d.checkpoint.look = plain_look_at_checkpoint(d.clock);
+    d.checkpoint.by_itself = d.checkpoint.save;
+}
 
 }  // namespace leasehold::inline v0::dialect
 

@@ -38,7 +38,7 @@ struct sqlite {
         // The driver sets synchronous to NORMAL, with
         // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
         d.on_connect = {"pragma synchronous = full"};
-        // Where the connection string names no file, SQLite has a temporary database, or the driver makes a file in the working folder.
+        // If the connection string names no file, SQLite has a temporary database, or the driver makes a file in the working folder.
         d.file = "select file from pragma_database_list where name = 'main'";
         d.fragments = {
             {"{this live term}", "{this term} and {live}"},
@@ -70,11 +70,6 @@ struct sqlite {
                     " {request_token} integer, {checkpoint} text, {checkpoint_token} integer) without rowid",
                     "insert or ignore into {table} ({name}, {owner}, {token}, {expiry names})"
                     " values ('', 'leasehold schema', 1, {expiry of no lease})"};
-        d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
-                  " {checkpoint_token} from {table} where 1 = 0";
-        d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end,"
-                 " case when {live} then 1 else 0 end, {remaining}, case when {expires_at} < {recent} then 1 else 0 end"
-                 " from {table} where {name} = :name";
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, :token, :later_ms"
                    " where not exists (select 1 from {table} where {name} = '' and {token} > :token)";
         // A new term of the owner of the unexpired one is not over before that would have been.
@@ -84,21 +79,13 @@ struct sqlite {
         d.renew = "update {table} set {expires_at} = max({expires_at}, :later_ms) where {this live term}";
         d.release = "update {table} set {owner} = case :us when 0 then {owner} else '' end,"
                     " {expires_at} = case :us when 0 then {released now} else :later_ms end where {this live term}";
-        d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {live}";
-        d.list = "select {token}, {remaining}, {owner}, {name}, {data and request} from {table}"
-                 " where {name} >= :name and {name} <= :upper and {name} <> '' and {live}";
-        d.force_release = "update {table} set {owner} = '', {expires_at} = {released now}"
-                          " where {name} = :name and {token} = :token and {live}";
         d.clock = "select {now} * 1000";
         d.batches = batches();
         d.many_attempts = many_attempts();
         // The write lock of the whole database.
         d.fence.lock = "update {table} set {token} = {token} where {this live term}";
         d.fence.by_itself = d.fence.lock;
-        d.handover = plain_handover();
-        d.checkpoint = plain_checkpoint("{name} >= :name and {name} <= :upper");
-        d.checkpoint.look = plain_look_at_checkpoint(d.clock);
-        d.checkpoint.by_itself = d.checkpoint.save;
+        add_plain_statements(d, "{name} >= :name and {name} <= :upper");
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());
         return d;

@@ -12,7 +12,7 @@ namespace leasehold::inline v0 {
 /// The database's clock judges, in the statement. A dead holder's lease can be taken the moment its ttl is over, also by a
 /// process that has just started. A step of that clock forward by more than the safety margin ends terms too early.
 ///
-/// Not with dialect::generic, which expires by observation always.
+/// dialect::generic can't use it: its terms always expire by observation.
 struct expiry_by_server_clock {
     /// See odbc_expiry.
     [[nodiscard]] static dialect::spec applied_to(dialect::spec d) { return d; }

@@ -53,7 +53,7 @@ struct attempting_table {
     [[nodiscard]] bool expects_free(std::size_t names) const { return free_statement && names > 1; }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool purges() const { return true; }
-    void give_up_batches()
+    void disable_batches()
     {
         ++given_up;
         together = 0;

@@ -38,7 +38,7 @@ struct batching_database {
     int transactions = 0, commits = 0, given_up = 0;
 
     [[nodiscard]] bool batches() const { return available; }
-    void give_up_batches()
+    void disable_batches()
     {
         ++given_up;
         available = false;

@@ -146,6 +146,12 @@ BOOST_AUTO_TEST_CASE(grant_looks_again_after_somebody_was_quicker_and_not_for_ev
     BOOST_TEST(came_to(answer, od::grant_flow(inserted, 0)) == fault::none);
     check_busy(answer, 1, 70us);
 
+    std::vector<reply> again_and_again;
+    for (int i = 0; i < od::max_looks; ++i) again_and_again.insert(again_and_again.end(), {no_row(), fails(fault::duplicate_key)});
+    scripted_database refused{again_and_again};
+    BOOST_TEST(came_to(answer, od::grant_flow(refused, 0)) == fault::duplicate_key, "by another unique index");
+    BOOST_TEST(refused.asked.size() == static_cast<std::size_t>(2 * od::max_duplicates));
+
     scripted_database never{shows_row(4, another, over, -1)};
     BOOST_TEST(came_to(answer, od::grant_flow(never, 0)) == fault::conflict);
     BOOST_TEST(never.asked.size() == static_cast<std::size_t>(2 * od::max_looks));

@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(row_that_never_comes_to_rest_is_blamed_on_the_driver_only_i
     other.db.before = [](statement) {};
     other.db.failures[statement::insert] = fault::duplicate_key;
     static_cast<void>(other.attempt());
-    check_failed(other, fault::conflict);
+    check_failed(other, fault::duplicate_key);  // of another index: there is no row of the name
 }
 
 BOOST_AUTO_TEST_CASE(row_of_another_name_is_refused_where_nothing_is_believed)

@@ -22,7 +22,7 @@ constexpr lh::fencing_token term{7};
 queue_machine waiting()
 {
     queue_machine m;
-    m.queued();
+    m.queued(start);
     return m;
 }
 
@@ -54,53 +54,94 @@ BOOST_AUTO_TEST_CASE(the_first_look_is_soon_where_nothing_is_known_of_the_term)
 BOOST_AUTO_TEST_CASE(a_look_past_the_lock_comes_a_little_after_the_end_of_the_term_and_in_five_seconds_at_the_latest)
 {
     const queue_machine m = waiting();
-    BOOST_TEST((m.after_term(1s) == 1s + overtake_delay));
-    BOOST_TEST((m.after_term(0s) == overtake_delay));
-    BOOST_TEST((m.after_term(longest_trust - overtake_delay) == longest_trust));
-    BOOST_TEST((m.after_term(longest_trust) == longest_trust));
-    BOOST_TEST((m.after_term(1h) == longest_trust));
-    BOOST_TEST((m.after_term(lh::duration::max()) == longest_trust));
+    const instant late = start + longest_trust;
+    BOOST_TEST((m.after_term(1s, late) == 1s + overtake_delay));
+    BOOST_TEST((m.after_term(0s, late) == overtake_delay));
+    BOOST_TEST((m.after_term(longest_trust - overtake_delay, late) == longest_trust));
+    BOOST_TEST((m.after_term(longest_trust, late) == longest_trust));
+    BOOST_TEST((m.after_term(1h, late) == longest_trust));
+    BOOST_TEST((m.after_term(lh::duration::max(), late) == longest_trust));
+    BOOST_TEST((m.after_term(1h, late + 1h) == longest_trust));
+}
+
+// So that a wake-up that does not come costs no more than the wait before it.
+BOOST_AUTO_TEST_CASE(it_relies_on_being_woken_for_as_long_as_it_has_waited)
+{
+    queue_machine m = waiting();
+    instant now = start;
+    for (const lh::duration look : {250ms, 500ms, 1'000ms, 2'000ms, 4'000ms, 8'000ms, 13'000ms, 18'000ms}) {
+        now += std::chrono::duration_cast<instant::duration>(now == start ? m.look_after(now) : m.after_term(1h, now));
+        BOOST_TEST((now - start == look));
+        m.seen(term, 1h, now);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_goes_on_in_another_place_of_the_queue_and_ends_with_a_term)
+{
+    queue_machine m = waiting();
+    m.wait_ended(false, start + 1s);
+    m.queued(start + 2s);
+    BOOST_TEST((m.after_term(1h, start + 2s) == 2s));
+    m.wait_ended(true, start + 3s);
+    m.granted();
+    m.queued(start + 4s);
+    BOOST_TEST((m.after_term(1h, start + 4s) == first_look));
+}
+
+// It saw the row before it queued, so that its first look is one after a term that it knows.
+BOOST_AUTO_TEST_CASE(after_a_grant_without_the_lock_that_others_keep_the_next_looks_within_250_ms)
+{
+    queue_machine lost_its_session = waiting();
+    lost_its_session.wait_ended(false, start);
+    BOOST_TEST((lost_its_session.next(start) == queue_action::attempt));  // which is granted
+    BOOST_TEST((lost_its_session.leave() == queue_position::outside));
+    queue_machine next{lost_its_session.wakes_come()};
+    next.queued(start + 1s);
+    next.seen(lh::fencing_token{8}, 1h, start + 1s);
+    BOOST_TEST((next.after_term(1h, start + 1s) <= first_look));
 }
 
 BOOST_AUTO_TEST_CASE(after_a_wake_up_that_did_not_come_it_looks_soon_until_one_comes)
 {
+    const instant late = start + longest_trust;
     queue_machine m = waiting();
     BOOST_TEST(m.wakes_come());
-    BOOST_TEST((m.leave_to_next(term, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(term, start) == lh::duration{overtake_delay}));
     BOOST_TEST(m.wakes_come());
-    BOOST_TEST(!m.leave_to_next(term, start + overtake_delay));
+    BOOST_TEST(!m.wait_for_next(term, start + overtake_delay));
     BOOST_TEST(!m.wakes_come());
-    BOOST_TEST((m.after_term(1h) == first_look));
-    BOOST_TEST((m.after_term(100ms) == 100ms + overtake_delay));
-    BOOST_TEST((m.after_term(first_look - overtake_delay) == first_look));
+    BOOST_TEST((m.after_term(1h, late) == first_look));
+    BOOST_TEST((m.after_term(100ms, late) == 100ms + overtake_delay));
+    BOOST_TEST((m.after_term(first_look - overtake_delay, late) == first_look));
 
     queue_machine next{m.wakes_come()};
-    next.queued();
-    BOOST_TEST((next.after_term(1h) == first_look));
+    next.queued(start);
+    BOOST_TEST((next.after_term(1h, late) == first_look));
     next.wait_ended(false, start);
     BOOST_TEST(!next.wakes_come());
-    next.queued();
+    next.queued(start);
     next.wait_ended(true, start);
     BOOST_TEST(next.wakes_come());
-    BOOST_TEST((next.after_term(1h) == longest_trust));
+    BOOST_TEST((next.after_term(1h, late) == longest_trust));
 }
 
 BOOST_AUTO_TEST_CASE(one_that_was_passed_looks_more_often)
 {
+    const instant late = start + longest_trust;
     queue_machine m{false};
-    m.queued();
+    m.queued(start);
     m.seen(term, 1h, start);
     m.seen(term, 1h, start);
-    BOOST_TEST((m.after_term(1h) == first_look));
+    BOOST_TEST((m.after_term(1h, late) == first_look));
     std::int64_t token = term.value();
     for (const int passed : {1, 2, 3, 3}) {
         m.seen(lh::fencing_token{++token}, 1h, start);
-        BOOST_TEST((m.after_term(1h) == lh::duration{first_look} / (1 + passed)));
+        BOOST_TEST((m.after_term(1h, late) == lh::duration{first_look} / (1 + passed)));
     }
     queue_machine woken = waiting();
     woken.seen(term, 1h, start);
     woken.seen(lh::fencing_token{8}, 1h, start);
-    BOOST_TEST((woken.after_term(1h) == lh::duration{longest_trust} / 2));
+    BOOST_TEST((woken.after_term(1h, late) == lh::duration{longest_trust} / 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_ran_out_was_left_to_the_first_in_the_queue_since_its_end)
@@ -108,15 +149,15 @@ BOOST_AUTO_TEST_CASE(a_term_that_ran_out_was_left_to_the_first_in_the_queue_sinc
     queue_machine m = waiting();
     m.seen(term, 1s, start);
     queue_machine early = m;
-    BOOST_TEST(!m.leave_to_next(term, start + 1s + overtake_delay));
-    BOOST_TEST((early.leave_to_next(term, start + 1s + 5ms) == lh::duration{overtake_delay - 5ms}));
+    BOOST_TEST(!m.wait_for_next(term, start + 1s + overtake_delay));
+    BOOST_TEST((early.wait_for_next(term, start + 1s + 5ms) == lh::duration{overtake_delay - 5ms}));
 }
 
 BOOST_AUTO_TEST_CASE(a_term_that_was_released_is_left_to_the_first_in_the_queue_since_it_was_seen)
 {
     queue_machine m = waiting();
     m.seen(term, 1h, start);
-    BOOST_TEST((m.leave_to_next(term, start + 1s) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(term, start + 1s) == lh::duration{overtake_delay}));
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_was_lost_in_the_queue_is_not_replaced_at_once)
@@ -149,16 +190,16 @@ BOOST_AUTO_TEST_CASE(at_the_head_it_leaves_the_lock_to_a_holder_that_has_none_ye
     BOOST_TEST((answer.retry_after == yield_delay));
     BOOST_TEST((m.next(start + yield_delay - 1ns) == queue_action::attempt));
     BOOST_TEST((m.next(start + yield_delay) == queue_action::queue_up));
-    m.queued();
-    BOOST_TEST((m.look_after(start + yield_delay) == longest_trust), "it knows when the term ends");
+    m.queued(start);
+    BOOST_TEST((m.look_after(start + longest_trust) == longest_trust), "it knows when the term ends");
 }
 
 BOOST_AUTO_TEST_CASE(knowledge_of_the_terms_end_counts_until_then)
 {
     queue_machine m = at_head();
     BOOST_TEST(m.busy_at_head(term, 3s, start).unlocks);
-    m.queued();
-    BOOST_TEST((m.look_after(start + 1s) == 2s + overtake_delay));
+    m.queued(start);
+    BOOST_TEST((m.look_after(start + 2s) == 1s + overtake_delay));
     BOOST_TEST((m.look_after(start + 3s - 1ns) == 1ns + overtake_delay));
     BOOST_TEST((m.look_after(start + 3s) == first_look));
 }
@@ -172,7 +213,7 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_lock_ever_longer_and_not_for_ever)
         BOOST_TEST(answer.unlocks);
         BOOST_TEST((answer.retry_after == yield_delay * (1 << i)));
         at += answer.retry_after;
-        m.queued();
+        m.queued(start);
         m.wait_ended(true, at);
     }
     BOOST_TEST(!m.busy_at_head(term, 1h, at).unlocks);
@@ -187,7 +228,7 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_lock_to_ever_new_holders_no_more_often)
         const auto answer = m.busy_at_head(lh::fencing_token{7 + i}, 1h, at);
         BOOST_TEST(answer.unlocks);
         at += answer.retry_after;
-        m.queued();
+        m.queued(start);
         m.wait_ended(true, at);
     }
     BOOST_TEST(!m.busy_at_head(lh::fencing_token{7 + max_yields}, 1h, at).unlocks);
@@ -241,7 +282,7 @@ BOOST_AUTO_TEST_CASE(with_the_lock_it_looks_soon_at_first_and_then_more_rarely_b
     BOOST_TEST((m.busy_at_head(term, 40ms, start).retry_after == 40ms));
 
     m.lost(start);
-    m.queued();
+    m.queued(start);
     m.wait_ended(true, start + 2s);
     BOOST_TEST((m.busy_at_head(term, 0s, start + 2s).retry_after == shortest_look), "at the head again");
 }
@@ -250,18 +291,18 @@ BOOST_AUTO_TEST_CASE(a_free_name_is_left_to_the_first_in_the_queue_for_a_moment_
 {
     queue_machine m = waiting();
     const lh::fencing_token ended{7};
-    BOOST_TEST((m.leave_to_next(ended, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.leave_to_next(ended, start + 15ms) == lh::duration{overtake_delay - 15ms}));
-    BOOST_TEST(!m.leave_to_next(ended, start + overtake_delay));
+    BOOST_TEST((m.wait_for_next(ended, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(ended, start + 15ms) == lh::duration{overtake_delay - 15ms}));
+    BOOST_TEST(!m.wait_for_next(ended, start + overtake_delay));
     // Somebody made use of it in between.
-    BOOST_TEST((m.leave_to_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{8}, start + overtake_delay) == lh::duration{overtake_delay}));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_that_nobody_ever_held_is_left_to_the_first_in_the_queue_too)
 {
     queue_machine m = waiting();
-    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start) == lh::duration{overtake_delay}));
-    BOOST_TEST((m.leave_to_next(lh::fencing_token{}, start + 15ms) == lh::duration{overtake_delay - 15ms}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start) == lh::duration{overtake_delay}));
+    BOOST_TEST((m.wait_for_next(lh::fencing_token{}, start + 15ms) == lh::duration{overtake_delay - 15ms}));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_says_where_it_was)
@@ -317,7 +358,7 @@ BOOST_AUTO_TEST_CASE(after_one_that_passed_the_others_the_next_is_overdue_after_
     m.passed();
     BOOST_TEST(!m.wakes_come());
     queue_machine next{m.wakes_come()};
-    next.queued();
+    next.queued(start);
     BOOST_TEST((next.turn(start).retry_after == first_look));
     BOOST_TEST((next.turn(start + first_look).status == lh::turn_status::overdue));
     next.wait_ended(true, start);

@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(lock_that_comes_after_its_term_is_over_goes_back_at_once)
     now += od::first_lock_pause;
     BOOST_REQUIRE(next(a).has_value());
     locks.ended("n", 5);
-    BOOST_TEST(!locks.has_to_give_back());
+    BOOST_TEST(!locks.has_to_release());
     locks.tried("n", a, 4, now);
     BOOST_TEST((locks.next_due(a) == od::term_locks::time_point::min()));
     BOOST_TEST(gives_back(a, "n", 4));
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(end_of_a_term_is_that_of_the_earlier_ones_too_and_of_no_lat
     granted_and_taken("n", 5, "n", a);
     locks.ended("n", 4);
     locks.ended("other", 5);
-    BOOST_TEST(!locks.has_to_give_back());
+    BOOST_TEST(!locks.has_to_release());
     BOOST_TEST(locks.holder_of("n", 4) == nullptr);
     locks.ended("n", 7);
     BOOST_TEST(gives_back(a, "n"));
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(later_term_of_a_name_keeps_the_lock)
     BOOST_TEST(locks.holder_of("n", 6) == a);
     BOOST_TEST(!locks.next_due(b).has_value());
     locks.ended("n", 5);
-    BOOST_TEST(!locks.has_to_give_back());
+    BOOST_TEST(!locks.has_to_release());
     locks.ended("n", 6);
     BOOST_TEST(gives_back(a, "n"));
 }
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(terms_that_wake_one_name_have_one_lock_until_the_last_is_ov
     BOOST_TEST(locks.holder_of("n share 0", 3) == nullptr);  // not the last
     locks.ended("n share 0", 3);
     locks.ended("n share 2", 1);
-    BOOST_TEST(!locks.has_to_give_back());
+    BOOST_TEST(!locks.has_to_release());
     BOOST_TEST(locks.holder_of("n share 1", 9) == a);
     locks.ended("n share 1", 9);
     BOOST_TEST(gives_back(a, "n"));
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(waiters_session_has_the_lock_before_the_term_and_no_limit_o
     locks.ended("n", 5);
     BOOST_TEST(gives_back(b, "n", 7));
     locks.ended("z", 1);
-    BOOST_TEST(!locks.has_to_give_back());
+    BOOST_TEST(!locks.has_to_release());
     locks.ended("x", 1);
     locks.granted("z", 2, "z", b, now);
     BOOST_TEST(locks.size() == 2U);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(lock_of_a_connection_that_is_gone_is_replaced)
     BOOST_TEST(locks.size() == 1U);
     BOOST_TEST(!locks.has_any(a));
     locks.ended("n", 5);
-    BOOST_TEST(!locks.has_to_give_back());
+    BOOST_TEST(!locks.has_to_release());
     locks.ended("n", 6);
     BOOST_TEST(gives_back(b, "n", 2));
 }
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(all_are_given_back)
 {
     granted_and_taken("x", 1, "x", a);
     locks.granted("y", 1, "y", b, now);
-    locks.give_all_back();
+    locks.release_all_locks();
     BOOST_TEST(locks.size() == 0U);
     BOOST_TEST(gives_back(a, "x"));
     now += 1h;

@@ -19,7 +19,7 @@
 // The part of a connection that is for many terms at once.
 namespace leasehold::inline v0::odbc::detail {
 
-inline bool connection::batches() const noexcept { return catalog_->batches().available() && !config_->gave_up_batches(); }
+inline bool connection::batches() const noexcept { return catalog_->batches().available() && !config_->batches_disabled(); }
 
 template <class Many>
 fault connection::execute(batch_kind kind, const Many& of, std::span<const item_number> items)

@@ -120,7 +120,7 @@ struct result_block {
         for (auto& each : digits) each.length = 0;
     }
 
-    // Not of the checkpoint.
+    // The buffer of a text column other than the checkpoint.
     [[nodiscard]] text_buffer<max_text>& text_of(column which) noexcept
     {
         return texts[static_cast<std::size_t>(which) - number_columns];

@@ -148,14 +148,14 @@ public:
         return catalog_ && catalog_->batches().available() && !batches_failed_ ? catalog_->batches().most : 1;
     }
     // The statements for many terms are too much for the database.
-    void give_up_batches() const noexcept { batches_failed_ = true; }
-    [[nodiscard]] bool gave_up_batches() const noexcept { return batches_failed_; }
+    void disable_batches() const noexcept { batches_failed_ = true; }
+    [[nodiscard]] bool batches_disabled() const noexcept { return batches_failed_; }
     // Whether what one connection wrote has been seen by another.
     void note_commits() const noexcept { commits_ = true; }
     [[nodiscard]] bool is_known_to_commit() const noexcept { return commits_; }
     // Session locks don't work: the node or the product has none, or the user may not take them.
-    void give_up_session_locks() const noexcept { locks_failed_ = true; }
-    [[nodiscard]] bool gave_up_session_locks() const noexcept { return locks_failed_; }
+    void disable_session_locks() const noexcept { locks_failed_ = true; }
+    [[nodiscard]] bool session_locks_disabled() const noexcept { return locks_failed_; }
 
 private:
     // Under the mutex.

@@ -28,7 +28,7 @@ namespace leasehold::inline v0::odbc::detail {
 // same two have come up four times in a row, once in some 300 stores.
 inline constexpr int max_looks_for_pooler = 8;
 
-// So many times call_timeout.
+// Connecting may take this many times call_timeout.
 inline constexpr int connecting_takes_at_most = 4;
 
 // A statement that was prepared on another session: it isn't there, or its name is taken.
@@ -71,7 +71,7 @@ inline fault connection::execute_once(const std::string& sql, std::string* answe
 
 inline fault connection::end_wait(std::int64_t backend)
 {
-    // By then the session may be at something else.
+    // After its deadline the session may be at something else.
     if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out");
     constexpr std::string_view marker = ":session";
     std::string sql = catalog_->spec().locks.end_wait;
@@ -236,8 +236,8 @@ inline fault connection::check_name_key()
     return fault::none;
 }
 
-// Where two connections have the same session, or one has another than before, a pooler chooses. To ask changes nothing on a session.
-// Neither connection keeps one while it waits for one, so stores that look at the same time don't wait for each other.
+// Two connections with one backend, or one connection whose backend changes, mean a transaction pooler. The question changes nothing on a
+// session. A connection keeps no session while it waits for one, so stores that look at once don't block each other.
 inline fault connection::look_for_pooler()
 {
     const dialect::spec& known = catalog_->spec();

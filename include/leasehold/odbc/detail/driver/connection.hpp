@@ -36,7 +36,7 @@ public:
 
     [[nodiscard]] const std::shared_ptr<const configuration>& config() const noexcept { return config_; }
     [[nodiscard]] bool is_open() const noexcept { return connected_; }
-    // And its prepared statements are the right ones, as far as is known by now.
+    // True if the connection is open and, as far as is known, its prepared statements are still the right ones.
     [[nodiscard]] bool connected() const { return connected_ && config_->is_current(catalog_.get()); }
     // Null before the first connection.
     [[nodiscard]] const statement_catalog* sql() const noexcept { return catalog_.get(); }
@@ -46,19 +46,19 @@ public:
     [[nodiscard]] bool purges() const noexcept { return catalog_->spec().purge.available(); }
     [[nodiscard]] bool tells_time() const noexcept { return !catalog_->spec().clock.empty(); }
     [[nodiscard]] bool looks_at_checkpoint() const noexcept { return !catalog_->spec().checkpoint.look.empty(); }
-    // Not this host's, and terms are judged by it.
+    // True if the database's own clock judges terms, and it is not this host's clock.
     [[nodiscard]] bool judges_by_its_clock() const noexcept { return tells_time() && !catalog_->spec().in_process && !observes(); }
     // Its SQL for session locks, or null where there are none, or they have turned out not to work.
     [[nodiscard]] const dialect::session_lock_sql* locks() const noexcept
     {
-        return catalog_ && catalog_->spec().locks.available() && !config_->gave_up_session_locks()
+        return catalog_ && catalog_->spec().locks.available() && !config_->session_locks_disabled()
                    ? &catalog_->spec().locks
                    : nullptr;
     }
-    void give_up_locks() const noexcept { config_->give_up_session_locks(); }
+    void disable_locks() const noexcept { config_->disable_session_locks(); }
     // A pooler gives each transaction another session: the last statement was prepared on another one. Then connected() is false.
     bool met_pooler() const;
-    // Of the last statement, or what had to go before it; kind `none`: no fault.
+    // The report of the last statement, or of what had to run before it. Kind `none`: nothing failed.
     [[nodiscard]] const report& last_report() const noexcept { return report_; }
     void set_last_report(report last) { report_ = std::move(last); }
     // The words of the last row that was refused since begin_call(), because of a unique index or another constraint.
@@ -98,12 +98,12 @@ public:
     // Runs a statement once.
     fault run_text(const std::string& sql);
 
-    // Of that session.
+    // Ends the wait of the session with this number.
     fault end_wait(std::int64_t backend);
 
     // For many terms at once: whether there are such statements, and to run one.
     [[nodiscard]] bool batches() const noexcept;
-    void give_up_batches() const noexcept { config_->give_up_batches(); }
+    void disable_batches() const noexcept { config_->disable_batches(); }
     fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
     // How many attempts go into one statement; 0: there are no such statements.
     [[nodiscard]] std::size_t attempts_together() const noexcept;
@@ -220,7 +220,7 @@ private:
     store_diagnostics refusal_;
 };
 
-// From what the prologue answered to what the statement did.
+// Passes from what the prologue answered to what the statement did.
 inline SQLRETURN connection::pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept
 {
     for (int i = 0; i < catalog_->spec().prologue_results && SQL_SUCCEEDED(done); ++i) {

@@ -42,7 +42,7 @@ inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
     {"", {13}, fault::failure, advice::full},
     {"", {14}, fault::unavailable, advice::file},
     {"", {26}, fault::unavailable, advice::not_a_database},
-    {"", {}, fault::duplicate_key, "", "UNIQUE constraint"},
+    {"", {}, fault::duplicate_key, advice::another_unique_index, "UNIQUE constraint"},
     {"", {}, fault::failure, advice::other_columns, "NOT NULL constraint"},
     {"", {19}, fault::failure, advice::constraint},
     {"", {}, fault::failure, advice::no_key, "ON CONFLICT clause does not match"},
@@ -107,14 +107,14 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"", {2006, 2013, 2055, 1927, 1053, 4031}, fault::connection_lost, advice::lost},
     {"", {2026}, fault::connection_lost, advice::tls},
 
-    {"23505", {}, fault::duplicate_key, ""},
-    {"", {1062}, fault::duplicate_key, ""},
+    {"23505", {}, fault::duplicate_key, advice::another_unique_index},
+    {"", {1062}, fault::duplicate_key, advice::another_unique_index},
     {"23502", {}, fault::failure, advice::other_columns},
     {"", {1048, 1364}, fault::failure, advice::other_columns},
     {"23000", {}, fault::failure, advice::constraint, "[ma-"},
     {"23000", {}, fault::failure, advice::constraint, "[MySQL]"},
     {"HY000", {3819}, fault::failure, advice::constraint},
-    {"23000", {}, fault::duplicate_key, ""},
+    {"23000", {}, fault::duplicate_key, advice::another_unique_index},
     {"23", {}, fault::failure, advice::constraint},
     {"42P01", {}, fault::schema_missing, advice::table},
     {"3F000", {}, fault::schema_missing, advice::table},
@@ -202,7 +202,7 @@ inline std::string drivers_here(const std::vector<std::string>& drivers)
                            : "There are: " + in_quotes(drivers);
 }
 
-// Where a connection string names neither a driver nor a data source that is known.
+// For a connection string that names neither a known driver nor a known data source.
 inline std::string source_advice(const known_to_driver_manager& known)
 {
     return "the connection string must be keyword=value;... with a Driver= or DSN= that is known here. " +
@@ -295,7 +295,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
     verdict found = classify(result.details.sqlstate, result.details.native_error, result.details.server_message);
     if (!found.known && is_dead(connection)) found = {fault::connection_lost, advice::lost, true};
     result.kind = found.kind;
-    // By its text: each translation unit may have a literal of its own.
+    // Compares the text, since each translation unit may have a literal of its own.
     const bool needs_driver = std::string_view{found.advice} == advice::driver;
     result.details.advice = needs_driver ? driver_advice(result.details.server_message, what_is_known()) : found.advice;
     result.details.server_message = shown(std::move(result.details.server_message), secrets);

@@ -123,7 +123,7 @@ inline bool is_telling(std::string_view secret) noexcept
 
 inline constexpr std::string_view instead_of_a_secret = "***";
 
-// Where it stands by itself, not as a part of a longer word, and is telling or the value of a keyword.
+// Hides the secret where it is a whole word, if it is telling or follows a keyword.
 inline void hide_secret(std::string& text, const std::string& secret)
 {
     if (instead_of_a_secret.find(secret) != std::string_view::npos) return;
@@ -144,7 +144,7 @@ inline void hide_secret(std::string& text, const std::string& secret)
 // Hides each of the `secrets`. Hiding again changes nothing.
 inline std::string redacted(std::string text, const std::vector<std::string>& secrets)
 {
-    // Until nothing is left: the word that replaces a secret can be a part of another one.
+    // Repeats until nothing is left: the word that replaces a secret can be a part of another one.
     for (std::string before; before != text;) {
         before = text;
         for (const std::string& secret : secrets) hide_secret(text, secret);

@@ -57,7 +57,7 @@ public:
         return read(once.get());
     }
 
-    // Of the last run: whether it gave a result set, and then whether there was a row, and its first column as a number;
+    // Whether the last run gave a result set, and then whether there was a row, and its first column as a number;
     // otherwise how many rows it counted.
     [[nodiscard]] bool has_result() const noexcept { return has_result_; }
     [[nodiscard]] bool found() const noexcept { return found_; }

@@ -40,7 +40,7 @@ LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::strin
         ec = std::make_error_code(std::errc::invalid_argument);
         return false;
     }
-    // By observation no database says that a term is over, before it has been taken; the holder's store does.
+    // Under expiry by observation no database says that a term is over before it is taken; the holder's store does.
     if (config.seen().has_run_out(name, token.value(), observations::now())) return false;
     const outcome<fence_answer> answer = failed == fault::none ? fence_flow(on, sql->fence()) : failed;
     if (!answer.ok()) {

@@ -88,6 +88,8 @@ inline constexpr const char* other_columns =
     "the table has another column that must have a value: give it a default, or let it be NULL";
 inline constexpr const char* constraint =
     "a constraint or a trigger of the table refuses the row: it must let any name, owner, token and time pass";
+inline constexpr const char* another_unique_index =
+    "another unique constraint of the table than that of its name refuses the row: drop it, since an owner may hold any number of names";
 inline constexpr const char* no_key =
     "the column of the name has no key, or a deferrable one: make it the table's primary key, or create a unique index on it alone";
 inline constexpr const char* until_there_is_a_key =

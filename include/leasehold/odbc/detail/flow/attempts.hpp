@@ -62,7 +62,7 @@ public:
     // How many may still be granted.
     [[nodiscard]] std::size_t left() const noexcept { return left_; }
 
-    // Those without an answer.
+    // The items without an answer.
     [[nodiscard]] std::vector<item_number> open(std::span<const item_number> among) const
     {
         std::vector<item_number> found;

@@ -20,11 +20,11 @@ namespace leasehold::inline v0::odbc::detail {
 
 template <class Database>
 concept attempting_database =
-    granting_database<Database> && requires(Database& db, batch_kind kind, attempts& of, std::span<const item_number> items) {
+    granting_database<Database> && requires(Database& db, batch_kind kind, attempts& attempted, std::span<const item_number> items) {
         { db.attempts_together() } -> std::convertible_to<std::size_t>;
         { db.expects_free(std::size_t{}) } -> std::same_as<bool>;
-        { db.run_attempts(kind, of, items) } -> std::same_as<fault>;
-        db.give_up_batches();
+        { db.run_attempts(kind, attempted, items) } -> std::same_as<fault>;
+        db.disable_batches();
     };
 
 // How often a part is looked at again after somebody else changed a row of it in between, before the rows are tried one by one.
@@ -39,11 +39,11 @@ struct chosen_attempts {
 
 // Everything else up to the last of these is busy. `again`: a term of the asking owner may have come out of an earlier try, and so
 // comes first, for nobody knows of it.
-inline chosen_attempts choose_as_read(attempts& of, std::span<const item_number> items, bool again)
+inline chosen_attempts choose_as_read(attempts& attempted, std::span<const item_number> items, bool again)
 {
     chosen_attempts chosen;
-    std::size_t left = of.left();
-    const auto is_own = [&](item_number i) { return of.row(i).live && of.row(i).ours; };
+    std::size_t left = attempted.left();
+    const auto is_own = [&](item_number i) { return attempted.row(i).live && attempted.row(i).ours; };
     const auto choose = [&](item_number i, std::vector<item_number>& into) {
         if (left == 0) return;
         into.push_back(i);
@@ -54,11 +54,11 @@ inline chosen_attempts choose_as_read(attempts& of, std::span<const item_number>
             if (is_own(i)) choose(i, chosen.own);
     for (const item_number i : items) {
         if (left == 0) break;
-        const attempted_row& row = of.row(i);
+        const attempted_row& row = attempted.row(i);
         if (is_own(i)) {
             if (!again) choose(i, chosen.own);
         } else if (row.live) {
-            of.set_answer(i, busy_for(row.token, row.remaining));
+            attempted.set_answer(i, busy_for(row.token, row.remaining));
         } else {
             choose(i, row.token == 0 ? chosen.inserted : chosen.taken);
         }
@@ -67,130 +67,130 @@ inline chosen_attempts choose_as_read(attempts& of, std::span<const item_number>
 }
 
 // `single(name, owner)` makes one attempt.
-fault attempt_each(attempts& of, std::span<const item_number> items, auto& single)
+fault attempt_each(attempts& attempted, std::span<const item_number> items, auto& single)
 {
     for (const item_number i : items) {
-        if (of.left() == 0) break;
-        const outcome<grant_answer> said = single(of.name(i), of.owner(i));
-        if (!said.ok()) return said.failed();
-        of.set_answer(i, *said);
+        if (attempted.left() == 0) break;
+        const outcome<grant_answer> result = single(attempted.name(i), attempted.owner(i));
+        if (!result.ok()) return result.failed();
+        attempted.set_answer(i, *result);
     }
     return fault::none;
 }
 
 // Reads the rows. Forgets what was read of them before, also if there is no row any longer.
-fault read_attempted(attempting_database auto& db, attempts& of, std::span<const item_number> items)
+fault read_attempted(attempting_database auto& db, attempts& attempted, std::span<const item_number> items)
 {
-    for (const item_number i : items) of.set_row(i, {});
-    return db.run_attempts(batch_kind::reads, of, items);
+    for (const item_number i : items) attempted.set_row(i, {});
+    return db.run_attempts(batch_kind::reads, attempted, items);
 }
 
 // All of them are granted, or it isn't known which: then the rows tell. Each is counted that is as it was read.
-fault write_chosen(attempting_database auto& db, batch_kind kind, attempts& of, std::vector<item_number>& items, std::int64_t first)
+fault write_chosen(attempting_database auto& db, batch_kind kind, attempts& attempted, std::vector<item_number>& items, std::int64_t first)
 {
-    of.sort_by_name(items);
-    const fault failed = db.run_attempts(kind, of, items);
+    attempted.sort_by_name(items);
+    const fault failed = db.run_attempts(kind, attempted, items);
     if (failed == fault::duplicate_key) return fault::none;  // nothing was inserted
     if (failed != fault::none || db.rows() != static_cast<std::int64_t>(items.size())) return failed;
-    for (const item_number i : items) of.set_answer(i, granted(kind == batch_kind::takes ? of.token(i) + 1 : first, true));
+    for (const item_number i : items) attempted.set_answer(i, granted(kind == batch_kind::takes ? attempted.token(i) + 1 : first, true));
     return fault::none;
 }
 
-fault attempt_as_read(attempting_database auto& db, attempts& of, chosen_attempts& chosen, auto& single)
+fault attempt_as_read(attempting_database auto& db, attempts& attempted, chosen_attempts& chosen, auto& single)
 {
-    fault failed = attempt_each(of, chosen.own, single);
-    if (failed == fault::none && !chosen.taken.empty()) failed = write_chosen(db, batch_kind::takes, of, chosen.taken, 0);
+    fault failed = attempt_each(attempted, chosen.own, single);
+    if (failed == fault::none && !chosen.taken.empty()) failed = write_chosen(db, batch_kind::takes, attempted, chosen.taken, 0);
     if (failed != fault::none || chosen.inserted.empty()) return failed;
     const outcome<std::int64_t> first = read_floor(db);
     if (!first.ok()) return first.failed();
     db.set_token(*first);
-    return write_chosen(db, batch_kind::inserts, of, chosen.inserted, *first);
+    return write_chosen(db, batch_kind::inserts, attempted, chosen.inserted, *first);
 }
 
 // A look at the rows, then a write of those that are free. Where not all were written, others came first, and the rows tell which
 // are left; those that show the asking owner are taken over once more, since a read grants nothing.
-fault compare_and_set_part(attempting_database auto& db, attempts& of, std::span<const item_number> open, bool again, auto& single)
+fault compare_and_set_part(attempting_database auto& db, attempts& attempted, std::span<const item_number> open, bool again, auto& single)
 {
-    if (const fault failed = read_attempted(db, of, open); failed != fault::none) return failed;
-    auto chosen = choose_as_read(of, open, again);
-    return attempt_as_read(db, of, chosen, single);
+    if (const fault failed = read_attempted(db, attempted, open); failed != fault::none) return failed;
+    auto chosen = choose_as_read(attempted, open, again);
+    return attempt_as_read(db, attempted, chosen, single);
 }
 
 // An earlier try may have been granted some, with the reply lost: nobody knows of those terms, so they come first.
-fault take_own_first(attempting_database auto& db, attempts& of, std::span<const item_number> part, auto& single)
+fault take_own_first(attempting_database auto& db, attempts& attempted, std::span<const item_number> part, auto& single)
 {
-    const auto open = of.open(part);
-    if (const fault failed = read_attempted(db, of, open); failed != fault::none) return failed;
+    const auto open = attempted.open(part);
+    if (const fault failed = read_attempted(db, attempted, open); failed != fault::none) return failed;
     std::vector<item_number> own;
     for (const item_number i : open)
-        if (of.row(i).live && of.row(i).ours) own.push_back(i);
-    return attempt_each(of, own, single);
+        if (attempted.row(i).live && attempted.row(i).ours) own.push_back(i);
+    return attempt_each(attempted, own, single);
 }
 
 // One statement answers for each that was busy or granted; the rest were free, but others came first, or there were enough. The first
 // look at a part of which all may be granted has a cheaper one if most are likely to be free. It leaves own terms and names without
 // a row to the next.
-fault attempt_part(attempting_database auto& db, attempts& of, std::span<const item_number> part, bool repeated, auto& single)
+fault attempt_part(attempting_database auto& db, attempts& attempted, std::span<const item_number> part, bool repeated, auto& single)
 {
     if (repeated && db.single_statement_grant())
-        if (const fault failed = take_own_first(db, of, part, single); failed != fault::none) return failed;
+        if (const fault failed = take_own_first(db, attempted, part, single); failed != fault::none) return failed;
     for (int look = 0; look < max_looks_at_part; ++look) {
-        const auto open = of.open(part);
-        if (open.empty() || of.left() == 0) return fault::none;
-        const bool expects_free = look == 0 && of.left() >= open.size() && db.expects_free(open.size());
+        const auto open = attempted.open(part);
+        if (open.empty() || attempted.left() == 0) return fault::none;
+        const bool expects_free = look == 0 && attempted.left() >= open.size() && db.expects_free(open.size());
         const auto kind = expects_free ? batch_kind::free_grants : batch_kind::grants;
-        const fault failed = db.single_statement_grant() ? db.run_attempts(kind, of, open)
-                                                         : compare_and_set_part(db, of, open, repeated || look > 0, single);
+        const fault failed = db.single_statement_grant() ? db.run_attempts(kind, attempted, open)
+                                                         : compare_and_set_part(db, attempted, open, repeated || look > 0, single);
         if (failed != fault::none && failed != fault::duplicate_key) return failed;  // a duplicate key: see run_grant_until_seen()
     }
-    return attempt_each(of, of.open(part), single);
+    return attempt_each(attempted, attempted.open(part), single);
 }
 
-// Where nobody can write for long: a name whose term was not released is busy, as for one attempt. False: one of them is free, or the
-// asking owner's own, or they can't be read.
-bool attempted_busy_as_read(attempting_database auto& db, attempts& of)
+// Nobody can write for long: a name whose term was not released is busy, as for one attempt. False: one of them is free, or the asking
+// owner's own, or they can't be read.
+bool attempted_busy_as_read(attempting_database auto& db, attempts& attempted)
 {
-    const auto open = of.open();
+    const auto open = attempted.open();
     const std::size_t size = std::max<std::size_t>(db.attempts_together(), 1);
     for (std::size_t at = 0; at < open.size(); at += size) {
         const auto part = std::span{open}.subspan(at, std::min(size, open.size() - at));
-        if (read_attempted(db, of, part) != fault::none) return false;
+        if (read_attempted(db, attempted, part) != fault::none) return false;
         for (const item_number i : part) {
-            const attempted_row& row = of.row(i);
+            const attempted_row& row = attempted.row(i);
             if (row.token == 0 || row.released || (row.live && row.ours)) continue;
-            of.set_answer(i, row.live ? busy_for(row.token, row.remaining) : grant_answer{});
+            attempted.set_answer(i, row.live ? busy_for(row.token, row.remaining) : grant_answer{});
         }
     }
-    return of.open().empty();
+    return attempted.open().empty();
 }
 
 // Goes on where an earlier try ended. A row that somebody has locked doesn't keep the others waiting: they are asked for in
 // smaller parts, and that one by itself in the end.
-fault attempts_flow(attempting_database auto& db, attempts& of, bool repeated, auto single)
+fault attempts_flow(attempting_database auto& db, attempts& attempted, bool repeated, auto single)
 {
-    const std::vector<item_number> open = of.open();
+    const std::vector<item_number> open = attempted.open();
     std::deque<std::span<const item_number>> parts;
     const auto split = [&parts](std::span<const item_number> part, std::size_t size) {
         const std::size_t count = (part.size() + size - 1) / size;
         for (std::size_t k = count; k-- > 0;) parts.push_front(part.subspan(k * size, std::min(size, part.size() - k * size)));
     };
     if (!open.empty()) split(open, std::max<std::size_t>(db.attempts_together(), 1));
-    while (!parts.empty() && of.left() > 0) {
+    while (!parts.empty() && attempted.left() > 0) {
         const auto part = parts.front();
         parts.pop_front();
         const bool alone = part.size() < 2 || db.attempts_together() < 2;
-        fault failed = alone ? attempt_each(of, of.open(part), single) : attempt_part(db, of, part, repeated, single);
+        fault failed = alone ? attempt_each(attempted, attempted.open(part), single) : attempt_part(db, attempted, part, repeated, single);
         if (failed == fault::lock_timeout && !alone) {
             split(part, (part.size() + parts_of_batch - 1) / parts_of_batch);
             failed = fault::none;
         } else if (failed == fault::failure && !alone) {  // perhaps of these statements only
-            failed = attempt_each(of, of.open(part), single);
-            if (failed == fault::none) db.give_up_batches();
+            failed = attempt_each(attempted, attempted.open(part), single);
+            if (failed == fault::none) db.disable_batches();
         }
         if (failed != fault::none) return failed;
     }
-    if (of.left() == 0)
-        for (const item_number i : of.open()) of.set_answer(i, {});
+    if (attempted.left() == 0)
+        for (const item_number i : attempted.open()) attempted.set_answer(i, {});
     return fault::none;
 }
 

@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::string_view holder(item_number i) const { return owner(i); }
     [[nodiscard]] std::int64_t token(item_number i) const { return items_[i].token; }
 
-    // Of each, as soon as it is known: also for a caller that has given up waiting for the rest. From any thread.
+    // The answer to one item as soon as it is known, even if the caller has stopped waiting. Any thread may call it.
     [[nodiscard]] batch_answer answer(item_number i) const noexcept { return answers_[i].load(std::memory_order_relaxed); }
     void set_answer(item_number i, bool yes) noexcept
     {
@@ -113,13 +113,13 @@ enum class batch_kind : std::uint8_t {
 inline constexpr std::size_t batch_kind_count = static_cast<std::size_t>(batch_kind::free_grants) + 1;
 
 template <class Database>
-concept batch_database = requires(Database& db, batch_kind kind, const batch& of, std::span<const item_number> items, bool commit) {
+concept batch_database = requires(Database& db, batch_kind kind, const batch& many, std::span<const item_number> items, bool commit) {
     { db.batches() } -> std::same_as<bool>;
-    { db.run_batch(kind, of, items) } -> std::same_as<fault>;
+    { db.run_batch(kind, many, items) } -> std::same_as<fault>;
     { db.rows() } -> std::convertible_to<std::int64_t>;
     { db.begin_transaction() } -> std::same_as<fault>;
     { db.end_transaction(commit) } -> std::same_as<fault>;
-    db.give_up_batches();
+    db.disable_batches();
 };
 
 // Into how many parts a batch falls whose statement did not answer for all.
@@ -128,26 +128,26 @@ inline constexpr std::size_t parts_of_batch = 16;
 // A row that is counted is a term that was renewed; so if all are counted, that is the answer to each. Otherwise it isn't known
 // whose was not, and nothing is lost by renewing some again. Of releases all or none, since one that is released twice would be
 // called lost the second time.
-outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch& of, std::span<const item_number> items)
+outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch& many, std::span<const item_number> items)
 {
     const bool in_transaction = kind == batch_kind::releases;
     if (const fault failed = in_transaction ? db.begin_transaction() : fault::none; failed != fault::none) return failed;
-    const fault failed = db.run_batch(kind, of, items);
+    const fault failed = db.run_batch(kind, many, items);
     const bool all = failed == fault::none && db.rows() == static_cast<std::int64_t>(items.size());
     const fault ended = in_transaction ? db.end_transaction(all) : fault::none;
     return unless(failed != fault::none ? failed : ended, [all] { return all; });
 }
 
-// Of one item, and no reason not to ask for the rest. A locked row is worth another try.
+// Failures of one item after which the others are still sent. A locked row is worth another try.
 constexpr bool leaves_the_others(fault failed) noexcept { return failed == fault::lock_timeout || failed == fault::overtaken; }
 
-fault one_by_one(batch& of, std::span<const item_number> items, auto& single)
+fault one_by_one(batch& many, std::span<const item_number> items, auto& single)
 {
     fault left = fault::none;
     for (const item_number i : items) {
-        const outcome<bool> yes = single(of.name(i), of.owner(i), of.token(i));
+        const outcome<bool> yes = single(many.name(i), many.owner(i), many.token(i));
         if (yes.ok())
-            of.set_answer(i, *yes);
+            many.set_answer(i, *yes);
         else if (!leaves_the_others(yes.failed()))
             return yes.failed();
         else if (left != fault::lock_timeout)
@@ -158,20 +158,20 @@ fault one_by_one(batch& of, std::span<const item_number> items, auto& single)
 
 // One statement for all of these; if it does not answer for each, the parts find out. A failure of one item, because of a lock
 // perhaps, shows last, when the others have their answers.
-fault together(batch_database auto& db, batch_kind kind, batch& of, std::span<const item_number> items, auto& single)
+fault together(batch_database auto& db, batch_kind kind, batch& many, std::span<const item_number> items, auto& single)
 {
     fault left = fault::none;
     for (std::deque<std::span<const item_number>> parts{items}; !parts.empty();) {
         const auto part = parts.front();
         parts.pop_front();
         const bool alone = part.size() < 2 || !db.batches();
-        const outcome<bool> all = alone ? one_by_one(of, part, single) : all_at_once(db, kind, of, part);
+        const outcome<bool> all = alone ? one_by_one(many, part, single) : all_at_once(db, kind, many, part);
         fault failed = all.failed();
         if (failed == fault::failure && !alone) {  // perhaps of this statement only
-            failed = one_by_one(of, part, single);
-            if (failed == fault::none) db.give_up_batches();
+            failed = one_by_one(many, part, single);
+            if (failed == fault::none) db.disable_batches();
         } else if (*all) {
-            for (const item_number i : part) of.set_answer(i, true);
+            for (const item_number i : part) many.set_answer(i, true);
         } else if (!alone && (failed == fault::none || failed == fault::lock_timeout)) {
             const std::size_t size = (part.size() + parts_of_batch - 1) / parts_of_batch;
             for (std::size_t at = 0; at < part.size(); at += size)
@@ -185,12 +185,12 @@ fault together(batch_database auto& db, batch_kind kind, batch& of, std::span<co
 }
 
 // Goes on where an earlier try ended. `single(name, owner, token)` does the same to one.
-fault batch_flow(batch_database auto& db, batch_kind kind, batch& of, auto single)
+fault batch_flow(batch_database auto& db, batch_kind kind, batch& many, auto single)
 {
     std::vector<item_number> open;
-    for (item_number i = 0; i < of.size(); ++i)
-        if (of.answer(i) == batch_answer::unknown) open.push_back(i);
-    return open.empty() ? fault::none : together(db, kind, of, open, single);
+    for (item_number i = 0; i < many.size(); ++i)
+        if (many.answer(i) == batch_answer::unknown) open.push_back(i);
+    return open.empty() ? fault::none : together(db, kind, many, open, single);
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

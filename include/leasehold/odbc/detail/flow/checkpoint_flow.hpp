@@ -38,7 +38,7 @@ outcome<bool> save_checkpoint_flow(flow_database auto& db, std::int64_t token, s
     if (over && !repeated) return false;
     db.set_token(token);
     if (db.reads_back() && !repeated) {
-        // So that what is read afterwards is what this call has written, also if the term has ended by then.
+        // The read afterwards must find what this call has written, also if the term has ended by then.
         if (const fault failed = db.run(statement::saved_checkpoint); failed != fault::none) return failed;
         if (!db.found() || db.number(column::live) == 0) return false;
         if (shows_checkpoint(db, token, text)) return true;

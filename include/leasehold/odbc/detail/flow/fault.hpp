@@ -15,7 +15,7 @@ enum class fault : std::uint8_t {
     none,
     conflict,         // serialization, deadlock, SQLite's busy: worth another try
     lock_timeout,     // another transaction kept the row locked
-    duplicate_key,    // somebody else inserted the row
+    duplicate_key,    // somebody else inserted the row; or, where it comes again and again, another unique index refuses it
     connection_lost,  // worth a new connection; what the statement did is unknown
     starting,         // the server is there and will accept connections soon
     unavailable,      // can't connect

@@ -15,9 +15,9 @@
 // What is said during a term: its data, and requests to hand over. As in flow.hpp, no ODBC and no SQL.
 namespace leasehold::inline v0::odbc::detail {
 
-// Where the count of rows says nothing, or a database does not count a row that was as it should be, what `read` finds shows whether
+// If the count of rows says nothing, or the database does not count a row that was as it should be, what `read` finds shows whether
 // it is written.
-outcome<bool> write_said(flow_database auto& db, statement write, statement read, auto shows)
+outcome<bool> write_and_check(flow_database auto& db, statement write, statement read, auto shows)
 {
     if (const fault failed = db.run(write); failed != fault::none) return failed;
     if (!db.reads_back() && db.rows() > 0) return true;
@@ -27,14 +27,14 @@ outcome<bool> write_said(flow_database auto& db, statement write, statement read
 outcome<bool> publish_flow(flow_database auto& db, std::int64_t token, std::string_view data)
 {
     db.set_token(token);
-    return write_said(db, statement::publish, statement::published, [&] { return db.text(column::data) == data; });
+    return write_and_check(db, statement::publish, statement::published, [&] { return db.text(column::data) == data; });
 }
 
 // A candidate of an election asks again by itself, so it leaves the request of somebody who doesn't: that has come since it looked.
 outcome<bool> request_flow(flow_database auto& db, std::string_view reason)
 {
     const bool of_candidate = leasehold::detail::priority_in(reason).has_value();
-    return write_said(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said,
+    return write_and_check(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said,
                       [&] { return db.has_text(column::request); });
 }
 

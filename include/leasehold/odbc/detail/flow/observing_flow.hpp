@@ -78,7 +78,7 @@ outcome<bool> look_if_granted(observing_database auto& db, const observed_row& w
     return written;
 }
 
-duration asked_ttl(const observing_database auto& db)
+duration requested_ttl(const observing_database auto& db)
 {
     return std::chrono::microseconds{db.time_to_live_us()};
 }
@@ -98,7 +98,7 @@ observer(observations&, std::string_view, std::int64_t, Now) -> observer<Now>;
 // After the write of a new term: whether it took place. Notes it: if nobody writes after it, the term is over a ttl later.
 outcome<grant_answer> granted_if_written(observing_database auto& db, const auto& by, std::int64_t token, bool inserted, bool fresh)
 {
-    const observed_row wanted{token, by.version, asked_ttl(db)};
+    const observed_row wanted{token, by.version, requested_ttl(db)};
     const outcome<bool> written = look_if_granted(db, wanted, inserted);
     if (!written.ok()) return written.failed();
     if (!*written) return fault::changed;
@@ -116,7 +116,7 @@ outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto&
     const bool live = left > duration::zero();
     if (live && !ours) return busy_for(row.token, left);
     if (live && row.version == by.version) return granted(row.token, false);  // by this very attempt, and the reply was lost
-    if (live) db.set_time_to_live(std::max(row.ttl, asked_ttl(db)));
+    if (live) db.set_time_to_live(std::max(row.ttl, requested_ttl(db)));
     db.set_token(row.token);
     db.set_seen(row.version);
     const fault failed = db.run(statement::take);
@@ -130,9 +130,10 @@ outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto&
 outcome<grant_answer> observing_grant_flow(observing_database auto& db, const auto& by)
 {
     db.set_version(by.version);
-    const duration asked = asked_ttl(db);
+    const duration asked = requested_ttl(db);
     bool refused = false;
     failure why_refused;
+    int duplicates = 0;
     for (int look = 0; look < max_looks; ++look) {
         db.set_time_to_live(asked);  // the look before may have kept the longer one of a term that is not there any more
         if (const fault failed = observe(db); failed != fault::none) return failed;
@@ -146,7 +147,7 @@ outcome<grant_answer> observing_grant_flow(observing_database auto& db, const au
             const fault failed = db.run(statement::insert);
             refused = failed == fault::failure && db.reads_back() && db.met_constraint();
             if (refused) why_refused = db.last_report();
-            if (refused || failed == fault::duplicate_key) continue;
+            if (refused || (failed == fault::duplicate_key && ++duplicates < max_duplicates)) continue;
             if (failed != fault::none) return failed;
         }
         const auto said = there ? grant_as_observed(db, by) : granted_if_written(db, by, 1, true, true);
@@ -170,7 +171,7 @@ outcome<bool> observing_renew_flow(observing_database auto& db, const auto& by, 
     const auto renewed = look_if_written(db, false, [&](const observed_row& row, std::int64_t counted) {
         return counted != 0 && row.token == token && row.ttl > duration::zero() && db.number(column::whose) == owner_is_us;
     });
-    if (*renewed) by.seen.renewed(by.name, token, by.version, asked_ttl(db), by.now());
+    if (*renewed) by.seen.renewed(by.name, token, by.version, requested_ttl(db), by.now());
     return renewed;
 }
 
@@ -189,7 +190,7 @@ outcome<bool> observing_release_flow(observing_database auto& db, const auto& by
     });
     if (!released.ok()) return released;
     if (over) return false;
-    if (*released && min_hold) by.seen.closed(by.name, token, by.version, asked_ttl(db), by.now());
+    if (*released && min_hold) by.seen.closed(by.name, token, by.version, requested_ttl(db), by.now());
     if (!*released && repeated && db.found() && row_shown(db).token > token) return fault::overtaken;
     return released;
 }

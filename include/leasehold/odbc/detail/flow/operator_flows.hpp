@@ -23,10 +23,10 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Where the range of the names ends that begin with `prefix`: the greatest text of them that fits.
+// The last name that begins with `prefix`: the greatest such text that fits.
 inline std::string last_with_prefix(std::string_view prefix)
 {
-    // Of four bytes, three, two and one.
+    // The last characters of four bytes, three, two and one.
     constexpr std::string_view last_characters[] = {"\xF4\x8F\xBF\xBF", "\xEF\xBF\xBF", "\xDF\xBF", "\x7F"};
     std::string last{prefix};
     for (const std::string_view character : last_characters)
@@ -34,7 +34,7 @@ inline std::string last_with_prefix(std::string_view prefix)
     return last;
 }
 
-void add_said(const flow_database auto& db, lease_record& record)
+void add_data_and_request(const flow_database auto& db, lease_record& record)
 {
     record.data = db.text(column::data);
     if (db.has_text(column::request)) record.handover_request.emplace(db.text(column::request));
@@ -45,7 +45,7 @@ lease_record record_shown(const flow_database auto& db, std::string_view name)
 {
     const std::chrono::microseconds remaining{std::max<std::int64_t>(1, db.number(column::remaining))};
     lease_record record{std::string{name}, std::string{db.text(column::owner)}, fencing_token{db.number(column::token)}, remaining};
-    add_said(db, record);
+    add_data_and_request(db, record);
     return record;
 }
 
@@ -62,7 +62,7 @@ outcome<std::optional<lease_record>> observed_record_flow(flow_database auto& db
     std::optional<lease_record> record = record_shown(db, name);
     record->remaining = left;
     return unless(db.run(statement::said), [&] {
-        if (db.found() && db.number(column::token) == record->token.value()) add_said(db, *record);
+        if (db.found() && db.number(column::token) == record->token.value()) add_data_and_request(db, *record);
         return std::move(record);
     });
 }
@@ -110,7 +110,7 @@ fault schema_flow(flow_database auto& db)
     return failed == fault::duplicate_key ? fault::conflict : failed;
 }
 
-// Of the table, which the owner of the row with the empty name stands for.
+// The version of the table. The owner of the row with the empty name holds it.
 inline constexpr int current_schema_version = 1;
 
 // What there is of the store, as far as the database says.

@@ -16,25 +16,24 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// How much later than the first in the queue the others try a term that is over: so that it is the first who gets it, and yet
-// somebody does where the lock is stuck, with a frozen process or behind a pooler.
+// After a term ends, waiters other than the first hold back this long. The first gets the lease; if its lock is stuck, in a frozen process
+// or behind a pooler, another still does.
 inline constexpr std::chrono::milliseconds overtake_delay{20};
-// When a waiter looks at the row for the first time, to know when the term ends that keeps it waiting; and how long it relies on being
-// woken after a wake-up that did not come.
+// A waiter first reads the row after this long, to learn when the term ends. It reads as often while wake-ups fail to come.
 inline constexpr std::chrono::milliseconds first_look{250};
-// How long a waiter leaves the lock to a holder that has none yet, for the first time, and how often, each time for twice as long:
-// the holder's store may have to connect first. No backoff: it ends, and a delay that the term would not outlast is not begun.
+// A waiter at the head leaves the lock to a holder that has none yet, since the holder's store may have to connect first. It does so
+// max_yields times, and the pause doubles. It begins no pause that outlasts the term.
 inline constexpr std::chrono::milliseconds yield_delay{50};
 inline constexpr int max_yields = 4;
-// How long after a waiter first saw a term its holder may still be about to take the lock: all those times. One that has none by then
-// lost it with its connection.
+// A holder takes its lock within this time after a waiter first saw its term. A holder without one by then lost it with its connection.
 inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1 << max_yields) - 1);
-// So many terms of others count, in how often it looks then.
+// At most this many terms of others make a waiter read the row more often.
 inline constexpr int most_passed = 3;
-// How long a waiter relies on being woken as long as wake-ups come: a holder may have its term without the lock, or a lock be stuck.
+// A waiter relies on wake-ups for at most this long, and for no longer than it has waited, so a wake-up that fails to come costs no more
+// than the wait before it. Then it reads the row: the holder may have no lock, or the lock may be stuck.
 inline constexpr std::chrono::seconds longest_trust{5};
-// The longest pause between two looks of the first in a queue that is for no row at the rows that it waits for: so that one that becomes
-// free, of which nobody told it, is found within 25 ms. Its first pauses are shorter, since a term may be, and have no lock yet.
+// The first waiter of a queue that is for no single row looks at all its rows this often, so it finds a free one within 25 ms. Its first
+// pauses are shorter, since a term may be short and have no lock yet.
 inline constexpr std::chrono::milliseconds longest_look_at_others{20};
 
 enum class queue_position : std::uint8_t {
@@ -76,10 +75,11 @@ public:
     }
 
     // Its session waits for the lock.
-    void queued() noexcept
+    void queued(time_point now) noexcept
     {
         assert(position_ == queue_position::outside);
         position_ = queue_position::waiting;
+        if (!waits_since_) waits_since_ = now;
     }
 
     // The wait for the lock has ended.
@@ -100,6 +100,7 @@ public:
     {
         assert(position_ == queue_position::at_head);
         position_ = queue_position::outside;
+        waits_since_.reset();
     }
 
     // The waiter is gone. Returns where it was.
@@ -108,15 +109,14 @@ public:
     // After it began to wait: when to look, a little after the end of the term that it knows of.
     [[nodiscard]] duration look_after(time_point now) const noexcept
     {
-        return term_ends_ > now ? after_term(std::chrono::duration_cast<duration>(term_ends_ - now)) : duration{first_look};
+        return term_ends_ > now ? after_term(std::chrono::duration_cast<duration>(term_ends_ - now), now) : duration{first_look};
     }
 
     // When one that waits for the lock looks again at a term that lasts for `remaining`.
-    [[nodiscard]] duration after_term(duration remaining) const noexcept
+    [[nodiscard]] duration after_term(duration remaining, time_point now) const noexcept
     {
-        // Others had terms meanwhile: perhaps past the lock, where whoever looks first is served. Those who came later look less often.
-        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
-        return remaining < trust - overtake_delay ? remaining + overtake_delay : trust;
+        const duration longest = trust(now);
+        return remaining < longest - overtake_delay ? remaining + overtake_delay : longest;
     }
 
     struct head_answer {
@@ -152,7 +152,7 @@ public:
 
     // Nobody holds the name, after that token, but somebody else has the lock: how long to leave it to them. Nothing: they make no use
     // of it, and so their wake-up did not come.
-    [[nodiscard]] std::optional<duration> leave_to_next(fencing_token token, time_point now) noexcept
+    [[nodiscard]] std::optional<duration> wait_for_next(fencing_token token, time_point now) noexcept
     {
         if (!free_since_ || free_after_ != token) {
             free_after_ = token;
@@ -174,18 +174,32 @@ public:
         if (position_ == queue_position::at_head) return {turn_status::first, looks_at_others_.next()};
         if (position_ == queue_position::outside) return {turn_status::first, duration::zero()};
         if (!behind_since_) behind_since_ = now;
-        const duration trust = (wakes_come_ ? duration{longest_trust} : duration{first_look}) / (1 + passed_);
         const duration waited = std::chrono::duration_cast<duration>(now - *behind_since_);
-        if (waited < trust) return {turn_status::behind, trust - waited};
+        // No shorter at first, as where there is a row to look at: who tries past the others takes it from one who came before.
+        const duration longest = share_of(longest_trust);
+        if (waited < longest) return {turn_status::behind, longest - waited};
         behind_since_ = now;
         passed_ = std::min(passed_ + 1, most_passed);  // as far as it knows
-        return {turn_status::overdue, trust};
+        return {turn_status::overdue, longest};
     }
 
     // Behind others it was granted what it wanted: their wake-up did not come.
     void passed() noexcept { wakes_come_ = false; }
 
 private:
+    // How long, from a look at that time on, it relies on being woken.
+    [[nodiscard]] duration trust(time_point look) const noexcept
+    {
+        const duration waited = std::chrono::duration_cast<duration>(look - waits_since_.value_or(look));
+        return share_of(std::clamp<duration>(waited, first_look, longest_trust));
+    }
+
+    // Others had terms meanwhile: perhaps past the lock, where whoever looks first is served. Those who came later look less often.
+    [[nodiscard]] duration share_of(duration while_wakes_come) const noexcept
+    {
+        return (wakes_come_ ? while_wakes_come : duration{first_look}) / (1 + passed_);
+    }
+
     void step_out(time_point queue_again) noexcept
     {
         assert(position_ == queue_position::waiting || position_ == queue_position::at_head);
@@ -199,6 +213,7 @@ private:
     time_point term_ends_ = time_point::min();  // as far as it is known
     fencing_token seen_{};  // no term has this one, 0
     time_point seen_since_{};
+    std::optional<time_point> waits_since_;  // through all its places in the queue, until it has a term
     std::optional<time_point> free_since_;
     std::optional<time_point> behind_since_;  // or since it was overdue; see turn()
     fencing_token free_after_{};

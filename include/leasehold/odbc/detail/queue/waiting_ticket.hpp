@@ -56,7 +56,7 @@ public:
         if (!session_) return std::nullopt;
         session_->inner().prepare({operation::lock, name_, {}, 0, {}}, bounded_session::time_point::max());
         session_->inner().lock().set(key_);
-        machine_.queued();
+        machine_.queued(now());
         try {
             session_->start([self = shared_from_this()] { self->wait_ended(); });
         } catch (...) {  // no thread, or no memory for what it is to do
@@ -68,7 +68,7 @@ public:
     }
 
     // The term that was granted has the session and the lock, or the session belongs to its thread.
-    void give_session_away()
+    void hand_over_session()
     {
         const std::lock_guard lock{mutex_};
         session_ = nullptr;
@@ -88,7 +88,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         machine_.seen(term, remaining, now());
-        return machine_.after_term(remaining);
+        return machine_.after_term(remaining, now());
     }
 
     // At the head, but somebody else has that term, which lasts for `remaining`. Returns when to try again.
@@ -101,11 +101,11 @@ public:
     }
 
     // See queue_machine.
-    [[nodiscard]] std::optional<duration> leave_to_next(fencing_token token)
+    [[nodiscard]] std::optional<duration> wait_for_next(fencing_token token)
     {
         const std::lock_guard lock{mutex_};
-        const auto delay = machine_.leave_to_next(token, now());
-        sessions_->note_wake(key_, machine_.wakes_come());
+        const auto delay = machine_.wait_for_next(token, now());
+        if (!delay) sessions_->note_wake(key_, false);  // a delay finds out nothing, and others may know more
         return delay;
     }
 
@@ -162,7 +162,7 @@ private:
         connection_ = session_->inner().lock().connection_number();
         const bool has_left = machine_.position() == queue_position::left;
         if (!has_left) machine_.wait_ended(has_lock, now());
-        if (has_lock) sessions_->note_wake(key_, true);
+        if (has_lock && !has_left) sessions_->note_wake(key_, true);
         if (!has_lock)
             sessions_->check_in_from_wait(std::exchange(session_, nullptr), name_, 0);
         else if (has_left)  // it is for the next in the queue

@@ -273,7 +273,7 @@ private:
         return state_ != state::stopping;
     }
 
-    // Or for its end. Calls on_due meanwhile.
+    // Waits for a call or for the session's end. Calls on_due meanwhile.
     void wait_for_call(std::unique_lock<std::mutex>& lock, driver_threads::entry& own)
     {
         while (has_nothing_to_do()) {

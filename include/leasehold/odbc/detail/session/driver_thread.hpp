@@ -97,7 +97,7 @@ public:
         return own;
     }
 
-    // Of all waits together at most exit_wait_max.
+    // All waits together take at most exit_wait_max.
     void wait() noexcept
     {
         const auto begun = std::chrono::steady_clock::now();

@@ -62,25 +62,25 @@ public:
 
     // A session, prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back. Null: `why` is
     // timeout (none was free in time) or unavailable (too many were given up).
-    session_pointer check_out(const request& asked, time_point deadline, fault& why)
+    session_pointer check_out(const request& wanted, time_point deadline, fault& refused)
     {
         std::unique_lock lock{mutex_};
         std::optional<time_point> patient_until;
         for (;;) {
             abandon_the_overdue();
             if (abandoned_.size() >= most_calls()) {
-                why = fault::unavailable;
+                refused = fault::unavailable;
                 return nullptr;
             }
             const time_point now = std::chrono::steady_clock::now();
             if (!patient_until) patient_until = now + patience_with_chores;
             const bool may_make = has_room() && for_calls() < config_->options().pool_size;
-            if (session_pointer best = has_room() ? best_idle(asked) : nullptr; best && !(best->is_suspect && may_make))
-                return begin(std::move(best), asked, deadline);
+            if (session_pointer best = has_room() ? best_idle(wanted) : nullptr; best && !(best->is_suspect && may_make))
+                return begin(std::move(best), wanted, deadline);
             const bool waits_for_chores = may_make && !detached_.empty() && now < *patient_until;
-            if (may_make && !waits_for_chores) return begin(make(), asked, deadline);
+            if (may_make && !waits_for_chores) return begin(make(), wanted, deadline);
             if (now >= deadline) {
-                why = fault::timeout;
+                refused = fault::timeout;
                 return nullptr;
             }
             ++callers_;
@@ -90,12 +90,12 @@ public:
     }
 
     // For a call of a session that is out to wait, and has the lock. False: too many calls hang.
-    bool check_out(const session_pointer& waiting, const request& asked, time_point deadline)
+    bool check_out(const session_pointer& waiting, const request& wanted, time_point deadline)
     {
         const std::lock_guard lock{mutex_};
         abandon_the_overdue();
         if (!has_room()) return false;
-        begin(waiting, asked, deadline);
+        begin(waiting, wanted, deadline);
         return true;
     }
 
@@ -115,14 +115,14 @@ public:
         return session;
     }
 
-    // From a call, whose caller is about to learn what came out of it: that answer. A session that is out to wait stays so.
-    void check_in(session_pointer session, const request& asked, const answer& said)
+    // Ends a call, before its caller gets the answer. A session that is checked out to wait stays checked out.
+    void check_in(session_pointer session, const request& wanted, const answer& answered)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
-        if (asked.what == operation::release) locks_.ended(asked.name, asked.token);
-        if (!session->waits) note_granted(*session, asked, said);
+        if (wanted.what == operation::release) locks_.ended(wanted.name, wanted.token);
+        if (!session->waits) note_granted(*session, wanted, answered);
         end_call(session);
         if (session->waits) {
             session->last_return = ++uses_;
@@ -130,10 +130,10 @@ public:
         } else {
             settle(std::move(session));
         }
-        give_back_where_idle();
+        release_where_idle();
     }
 
-    // From a wait. `connection`: which of its connections has the lock of that name, for nobody; 0: none has.
+    // Ends a wait. `connection`: the connection that has the lock of that name, which no term needs; 0: none has it.
     void check_in_from_wait(session_pointer session, std::string_view name, std::uint64_t connection)
     {
         const std::lock_guard lock{mutex_};
@@ -146,7 +146,7 @@ public:
         settle(std::move(session));
     }
 
-    // From a wait for the term of that name, which has the lock from now on.
+    // Ends a wait for the term of that name. The lock belongs to the term from now on.
     void check_in_from_wait(session_pointer session, std::string_view name, std::int64_t token, std::uint64_t connection)
     {
         const std::lock_guard lock{mutex_};
@@ -157,7 +157,7 @@ public:
             return end(*session);  // nobody will give the lock back
         }
         settle(std::move(session));
-        give_back_where_idle();
+        release_where_idle();
     }
 
     // Leaves a session whose call hangs to its thread, and makes room for another. False: it has just come back, and is the caller's still.
@@ -167,7 +167,7 @@ public:
         return abandon_locked(session);
     }
 
-    // The same for one that is out to wait, and in no call: it isn't known any more what its connection has. Doesn't wait for its end.
+    // Abandons a session that is checked out to wait and makes no call: nobody knows what its connection has. Does not wait for its end.
     void abandon_waiting(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
@@ -180,16 +180,16 @@ public:
     {
         const std::lock_guard lock{mutex_};
         locks_.ended(name, last);
-        give_back_where_idle();
+        release_where_idle();
     }
 
-    // Gives all locks back where there are to be none: the server has no room for more, or they don't work.
-    void release_all_if_given_up()
+    // Releases all locks if the store no longer uses them: the server has no room for more, or they don't work.
+    void release_all_if_disabled()
     {
-        if (!config_->gave_up_session_locks()) return;
+        if (!config_->session_locks_disabled()) return;
         const std::lock_guard lock{mutex_};
-        locks_.give_all_back();
-        give_back_where_idle();
+        locks_.release_all_locks();
+        release_where_idle();
     }
 
     // Whether the last wake-up for the name came that was due. Names share a few places: one may be asked for too often.
@@ -246,7 +246,7 @@ public:
         return hints_.take(name);
     }
 
-    // No session that could be made: undoes check_out().
+    // Undoes check_out() if the session's thread could not start.
     void drop(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
@@ -336,7 +336,7 @@ private:
         });
     }
 
-    // One that has just come back is about to give itself back.
+    // A call that has just returned checks its session in by itself.
     void abandon_the_overdue()
     {
         if (detached_.empty()) return;
@@ -348,9 +348,9 @@ private:
     [[nodiscard]] std::size_t most_calls() const noexcept { return abandoned_calls_max + config_->options().pool_size; }
     [[nodiscard]] bool has_room() const noexcept { return active_.size() + abandoned_.size() < most_calls(); }
 
-    // So many sessions are for calls, or idle.
+    // How many sessions make calls or are idle.
     [[nodiscard]] std::size_t for_calls() const noexcept { return open_ - waiting_; }
-    // Of these, those that don't need another call's time to become so.
+    // How many of these are connected. A session that is still connecting does not count.
     [[nodiscard]] std::size_t connected() const noexcept
     {
         const auto does = [](const session_pointer& each) { return connects(*each); };
@@ -368,20 +368,20 @@ private:
 
     // The one that has the lock which the request's end gives back; or the last that was used and has none, so that the others can do
     // their chores. A suspect comes last. Null: none is idle.
-    session_pointer best_idle(const request& asked) const
+    session_pointer best_idle(const request& wanted) const
     {
         if (idle_.empty()) return nullptr;
-        if (!locks_.empty() && asked.what == operation::release)
-            if (const auto holder = locks_.holder_of(asked.name, asked.token))
+        if (!locks_.empty() && wanted.what == operation::release)
+            if (const auto holder = locks_.holder_of(wanted.name, wanted.token))
                 for (const session_pointer& each : idle_)
                     if (each.get() == holder && !each->is_suspect) return each;
         const auto worth = [this](const session_pointer& each) { return is_unburdened(*each) ? 2 : each->is_suspect ? 0 : 1; };
         return *std::ranges::max_element(idle_.rbegin(), idle_.rend(), {}, worth);
     }
 
-    session_pointer begin(session_pointer session, const request& asked, time_point deadline)
+    session_pointer begin(session_pointer session, const request& wanted, time_point deadline)
     {
-        session->inner().prepare(asked, deadline);
+        session->inner().prepare(wanted, deadline);
         active_.push_back(session);
         std::erase(idle_, session);  // last: what comes before may throw, and then the session stays idle
         session->last_use = ++uses_;
@@ -401,13 +401,13 @@ private:
     }
 
     // Terms that were granted to single attempts, which get their locks a little later.
-    void note_granted(const bounded_session& by, const request& asked, const answer& said) noexcept
+    void note_granted(const bounded_session& by, const request& wanted, const answer& answered) noexcept
     {
-        if (asked.what == operation::acquire && said.failed == fault::none)
-            note_granted(by, asked.name, said.grant.result, asked.wakes.value_or(asked.name));
-        for (item_number i = 0; asked.attempted && i < asked.attempted->size(); ++i)
-            if (const auto& each = asked.attempted->answer(i))
-                note_granted(by, asked.attempted->name(i), each->result, asked.attempted->wakes(i));
+        if (wanted.what == operation::acquire && answered.failed == fault::none)
+            note_granted(by, wanted.name, answered.grant.result, wanted.wakes.value_or(wanted.name));
+        for (item_number i = 0; wanted.attempted && i < wanted.attempted->size(); ++i)
+            if (const auto& each = wanted.attempted->answer(i))
+                note_granted(by, wanted.attempted->name(i), each->result, wanted.attempted->wakes(i));
     }
     void note_granted(const bounded_session& by, std::string_view name, const acquire_result& result, std::string_view wakes) noexcept
     {
@@ -459,17 +459,17 @@ private:
     void begin_chore(const session_pointer& idle)
     {
         if (closing_) return;
-        if (locks_.has_to_give_back(idle.get()))
+        if (locks_.has_to_release(idle.get()))
             start_chore(idle, *locks_.begin(idle.get(), time_point::min()));
         else if (const auto due = locks_.next_due(idle.get()))
             idle->set_due(*due);
     }
 
-    void give_back_where_idle()
+    void release_where_idle()
     {
         if (closing_) return;
-        const auto has_some = [this](const session_pointer& each) { return locks_.has_to_give_back(each.get()); };
-        while (locks_.has_to_give_back()) {
+        const auto has_some = [this](const session_pointer& each) { return locks_.has_to_release(each.get()); };
+        while (locks_.has_to_release()) {
             const auto next = std::ranges::find_if(idle_, has_some);
             if (next == idle_.end()) return;  // the others do it when they are back
             begin_chore(session_pointer{*next});
@@ -524,9 +524,9 @@ private:
             return end(*session);
         }
         settle(std::move(session), true);
-        if (!config_->gave_up_session_locks()) return;
-        locks_.give_all_back();
-        give_back_where_idle();
+        if (!config_->session_locks_disabled()) return;
+        locks_.release_all_locks();
+        release_where_idle();
     }
 
     [[nodiscard]] std::size_t place_of(const session_lock_key& key) const noexcept

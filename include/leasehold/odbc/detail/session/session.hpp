@@ -52,25 +52,25 @@ public:
     }
 
     // Copies all of the request.
-    void prepare(const request& asked, time_point deadline)
+    void prepare(const request& wanted, time_point deadline)
     {
         answer_ = {};  // if it is given up before it begins, nothing was granted
-        what_ = asked.what;
+        what_ = wanted.what;
         version_ = 0;
         only_connected_ = false;
-        token_ = asked.token;
-        time_ = asked.time;
-        many_ = asked.many;
-        attempted_ = asked.attempted;
+        token_ = wanted.token;
+        time_ = wanted.time;
+        many_ = wanted.many;
+        attempted_ = wanted.attempted;
         lock_.reset();
         deadline_ = deadline;
         db_.begin_call(deadline);
-        set_names(asked.name, asked.owner);
-        if (asked.what == operation::save_checkpoint || asked.what == operation::replace_checkpoint)
-            db_.in().checkpoint.assign(asked.data);
+        set_names(wanted.name, wanted.owner);
+        if (wanted.what == operation::save_checkpoint || wanted.what == operation::replace_checkpoint)
+            db_.in().checkpoint.assign(wanted.data);
         else
-            db_.in().data.assign(asked.data);
-        db_.in().replaced.assign(asked.replaced);
+            db_.in().data.assign(wanted.data);
+        db_.in().replaced.assign(wanted.replaced);
     }
 
     // Which connection it has, see session_lock; 0: none. Between calls.
@@ -103,7 +103,7 @@ public:
 
     void disconnect() noexcept { db_.disconnect(); }
 
-    // From any thread: it has no connection yet, or has lost it, and has not got another one.
+    // True while the session has no connection: not yet, or it lost one. Any thread may call it.
     [[nodiscard]] bool is_connecting() const noexcept { return connecting_; }
     // After perform(): connecting took all the time that the request had left, and nothing was asked of the new connection.
     [[nodiscard]] bool only_connected() const noexcept { return only_connected_; }
@@ -113,7 +113,7 @@ public:
     [[nodiscard]] bool runs_in_process() const noexcept { return db_.sql() != nullptr && db_.sql()->spec().in_process; }
 
 private:
-    // Of the request; not written while it is carried out.
+    // The request's name and owner. Nothing writes them while the request runs.
     [[nodiscard]] std::string_view name() const noexcept { return db_.in().name.view(); }
     [[nodiscard]] std::string_view owner() const noexcept { return db_.in().owner.view(); }
 
@@ -131,7 +131,7 @@ private:
         db_.in().owner.assign(owner);
     }
 
-    // Those that make the table or look at it as a whole check it by themselves.
+    // Requests that create the table, or look at it as a whole, check it themselves.
     static constexpr bool uses_table(operation what) noexcept
     {
         switch (what) {
@@ -168,7 +168,7 @@ private:
             if (failed == fault::none) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
-            if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.give_up_locks();
+            if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.disable_locks();
             if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
             if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {
@@ -190,7 +190,7 @@ private:
         }
     }
 
-    // Of a new connection: the caller has left, or is about to, so nothing is asked of it. It is as good for the next request.
+    // A new connection came too late: its caller has left, or is about to, so no request runs on it. The next request can use it.
     bool is_late()
     {
         if (std::chrono::steady_clock::now() < deadline_) return false;
@@ -208,7 +208,7 @@ private:
         return std::chrono::steady_clock::now() < deadline_;
     }
 
-    // What the driver said last. It says nothing where the last statement did not fail: a flow found out by reading what went wrong.
+    // The driver's words about the failure. If no statement failed, a flow found the failure by reading, and this function words it.
     [[nodiscard]] store_diagnostics explanation() const
     {
         if (db_.last_report().kind != fault::none) return db_.last_report().details;
@@ -228,12 +228,12 @@ private:
         const bool attempt = what_ == operation::acquire || what_ == operation::acquire_many;
         if (!attempt || answer_.failed != fault::conflict || !runs_in_process()) return false;
         if (std::chrono::steady_clock::now() - begun < db_.config()->lock_timeout()) return false;
-        const report why = db_.last_report();
+        const report first = db_.last_report();
         if (what_ == operation::acquire ? busy_after_a_look() : attempted_busy_as_read(db_, *attempted_)) {
             answer_.failed = fault::none;
             return true;
         }
-        db_.set_last_report(why);
+        db_.set_last_report(first);
         return false;
     }
 
@@ -247,7 +247,7 @@ private:
         return true;
     }
 
-    // Of this request, and the same in all its tries: see observing_flow.hpp.
+    // The version that this request writes, the same in all its tries: see observing_flow.hpp.
     std::int64_t version()
     {
         if (version_ == 0) version_ = observations::new_version();
@@ -259,10 +259,10 @@ private:
 
     // Keeps what a flow came to.
     template <class T>
-    static fault keep(T& where, outcome<T> said)
+    static fault keep(T& where, outcome<T> result)
     {
-        where = std::move(*said);
-        return said.failed();
+        where = std::move(*result);
+        return result.failed();
     }
 
     fault step(bool repeated)
@@ -347,10 +347,10 @@ private:
         db_.set_time_to_live(time_);
         const std::int64_t hint = std::exchange(token_, 0);
         if (!db_.observes()) return grant_flow(db_, hint);
-        const auto said = observing_grant_flow(db_, by());
-        if (!said.ok() || !said->result.granted() || !db_.reads_back() || db_.config()->is_known_to_commit()) return said;
-        const fault unseen = look_from_outside(said->result.token.value());
-        return unseen == fault::none ? said : unseen;
+        const auto grant = observing_grant_flow(db_, by());
+        if (!grant.ok() || !grant->result.granted() || !db_.reads_back() || db_.config()->is_known_to_commit()) return grant;
+        const fault unseen = look_from_outside(grant->result.token.value());
+        return unseen == fault::none ? grant : unseen;
     }
 
     fault look()
@@ -422,7 +422,7 @@ private:
         return keep(answer_.purged, purge_flow(db_));
     }
 
-    // Where terms expire by observation, whether one is over is not in the row alone.
+    // Under expiry by observation, the row alone does not tell whether its term is over.
     fault hand_over()
     {
         if (what_ == operation::request_handover) {
@@ -435,7 +435,7 @@ private:
         return keep(answer_.reason, requested_flow(db_, token_));
     }
 
-    // Where terms expire by observation, as in hand_over().
+    // Looks at the row first under expiry by observation, as hand_over() does.
     fault save_checkpoint(bool repeated)
     {
         const bool over = db_.observes() && db_.config()->seen().has_run_out(name(), token_, observations::now());

@@ -34,10 +34,10 @@ public:
         db_.in().lock_name.assign({text.data(), text.size()});
     }
 
-    // From any thread: a wait that hasn't begun doesn't begin.
+    // Any thread may call it. A wait that hasn't begun doesn't begin.
     void cancel() noexcept { cancelled_ = true; }
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
-    // From any thread: by what number others can end the wait; 0: not known yet.
+    // The number by which others can end the wait; 0: not known yet. Any thread may call it.
     [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
 
     // Which connection the session has: the first, the second, ...; between calls.
@@ -69,7 +69,7 @@ public:
             if (!locks->before_wait.empty())
                 if (const fault failed = db_.run_text(locks->before_wait); failed != fault::none) return failed;
             if (cancelled_) {
-                give_back_all(*locks);
+                release_all(*locks);
                 return false;
             }
             const outcome<bool> has_it = take(statement::lock);
@@ -78,7 +78,7 @@ public:
             const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
             if (!was_ended) return has_it;
             // The lock may have come at that moment: on PostgreSQL the session keeps it, though the statement has failed.
-            give_back_all(*locks);
+            release_all(*locks);
             if (!timed_out || !db_.connected()) return has_it;
         }
     }
@@ -89,11 +89,11 @@ public:
     {
         if (held_by_ == 0 || held_by_ != connection_number_) return fault::none;
         const fault failed = db_.run(statement::unlock);
-        if (failed == fault::none && db_.warned()) db_.give_up_locks();
+        if (failed == fault::none && db_.warned()) db_.disable_locks();
         return failed;
     }
 
-    // Of another session.
+    // Ends the wait of another session.
     fault end_wait_of(std::int64_t backend)
     {
         if (!db_.locks()) return fault::none;
@@ -104,8 +104,8 @@ public:
 private:
     static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
 
-    // Or the connection goes, and the locks with it.
-    void give_back_all(const dialect::session_lock_sql& locks)
+    // Releases all locks, or drops the connection and the locks with it.
+    void release_all(const dialect::session_lock_sql& locks)
     {
         const fault failed = locks.unlock_all.empty() ? db_.run(statement::unlock) : db_.run_text(locks.unlock_all);
         if (failed != fault::none) db_.disconnect();

@@ -47,14 +47,14 @@ public:
 
     // A single attempt was granted that term by that session, which is to take the lock a little later. May throw std::bad_alloc; then the
     // term has no lock.
-    void granted(std::string_view of, std::int64_t token, std::string_view name, session_id by, time_point now)
+    void granted(std::string_view term_name, std::int64_t token, std::string_view name, session_id by, time_point now)
     {
-        if (const auto known = terms_.find(of); known != terms_.end()) {
+        if (const auto known = terms_.find(term_name); known != terms_.end()) {
             if (known->second.lock == name) {
                 known->second.token = std::max(known->second.token, token);
                 return;
             }
-            ended(of, token);
+            ended(term_name, token);
         }
         make_room();
         auto found = locks_.find(name);
@@ -62,15 +62,15 @@ public:
             if (taken_for_attempts() >= most_) return;
             found = locks_.emplace(name, lock{.session = by, .due = now + first_lock_pause}).first;
         }
-        add_term(of, token, found);
+        add_term(term_name, token, found);
     }
 
     // That session got the lock while it waited for the term. May throw std::bad_alloc; then nobody gives the lock back.
-    void granted_with_lock(std::string_view of, std::int64_t token, std::string_view name, session_id by, std::uint64_t connection)
+    void granted_with_lock(std::string_view term_name, std::int64_t token, std::string_view name, session_id by, std::uint64_t connection)
     {
-        const auto known = terms_.find(of);
+        const auto known = terms_.find(term_name);
         const bool has_other_lock = known != terms_.end() && known->second.lock != name;
-        if (has_other_lock) ended(of, token);
+        if (has_other_lock) ended(term_name, token);
         make_room();
         lock& its = locks_.try_emplace(std::string{name}).first->second;
         // A session that had this lock before lost it with its connection.
@@ -80,13 +80,13 @@ public:
         if (known != terms_.end() && !has_other_lock)
             known->second.token = std::max(known->second.token, token);
         else
-            add_term(of, token, locks_.find(name));
+            add_term(term_name, token, locks_.find(name));
     }
 
     // The terms of that name up to that token are over.
-    void ended(std::string_view of, std::int64_t last) noexcept
+    void ended(std::string_view term_name, std::int64_t last) noexcept
     {
-        const auto found = terms_.find(of);
+        const auto found = terms_.find(term_name);
         if (found == terms_.end() || found->second.token > last) return;
         const auto its = locks_.find(found->second.lock);
         terms_.erase(found);
@@ -98,56 +98,56 @@ public:
     void give_back(std::string_view name, session_id by, std::uint64_t connection)
     {
         make_room();
-        to_give_back_.push_back({by, {std::string{name}, connection}});
+        to_release_.push_back({by, {std::string{name}, connection}});
     }
 
     // Nobody is to have a lock any longer.
-    void give_all_back() noexcept
+    void release_all_locks() noexcept
     {
         terms_.clear();
         while (!locks_.empty()) remove(locks_.begin());
     }
 
     // The session has no connection but that one (0: none), and so only the locks of that one.
-    void keep_only(session_id of, std::uint64_t connection) noexcept
+    void keep_only(session_id session, std::uint64_t connection) noexcept
     {
-        forget_if([=](const lock& each) { return each.session == of && each.connection != 0 && each.connection != connection; });
-        std::erase_if(to_give_back_, [=](const leftover& each) { return each.session == of && each.what.connection != connection; });
+        forget_if([=](const lock& each) { return each.session == session && each.connection != 0 && each.connection != connection; });
+        std::erase_if(to_release_, [=](const leftover& each) { return each.session == session && each.what.connection != connection; });
     }
 
     // The session is gone.
     void forget(session_id gone) noexcept
     {
         forget_if([=](const lock& each) { return each.session == gone; });
-        std::erase_if(to_give_back_, [=](const leftover& each) { return each.session == gone; });
+        std::erase_if(to_release_, [=](const leftover& each) { return each.session == gone; });
     }
 
     // When the session's next chore is due; nothing: it has none. What is to be given back comes first, at once.
-    [[nodiscard]] std::optional<time_point> next_due(session_id of) const noexcept
+    [[nodiscard]] std::optional<time_point> next_due(session_id session) const noexcept
     {
-        if (has_to_give_back(of)) return time_point::min();
+        if (has_to_release(session)) return time_point::min();
         std::optional<time_point> earliest;
         for (const auto& [name, each] : locks_)
-            if (each.session == of && each.is_due_once() && (!earliest || each.due < *earliest)) earliest = each.due;
+            if (each.session == session && each.is_due_once() && (!earliest || each.due < *earliest)) earliest = each.due;
         return earliest;
     }
-    [[nodiscard]] bool has_to_give_back() const noexcept { return !to_give_back_.empty(); }
-    [[nodiscard]] bool has_to_give_back(session_id of) const noexcept
+    [[nodiscard]] bool has_to_release() const noexcept { return !to_release_.empty(); }
+    [[nodiscard]] bool has_to_release(session_id session) const noexcept
     {
-        return std::ranges::any_of(to_give_back_, [=](const leftover& each) { return each.session == of; });
+        return std::ranges::any_of(to_release_, [=](const leftover& each) { return each.session == session; });
     }
 
     // The chore that is due, which the session begins; nothing: there is none.
-    std::optional<chore> begin(session_id of, time_point now)
+    std::optional<chore> begin(session_id session, time_point now)
     {
-        const auto left = std::ranges::find(to_give_back_, of, &leftover::session);
-        if (left != to_give_back_.end()) {
+        const auto left = std::ranges::find(to_release_, session, &leftover::session);
+        if (left != to_release_.end()) {
             chore its = std::move(left->what);
-            to_give_back_.erase(left);
+            to_release_.erase(left);
             return its;
         }
         for (auto& [name, each] : locks_) {
-            if (each.session != of || !each.is_due_once() || each.due > now) continue;
+            if (each.session != session || !each.is_due_once() || each.due > now) continue;
             chore its{name};
             each.due = time_point::max();
             return its;
@@ -171,23 +171,23 @@ public:
     }
 
     // The session that has the lock of that term, if the term's end gives the lock back; or null.
-    [[nodiscard]] session_id holder_of(std::string_view of, std::int64_t token) const noexcept
+    [[nodiscard]] session_id holder_of(std::string_view term_name, std::int64_t token) const noexcept
     {
-        const auto found = terms_.find(of);
+        const auto found = terms_.find(term_name);
         if (found == terms_.end() || found->second.token > token) return nullptr;
         const auto its = locks_.find(found->second.lock);
         return its->second.terms == 1 && its->second.connection != 0 ? its->second.session : nullptr;
     }
 
     // Whether the session has locks, or is to take or to give back some.
-    [[nodiscard]] bool has_any(session_id of) const noexcept
+    [[nodiscard]] bool has_any(session_id session) const noexcept
     {
-        return has_to_give_back(of) || std::ranges::any_of(locks_, [=](const auto& each) { return each.second.session == of; });
+        return has_to_release(session) || std::ranges::any_of(locks_, [=](const auto& each) { return each.second.session == session; });
     }
 
-    // Of terms.
+    // How many locks belong to terms.
     [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
-    [[nodiscard]] bool empty() const noexcept { return locks_.empty() && to_give_back_.empty(); }
+    [[nodiscard]] bool empty() const noexcept { return locks_.empty() && to_release_.empty(); }
 
 private:
     struct lock {
@@ -215,8 +215,8 @@ private:
         return static_cast<std::size_t>(std::ranges::count_if(locks_, [](const auto& each) { return !each.second.was_waited_for; }));
     }
 
-    // So that to give back the lock that is added allocates nothing.
-    void make_room() { to_give_back_.reserve(to_give_back_.size() + locks_.size() + 1); }
+    // Releasing the lock that is added must allocate nothing.
+    void make_room() { to_release_.reserve(to_release_.size() + locks_.size() + 1); }
 
     void add_term(std::string_view name, std::int64_t token, locks::iterator its)
     {
@@ -236,7 +236,7 @@ private:
         auto node = locks_.extract(which);
         if (node.empty()) return;  // it never is, but g++ does not know that
         const lock& its = node.mapped();
-        if (its.connection != 0) to_give_back_.push_back({its.session, {std::move(node.key()), its.connection}});
+        if (its.connection != 0) to_release_.push_back({its.session, {std::move(node.key()), its.connection}});
     }
 
     template <class Condition>
@@ -255,7 +255,7 @@ private:
     std::size_t most_;
     locks locks_;                                      // by the name whose waiters they wake
     std::map<std::string, term, std::less<>> terms_;   // by their own names
-    std::vector<leftover> to_give_back_;
+    std::vector<leftover> to_release_;
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

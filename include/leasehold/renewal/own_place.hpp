@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef LEASEHOLD_WAITING_OWN_PLACE_HPP
-#define LEASEHOLD_WAITING_OWN_PLACE_HPP
+#ifndef LEASEHOLD_RENEWAL_OWN_PLACE_HPP
+#define LEASEHOLD_RENEWAL_OWN_PLACE_HPP
 #ifndef LEASEHOLD_SHOW_WARNINGS
 #pragma GCC system_header
 #endif
@@ -12,7 +12,7 @@
 #include <mutex>
 #include <optional>
 
-namespace leasehold::inline v0::waiting {
+namespace leasehold::inline v0::renewal {
 
 /// A waiter's place in the queue of those that share a lease object. The queue is a part of a term_keeper, whose mutex guards it.
 ///
@@ -43,9 +43,9 @@ public:
 
 private:
     Keeper& keeper_;
-    own_queue::place place_;
+    waiting::own_queue::place place_;
 };
 
-}  // namespace leasehold::inline v0::waiting
+}  // namespace leasehold::inline v0::renewal
 
 #endif

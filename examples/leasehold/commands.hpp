@@ -78,7 +78,8 @@ struct ps_options {
 struct list_options {
     std::string prefix;
     bool json = false;
-    bool fires = false;  ///< the schedules, in place of the leases
+    bool fires = false;        ///< the schedules, in place of the leases
+    bool checkpoints = false;  ///< what was saved, in place of the leases
 };
 
 struct wait_options {
@@ -90,8 +91,9 @@ struct wait_options {
 struct watch_options {
     std::string prefix;
     leasehold::duration interval = std::chrono::milliseconds{500};
-    bool json = false;   ///< lines of JSON instead of a table
-    bool fires = false;  ///< the runs of schedules too
+    bool json = false;         ///< lines of JSON instead of a table
+    bool fires = false;        ///< the runs of schedules too
+    bool checkpoints = false;  ///< what is saved too
 };
 
 struct purge_options {

@@ -61,6 +61,9 @@ public:
         }
     }
 
+    /// The request has failed: the next look names it again, if the host still has it.
+    void ask_again(const std::string& name) { asked_[name] = {}; }
+
     [[nodiscard]] const std::vector<std::string>& to_ask() const noexcept { return to_ask_; }
     [[nodiscard]] const std::vector<leasehold::lease_record>& left() const noexcept { return left_; }
     /// How many names were to be asked for so far.

@@ -87,7 +87,8 @@ inline constexpr const char* show = "Examples:\n"
 inline constexpr const char* list = "Examples:\n"
                                     "  leasehold list\n"
                                     "  leasehold list shard- --json\n"
-                                    "  leasehold list --fires         which job ran last, when, and where";
+                                    "  leasehold list --fires         which job ran last, when, and where\n"
+                                    "  leasehold list --checkpoints   what was saved for each name";
 
 inline constexpr const char* of = "How many shards there are; the same number everywhere";
 inline constexpr const char* capacity = "This host's weight: one of 2 gets twice the shards of one of 1 [1]";

@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -41,6 +43,10 @@ int hold(const hold_request& asked, const asked_store& where)
     try {
         store->hold(asked.name, asked.period, asked.reason, {.wait_at_most = asked.wait});
     } catch (const lh::store_error&) {
+        std::error_code ec;
+        const auto record = store->inspect(asked.name, ec);
+        if (ec || (record && record->is_hold()))
+            complain("'" + printable(asked.name) + "' may be held closed; leasehold unhold " + printable(asked.name) + " opens it");
         throw;
     } catch (const std::system_error& error) {
         if (!is_busy(error.code())) throw;
@@ -69,12 +75,16 @@ int drain(const drain_options& options, const asked_store& where)
     const lh::steady_clock clock;
     const lh::time_point end = clock.now() + options.timeout;
     drain_model host{options.host};
+    std::set<std::string> complained_of;
     for (;;) {
         host.look(store->list());
         for (const std::string& name : host.to_ask()) {
             std::error_code ec;
             store->request_handover(name, options.reason, ec);
-            if (ec) throw lh::store_error{ec, "request_handover '" + name + "'", store->diagnostics()};
+            if (!ec) continue;
+            const lh::store_error error{ec, "request_handover '" + name + "'", store->diagnostics()};
+            if (complained_of.insert(name).second) complain(error.what());
+            host.ask_again(name);
         }
         if (host.left().empty() || clock.now() >= end) break;
         std::this_thread::sleep_for(std::min(between_looks, end - clock.now()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
 // The subcommands that look into the store, or mend it.
+#include "checkpoints_view.hpp"
 #include "commands.hpp"
 #include "duration_text.hpp"
 #include "failure.hpp"
@@ -52,12 +53,18 @@ int show(const std::string& name, bool json, const asked_store& asked)
     lh::validate_name(name);
     opened_store store{choose_store(asked)};
     const auto record = inspect(store, name);
-    if (json)
-        std::cout << (record ? to_json(*record) : "null") << '\n';
-    else if (record)
+    const auto saved = own_checkpoint(store->checkpoint(name));
+    if (json) {
+        std::string text = record ? to_json(*record) : "null";
+        if (record && saved) text.insert(text.size() - 1, ", " + json_members(*saved));
+        std::cout << text << '\n';
+        return record ? exit_code::success : exit_code::no;
+    }
+    if (record)
         std::cout << to_table({*record});
     else
         std::cout << printable(name) << " is free\n";
+    if (saved) std::cout << "checkpoint: " << printable(saved->text) << ", saved under token " << saved->token.value() << '\n';
     return record ? exit_code::success : exit_code::no;
 }
 
@@ -69,6 +76,13 @@ int list(const list_options& options, const asked_store& asked)
         std::cout << (options.json ? to_json(records) + "\n" : to_table(records));
         if (records.empty() && !options.json)
             tell("nothing has a schedule" + (options.prefix.empty() ? "" : " with a name that begins with " + options.prefix));
+        return exit_code::success;
+    }
+    if (options.checkpoints) {
+        const saved_checkpoints saved = own_checkpoints(store->checkpoints(options.prefix));
+        std::cout << (options.json ? to_json(saved) + "\n" : to_table(saved));
+        if (saved.empty() && !options.json)
+            tell("nothing was ever saved" + (options.prefix.empty() ? "" : " for a name that begins with " + options.prefix));
         return exit_code::success;
     }
     const auto records = store->list(options.prefix);

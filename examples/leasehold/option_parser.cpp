@@ -204,7 +204,8 @@ void add_looks(CLI::App& app, settings& into)
 
     CLI::App& list = add_subcommand(app, into, "list", "List the leases that are held", help::list);
     list.add_option("PREFIX", into.list.prefix, "Only names that begin with this")->type_name("");
-    list.add_flag("--fires", into.list.fires, "The schedules, and their last runs, in place of the leases");
+    CLI::Option* fires = list.add_flag("--fires", into.list.fires, "The schedules, and their last runs, in place of the leases");
+    list.add_flag("--checkpoints", into.list.checkpoints, "What was saved for each name, in place of the leases")->excludes(fires);
     list.add_flag("--json", into.list.json, "As JSON");
 
     CLI::App& last = add_subcommand(app, into, "last", "Show the last completed run of a schedule", help::last);
@@ -221,6 +222,7 @@ void add_looks(CLI::App& app, settings& into)
     CLI::App& watch = add_subcommand(app, into, "watch", "Watch leases change hands", help::watch);
     watch.add_option("PREFIX", into.watch.prefix, "Only names that begin with this")->type_name("");
     watch.add_flag("--fires", into.watch.fires, "Also which runs of schedules are completed, and which are not");
+    watch.add_flag("--checkpoints", into.watch.checkpoints, "Also what is saved for each name");
     watch.add_flag("--json", into.watch.json, "One line of JSON each time");
     add_duration(watch, "--interval", into.watch.interval, "How often to ask the database [500ms]");
 

@@ -57,6 +57,7 @@ public:
             end_overdue();
         }
         end_->overdue = overdue_;
+        if (killed_ && end_->signal() == SIGKILL) end_->notes |= had_to_be_killed;
         if (terminal_) terminal_->take_back(group_);
         if (inbox_) inbox_->passing_on(false);
         return *end_;
@@ -125,6 +126,7 @@ private:
         if (group_ <= 0 || leasehold::steady_clock{}.now() < ends_at_) return;
         if (std::exchange(overdue_, true)) {
             ends_at_ = leasehold::time_point::max();
+            killed_ = true;
             return keeper_.tell({word::signal, SIGKILL});
         }
         ends_at_ = later(term_.kill_after);
@@ -200,6 +202,7 @@ private:
     bool asked_ = false;
     leasehold::time_point ends_at_ = leasehold::time_point::max();
     bool overdue_ = false;
+    bool killed_ = false;  // after that
     std::optional<command_end> end_;
 };
 

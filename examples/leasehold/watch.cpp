@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "checkpoints_view.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
 #include "fires_view.hpp"
@@ -45,8 +46,12 @@ public:
     {
         std::error_code ec;
         held_ = store_->list(options_.prefix, ec);
+        std::vector<std::pair<std::string, lh::checkpoint_record>> checkpoints;
+        if ((options_.fires || options_.checkpoints) && !ec) checkpoints = store_->checkpoints(options_.prefix, ec);
         fire_records fires;
-        if (options_.fires && !ec) fires = fires_among(store_->checkpoints(options_.prefix, ec));
+        if (options_.fires && !ec) fires = fires_among(checkpoints);
+        saved_checkpoints saved;
+        if (options_.checkpoints && !ec) saved = own_checkpoints(std::move(checkpoints));
         const auto now = clock_.now();
         next_ = now + options_.interval;
         if (ec && !looked_) throw lh::store_error{ec, "list", store_->diagnostics()};
@@ -59,6 +64,9 @@ public:
             if (!fires_) fires_ = without_open_fires(fires);  // what the first look finds completed is no news
             for (const std::string& each : changes_of(*fires_, fires)) lines.push_back(time_of_day() + "  " + each);
             fires_ = std::move(fires);
+            if (saved_)  // what the first look finds saved is no news
+                for (const std::string& each : changes_of(*saved_, saved)) lines.push_back(time_of_day() + "  " + each);
+            saved_ = std::move(saved);
         }
         return lines;
     }
@@ -72,7 +80,11 @@ public:
     {
         return "{\"at\": " + json_string(timestamp()) +
                (trouble_.empty() ? ", \"leases\": " + tool::to_json(held_, ", ") : ", \"error\": " + json_string(trouble_)) +
-               (trouble_.empty() && options_.fires ? ", \"fires\": " + tool::to_json(fires_.value_or(fire_records{}), ", ") : "") + "}";
+               (trouble_.empty() && options_.fires ? ", \"fires\": " + tool::to_json(fires_.value_or(fire_records{}), ", ") : "") +
+               (trouble_.empty() && options_.checkpoints
+                    ? ", \"checkpoints\": " + tool::to_json(saved_.value_or(saved_checkpoints{}), ", ")
+                    : "") +
+               "}";
     }
 
 private:
@@ -82,6 +94,7 @@ private:
     watch_model model_;
     std::vector<lh::lease_record> held_;
     std::optional<fire_records> fires_;
+    std::optional<saved_checkpoints> saved_;
     lh::time_point next_{};
     std::string trouble_;
     bool looked_ = false;

@@ -53,6 +53,12 @@ public:
     {
     }
 
+    /// The same without a function: take the changes by next_change().
+    lease_observer(Store& store, std::string_view name, observer_options options, Clock clock = {})
+        : lease_observer{store, name, nullptr, std::move(options), std::move(clock)}
+    {
+    }
+
     /// What the last look found that succeeded; empty when the name was free, or before that look. Its `remaining` is of that moment, age()
     /// ago. May throw std::bad_alloc.
     [[nodiscard]] std::optional<lease_record> current() const { return base::seen(); }
@@ -82,6 +88,12 @@ public:
     prefix_observer(Store& store, std::string_view prefix, std::function<void(const lease_change&)> on_change = {},
                     observer_options options = {}, Clock clock = {})
         : base{look_at(store, prefix), &detail::lease_changes, std::move(on_change), std::move(options), std::move(clock)}
+    {
+    }
+
+    /// The same without a function: take the changes by next_change().
+    prefix_observer(Store& store, std::string_view prefix, observer_options options, Clock clock = {})
+        : prefix_observer{store, prefix, nullptr, std::move(options), std::move(clock)}
     {
     }
 

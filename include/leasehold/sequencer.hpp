@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/guard_core.hpp>
 #include <leasehold/detail/held_term.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/error.hpp>
@@ -134,9 +135,10 @@ static_assert(max_name_bytes == 190, "the messages above, and what is said of th
     return text;
 }
 
-/// The term of a guard, of a leader_term, shard_term or recurring_run: whatever has a name() and a token().
+/// The term of a guard, of a leader_term, shard_term or recurring_run: whatever has a name() and a token(). Not a permits_guard or a
+/// lease_set_guard, which have several terms: each of its guards() names one. An exclusive_guard names the term of its gate.
 template <class Guard>
-concept names_its_term = requires(const Guard& guard) {
+concept names_its_term = !detail::guard_of_several<Guard> && requires(const Guard& guard) {
     { guard.name() } -> std::convertible_to<std::string_view>;
     { guard.token() } -> std::same_as<fencing_token>;
 };
@@ -161,6 +163,15 @@ template <names_its_term Guard>
     detail::catch_into(ec, [&] { text = to_text(guard); });
     return text;
 }
+
+template <names_its_term Guard>
+std::string to_text(const Guard&&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <names_its_term Guard>
+std::string to_text(const Guard&&, std::error_code&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <detail::guard_of_several Guard>
+std::string to_text(const Guard&) = delete;  ///< it has several terms, so use each of its guards()
+template <detail::guard_of_several Guard>
+std::string to_text(const Guard&, std::error_code&) = delete;  ///< it has several terms, so use each of its guards()
 
 /// Reads what to_text() has written, and nothing else. Throws std::system_error with errc::invalid_data, which says what is wrong, and
 /// std::bad_alloc. The result is a claim of who sent it: check it with token_gate or is_current().
@@ -189,7 +200,8 @@ template <lease_store Store>
 bool is_current(Store& store, const sequencer& term, std::error_code& ec)
 {
     const std::optional<lease_record> record = store.inspect(term.name, ec);
-    return !ec && record && record->token == term.token && !record->owner.empty();
+    if (ec || !record || record->is_count() || record->is_hold()) return false;
+    return record->token == term.token && !record->owner.empty();
 }
 
 }  // namespace detail

@@ -115,7 +115,8 @@ struct generic_fixture {
 const lh::contract::suite<generic_fixture> contract{"generic",
                                                     {"grants", "tokens", "renewals", "releases", "closings", "names",
                                                      "guards", "losses", "waiting", "turns", "several",
-                                                     "several_rights", "many_attempts", "handover", "checkpoints", "groups", "races",
+                                                     "several_rights", "many_attempts", "handover", "checkpoints", "holds",
+                                                     "waits_for_holds", "observers", "groups", "races",
                                                      "races_at_expiry", "contention", "deletions", "processes"}};
 
 BOOST_AUTO_TEST_SUITE(generic_dialect)

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace {
@@ -47,6 +48,31 @@ struct observing_fixture {
 const lh::contract::suite<observing_fixture> contract{
     "observing",
     {"grants", "tokens", "renewals", "releases", "closings", "names", "guards", "losses", "waiting", "turns", "several", "handover",
-     "checkpoints", "store_clock", "fires", "groups", "races", "races_at_expiry", "contention", "deletions"}};
+     "checkpoints", "holds", "waits_for_holds", "observers", "store_clock", "fires", "groups", "races", "races_at_expiry", "contention",
+     "deletions"}};
+
+BOOST_AUTO_TEST_SUITE(holds_by_observation)
+
+// What docs/observing.md says of these stores, and no other.
+BOOST_AUTO_TEST_CASE(each_store_counts_a_hold_from_its_own_first_look)
+{
+    const observed_database& database = observing_fixture::database();
+    lh::observing_odbc_store store{database.connection_string()}, late{database.connection_string()};
+    std::error_code ec;
+    BOOST_TEST(store.hold("hold-by-observation", 250ms, "migration", ec));
+    std::this_thread::sleep_for(300ms);
+    BOOST_TEST(!store.inspect("hold-by-observation", ec).has_value());
+    BOOST_TEST(!store.unhold("hold-by-observation"));
+    const auto seen = late.inspect("hold-by-observation", ec);
+    BOOST_REQUIRE(seen.has_value());
+    BOOST_TEST(seen->is_hold());
+    BOOST_TEST(store.list("hold-by").size() == 1U);
+    BOOST_TEST(!late.try_acquire("hold-by-observation", "a", 1s, ec).granted());
+    BOOST_TEST(late.unhold("hold-by-observation"));
+    BOOST_TEST(store.list("hold-by").empty());
+    BOOST_TEST(late.try_acquire("hold-by-observation", "a", 1s, ec).granted());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -13,7 +13,8 @@ inline constexpr std::size_t room = 256;
 
 struct static_memory_fixture {
     lh::manual_clock time;
-    lh::static_memory_store<room, lh::manual_clock> leases{time};
+    lh::static_memory_store<room, lh::manual_clock> leases{
+        time, std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now() - time.now().time_since_epoch())};
 
     auto& store() { return leases; }
     auto& another_store() { return leases; }

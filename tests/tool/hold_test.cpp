@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The subcommands that close a name and empty a host.
+#include <contract/odbc_connection.hpp>
 #include <support/eventually.hpp>
 #include <tool/tool_fixture.hpp>
 
@@ -83,6 +84,35 @@ BOOST_FIXTURE_TEST_CASE(drain_asks_for_all_that_a_host_has_and_tells_what_is_lef
     BOOST_TEST(none.status.success());
     BOOST_TEST(none.out == "[]\n");
     BOOST_TEST(run_words("drain web-2").out == "web-2 has nothing\n");
+}
+
+// The database refuses requests to the holder of job/0, the first of its list, for a while.
+BOOST_FIXTURE_TEST_CASE(drain_goes_on_when_a_request_fails_and_makes_it_again, held_fixture)
+{
+    auto first = start({"run", "job/0", "--owner", "web-1", "--ttl", "3s", "--handover-signal", "TERM", "--", "sh", "-c",
+                        "echo on; exec sleep 60"});
+    BOOST_REQUIRE(first.read_line().value_or("") == "on");
+    odbc_connection database{sqlite_connection_string(path("leases.db"))};
+    database.execute("create trigger refuse before update of handover_request on leasehold when new.name = 'job/0'"
+                     " begin select raise(fail, 'not now'); end");
+    const auto failed = run_words("drain web-1 --timeout 3s");
+    BOOST_TEST(failed.status.code == 75);
+    BOOST_TEST(says(failed.err, "request_handover 'job/0'"), failed.err);
+    BOOST_TEST(failed.err.find("request_handover 'job/0'") == failed.err.rfind("request_handover 'job/0'"), failed.err);
+    BOOST_TEST(says(failed.out, "job/0"), failed.out);
+    holder.wait(10s);
+    auto drain = start({"drain", "web-1", "--timeout", "60s"});
+    BOOST_TEST(file_gets("errors", "request_handover 'job/0'"));
+    database.execute("drop trigger refuse");
+    BOOST_TEST(drain.wait().success());
+}
+
+BOOST_AUTO_TEST_CASE(hold_that_may_have_been_made_is_told_with_what_opens_it)
+{
+    tool_fixture unreachable{"Driver=SQLite3;Database=/nonexistent/folder/leases.db"};
+    const auto failed = unreachable.run_words("hold report --for 1h");
+    BOOST_TEST(!failed.status.success());
+    BOOST_TEST(says(failed.err, "'report' may be held closed; leasehold unhold report opens it"), failed.err);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_can_not_be_a_hold_is_64, tool_fixture)

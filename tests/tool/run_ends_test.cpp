@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -41,6 +43,37 @@ BOOST_FIXTURE_TEST_CASE(a_lease_taken_away_ends_the_command_s_whole_group_with_s
     BOOST_TEST(!alive(grandchild));
     BOOST_TEST(errors() ==
                "leasehold: the lease 'job' is lost: it ran out or was taken away; the command is asked to end\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_that_runs_for_too_long_is_ended_with_124_under_each_right, tool_fixture)
+{
+    const std::vector<std::vector<std::string>> rights{{"job"}, {"pool", "--permits", "2"}, {"pool", "--permits", "2", "--take", "2"},
+                                                       {"catalog", "--shared"}, {"catalog", "--exclusive"}, {"--all", "a,b"}};
+    for (const auto& right : rights) {
+        std::vector<std::string> limited = right;
+        limited.insert(limited.end(), {"--max-hold", "300ms"});
+        auto tool = start(run_with(limited, worker));
+        const pid_t child = process_in(tool.read_line());
+        BOOST_TEST(tool.wait().code == 124, right.front());
+        BOOST_TEST(!alive(child));
+        BOOST_TEST(file_gets("errors", "leasehold: the command ran for longer than --max-hold, and was ended\n"));
+        std::filesystem::remove(path("errors"));
+        std::vector<std::string> at_once = right;
+        at_once.emplace_back("--nowait");
+        BOOST_TEST(run(run_with(at_once, {"true"})).status.success(), right.front() << ": what it had is free again");
+    }
+    BOOST_TEST(run(run_with({"job", "--max-hold", "1h"}, {"sh", "-c", "exit 3"})).status.code == 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_that_runs_for_too_long_and_ignores_sigterm_gets_sigkill, tool_fixture)
+{
+    auto tool = start(run_with({"job", "--max-hold", "300ms", "--kill-after", "300ms"}, stubborn));
+    const pid_t child = process_in(tool.read_line());
+    BOOST_TEST(tool.wait().code == 124);
+    BOOST_TEST(!alive(child));
+    BOOST_TEST(errors() == "leasehold: the command ran for longer than --max-hold, and was ended\n"
+                           "leasehold: the command did not end in time, and was killed\n");
+    BOOST_TEST(run(run_with({"job", "--nowait"}, {"true"})).status.success());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_command_that_ignores_sigterm_gets_sigkill, tool_fixture)

@@ -129,6 +129,18 @@ BOOST_AUTO_TEST_CASE(each_change_is_told_in_order)
                                     "hold_begun n migration", "hold_ended n migration", "acquired n c", "taken_over n d"}));
 }
 
+BOOST_AUTO_TEST_CASE(options_need_no_function_before_them)
+{
+    store.try_acquire("n", "a", 1h, ec);
+    lh::lease_observer watch{store, "n", lh::observer_options{.every = 10s}, clock};
+    lh::prefix_observer all{store, "", lh::observer_options{.every = 10s}, clock};
+    BOOST_TEST((watch.next_change()->record.owner == "a"));
+    BOOST_TEST((all.next_change()->record.owner == "a"));
+    const lh::lease_observer by_its_own_clock{store, "n", lh::observer_options{.every = 10s}};
+    const lh::lease_observer in_braces{store, "n", {.every = 10s}};
+    BOOST_CHECK_THROW((lh::lease_observer{store, "n", lh::observer_options{.every = 0s}}), std::system_error);
+}
+
 BOOST_AUTO_TEST_CASE(prefix_observer_tells_of_all_names_that_begin_so)
 {
     store.try_acquire("jobs/a", "1", 1h, ec);

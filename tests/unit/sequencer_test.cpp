@@ -4,6 +4,7 @@
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/lease_semaphore.hpp>
+#include <leasehold/lease_set_guard.hpp>
 #include <leasehold/recurring.hpp>
 #include <leasehold/renew_policy/no_renewal.hpp>
 #include <leasehold/schedule/every.hpp>
@@ -51,6 +52,9 @@ bool refuses(std::string_view text, std::string_view why)
     return refusal_of(text).find(why) != std::string::npos && ec == lh::errc::invalid_data && read == lh::sequencer{};
 }
 
+template <class Guard>
+concept has_text = requires(const Guard& guard) { lh::to_text(guard); };
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(text_is_the_documented_one)
@@ -74,6 +78,37 @@ BOOST_AUTO_TEST_CASE(text_of_a_guard_is_that_of_its_term)
     const auto permit = permits.try_acquire();
     const lh::sequencer of_permit = lh::read_sequencer(lh::to_text(permit));
     BOOST_TEST(lh::is_current(store, of_permit));
+}
+
+BOOST_AUTO_TEST_CASE(several_terms_have_no_text_but_each_of_their_guards_has)
+{
+    lh::memory_store store;
+    lh::lease_semaphore permits{store, "licences", 8, 10s};
+    auto three = permits.try_acquire(3);
+    BOOST_TEST(!has_text<decltype(three)>);
+    BOOST_TEST(!lh::names_its_term<decltype(three)>);
+    BOOST_TEST(!has_text<lh::lease_set_guard<lh::basic_lease<lh::memory_store>>>);
+    std::vector<lh::sequencer> terms;
+    for (const auto& each : three.guards()) terms.push_back(lh::read_sequencer(lh::to_text(each)));
+    BOOST_TEST(terms.size() == 3U);
+    for (const lh::sequencer& term : terms) BOOST_TEST(lh::is_current(store, term), term.name);
+    three.release();
+    for (const lh::sequencer& term : terms) BOOST_TEST(!lh::is_current(store, term), term.name);
+}
+
+BOOST_AUTO_TEST_CASE(records_that_are_no_lease_are_no_current_term)
+{
+    lh::memory_store store;
+    lh::lease_semaphore permits{store, "licences", 8, 10s};
+    const auto permit = permits.try_acquire();
+    std::error_code ec;
+    const auto count = store.inspect("licences", ec);
+    BOOST_TEST_REQUIRE((count && count->is_count()));
+    BOOST_TEST(!lh::is_current(store, of("licences", count->token.value())));
+    store.hold("job", 1h, "migration");
+    const auto hold = store.inspect("job", ec);
+    BOOST_TEST_REQUIRE((hold && hold->is_hold()));
+    BOOST_TEST(!lh::is_current(store, of("job", hold->token.value())));
 }
 
 BOOST_AUTO_TEST_CASE(empty_guard_has_no_text)

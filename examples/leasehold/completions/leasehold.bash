@@ -97,8 +97,8 @@ _leasehold()
     elect) options="--restart --pause --handover-signal $command $common" ;;
     shard) options="--of --capacity --max-shards --data --drain-timeout --pause $command $common" ;;
     show | last | doctor) options="--json $common" ;;
-    list) options="--fires --json $common" ;;
-    watch) options="--fires --json --interval $common" ;;
+    list) options="--checkpoints --fires --json $common" ;;
+    watch) options="--checkpoints --fires --json --interval $common" ;;
     wait) options="--free --held --timeout $common" ;;
     release) options="--force $common" ;;
     ps) options="--json --watch --interval $common" ;;

@@ -60,6 +60,11 @@ auto async_renew(const Guard& guard, duration ttl, Token&& token)
     return detail::initiate_renew(guard, ttl, std::forward<Token>(token));
 }
 
+template <detail::any_guard Guard, class Token>
+void async_renew(const Guard&&, Token&&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <detail::any_guard Guard, class Token>
+void async_renew(const Guard&&, duration, Token&&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+
 }  // namespace leasehold::inline v0
 
 #endif

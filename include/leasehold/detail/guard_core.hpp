@@ -12,6 +12,10 @@ namespace leasehold::inline v0::detail {
 
 struct lease_access;
 
+// A guard of several terms that can be asked for each of them, and so is never asked for one name and token.
+template <class Guard>
+concept guard_of_several = requires(const Guard& guard) { guard.guards(); };
+
 /// What is true of each guard: it holds a right, which can be lost while the guard lives, and gives it back in its destructor.
 ///
 /// Movable, not copyable; a default-constructed, moved-from or released guard is empty. Nothing can be asked of a temporary guard.

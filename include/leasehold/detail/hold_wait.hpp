@@ -9,11 +9,13 @@
 #include <leasehold/detail/hold_text.hpp>
 #include <leasehold/detail/host.hpp>
 #include <leasehold/detail/printable.hpp>
+#include <leasehold/detail/store_failure.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store_diagnostics.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/deadline.hpp>
 #include <leasehold/waiting/local_queue.hpp>
@@ -128,7 +130,7 @@ public:
             said = waiting::try_acquire(store_, *queued, name_, owner_, ttl_, ec);
         else
             said = store_.try_acquire(name_, owner_, ttl_, ec);
-        if (ec) return {};
+        if (ec) return after_failure(ec);
         if (said.granted()) return {hold_grant<Store>{store_, name_, owner_, said.token}};
         const time_point now = clock_.now();
         machine_.busy(now, said);
@@ -141,6 +143,11 @@ public:
     {
         return std::make_error_code(cancelled_ ? std::errc::operation_canceled : std::errc::timed_out);
     }
+
+    // Whether an attempt has failed, and the look after it too: there may be a hold, which nobody has seen.
+    [[nodiscard]] bool in_doubt() const noexcept { return in_doubt_; }
+    // What the store has said about the attempt that failed, if one did, or else says now.
+    [[nodiscard]] store_diagnostics diagnostics() { return failed_ ? std::move(*failed_) : diagnostics_of(store_); }
 
     [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time(); }
     void leave_queues() noexcept { place_.reset(); }
@@ -170,6 +177,19 @@ private:
     {
         if (cancelled_ || now >= deadline_) return {waiting::wait_action::give_up, now};
         return {waiting::wait_action::sleep, deadline_};
+    }
+
+    // The store may have made the hold all the same, and only its reply was lost. Without a look, the caller's next hold() would be refused
+    // for the hold of this one.
+    [[nodiscard]] attempt_result after_failure(std::error_code& ec)
+    {
+        failed_ = diagnostics_of(store_);
+        std::error_code of_look;
+        const std::optional<lease_record> found = store_.inspect(name_, of_look);
+        in_doubt_ = bool{of_look};
+        if (of_look || !found || found->owner != owner_) return {};
+        ec.clear();
+        return {hold_grant<Store>{store_, name_, owner_, found->token}};
     }
 
     void look(std::error_code& ec)
@@ -208,6 +228,8 @@ private:
     bool looks_ = false;  // next() has asked for a look
     bool cancelled_ = false;
     bool gave_up_ = false;
+    bool in_doubt_ = false;
+    std::optional<store_diagnostics> failed_;
     // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
     std::optional<waiting::local_queue::place> place_;
     waiting::limited_ticket<Store> ticket_;

@@ -7,6 +7,7 @@
 
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/config.hpp>
+#include <leasehold/detail/guard_core.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/fwd.hpp>
@@ -150,6 +151,15 @@ template <class Guard>
     return fenced && !ec;
 }
 
+template <class Guard>
+bool fence(SQLHDBC, const Guard&&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <class Guard>
+bool fence(SQLHDBC, const Guard&&, std::error_code&) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <leasehold::detail::guard_of_several Guard>
+bool fence(SQLHDBC, const Guard&) = delete;  ///< it has several terms, so use each of its guards()
+template <leasehold::detail::guard_of_several Guard>
+bool fence(SQLHDBC, const Guard&, std::error_code&) = delete;  ///< it has several terms, so use each of its guards()
+
 /// Fences as fence() does, and saves `text` as the checkpoint of the guard's lease in the same transaction: so either what the transaction
 /// writes and the checkpoint are there for the next holder, or neither is. At most max_checkpoint_bytes (4,096) bytes of UTF-8
 /// without a NUL.
@@ -189,6 +199,15 @@ template <class Guard>
     return saved && !ec;
 }
 
+template <class Guard>
+bool save_checkpoint(SQLHDBC, const Guard&&, std::string_view) = delete;  ///< a temporary guard has released: name it, or use try_run()
+template <class Guard>
+bool save_checkpoint(SQLHDBC, const Guard&&, std::string_view, std::error_code&) = delete;  ///< the same
+template <leasehold::detail::guard_of_several Guard>
+bool save_checkpoint(SQLHDBC, const Guard&, std::string_view) = delete;  ///< it has several terms, so use each of its guards()
+template <leasehold::detail::guard_of_several Guard>
+bool save_checkpoint(SQLHDBC, const Guard&, std::string_view, std::error_code&) = delete;  ///< the same
+
 /// Deleted: the checkpoint of a run contains the record of its fires. In a transaction use run.complete(connection), which saves both what
 /// run.save_checkpoint(text) has saved and that the fire is completed.
 template <class Lease>
@@ -214,6 +233,10 @@ template <class Lease>
 {
     return odbc::save_checkpoint(connection, guard, text, ec);
 }
+template <class Lease>
+bool save_checkpoint_on(SQLHDBC, const lease_guard<Lease>&&, std::string_view) = delete;  ///< a temporary guard has released
+template <class Lease>
+bool save_checkpoint_on(SQLHDBC, const lease_guard<Lease>&&, std::string_view, std::error_code&) = delete;  ///< the same
 
 }  // namespace leasehold::inline v0
 

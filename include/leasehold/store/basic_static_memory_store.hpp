@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,8 +60,9 @@ public:
     using record_type = static_lease_record<Limits>;
 
     constexpr basic_static_memory_store() : basic_static_memory_store{Clock{}} {}
-    /// Uses this clock, which decides when terms are over.
-    constexpr explicit basic_static_memory_store(Clock clock) : clock_{std::move(clock)} {}
+    /// Uses this clock, which decides when terms are over, and which now() goes on by. `epoch` is the time in UTC when the clock says 0: a
+    /// device that has a calendar clock subtracts one from the other.
+    constexpr explicit basic_static_memory_store(Clock clock, store_time epoch = {}) : clock_{std::move(clock)}, epoch_{epoch} {}
     basic_static_memory_store(const basic_static_memory_store&) = delete;
     basic_static_memory_store& operator=(const basic_static_memory_store&) = delete;
 
@@ -114,6 +116,14 @@ public:
         e->owner.clear();  // so that no attempt is the same owner's, which would be granted in spite of min_hold_left
         e->ends = now + min_hold_left;
         return true;
+    }
+
+    /// See timed_store. It can't fail.
+    template <error_report Error>
+    [[nodiscard]] store_time now(Error& ec) const noexcept
+    {
+        ec.clear();
+        return epoch_ + std::chrono::floor<std::chrono::microseconds>(clock_.now().time_since_epoch());
     }
 
     /// The record of this name; empty when it is free.
@@ -248,6 +258,7 @@ private:
     }
 
     Clock clock_;
+    store_time epoch_;
     mutable Mutex mutex_{};  // guards what follows
     mutable std::array<entry, N> entries_{};
     std::int64_t last_token_ = 0;

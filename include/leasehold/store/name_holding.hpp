@@ -17,6 +17,7 @@
 #include <leasehold/lease_terms.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/store/concept.hpp>
+#include <leasehold/store_diagnostics.hpp>
 #include <leasehold/waiting/local_queue.hpp>
 #include <leasehold/waiting/wait_on_thread.hpp>
 
@@ -90,7 +91,8 @@ public:
     ///
     /// Throws std::system_error, which says why: errc::held_closed if the name is held closed already, with its reason and for how long;
     /// std::errc::timed_out and std::errc::operation_canceled, see hold_options; errc::invalid_terms also if it is the name of a right
-    /// that several hold; errc::invalid_name, errc::invalid_data. Throws store_error when the store fails: then there may be a hold.
+    /// that several hold; errc::invalid_name, errc::invalid_data. Throws store_error when the store fails. After an attempt that fails,
+    /// hold() looks whether it was carried out; if that fails too, the message says that the name may be held closed: unhold() opens it.
     bool hold(std::string_view name, duration period, std::string_view reason = {}, const hold_options& options = {})
     {
         if (const char* rule = detail::broken_hold_period_rule(period)) detail::raise_invalid(errc::invalid_terms, rule);
@@ -98,10 +100,11 @@ public:
         if (const char* rule = detail::broken_hold_reason_rule(reason))
             detail::raise_invalid(errc::invalid_data, std::string{"the reason of a hold "} + rule);
         std::error_code ec;
-        std::string why;
-        if (wait_for(name, period, reason, options, ec, &why)) return true;
-        if (!why.empty()) detail::throw_exception(std::system_error{ec, "leasehold: " + why});
-        detail::raise_store_failure(self(), ec, "hold", name);
+        failure failed;
+        if (wait_for(name, period, reason, options, ec, &failed)) return true;
+        if (!failed.why.empty()) detail::throw_exception(std::system_error{ec, "leasehold: " + failed.why});
+        detail::raise_failed_call(ec, "hold '" + std::string{name} + (failed.in_doubt ? "', which may be held closed all the same" : "'"),
+                                  std::move(failed.diagnostics));
     }
 
     /// The same, reported in `ec`: true if the name is held closed. Does not throw.
@@ -118,6 +121,8 @@ public:
     {
         return hold(name, period, reason, hold_options{}, ec);
     }
+    /// The same without a reason.
+    bool hold(std::string_view name, duration period, std::error_code& ec) noexcept { return hold(name, period, {}, ec); }
 
     /// Opens a name that is held closed. True: it was, and those who wait for it are served. False: it was not; a lease of that name is
     /// left alone. Throws std::system_error with errc::invalid_name, and store_error when the store fails.
@@ -144,17 +149,23 @@ protected:
     ~name_holding() = default;
 
 private:
+    struct failure {
+        std::string why;  // empty: the store failed
+        bool in_doubt = false;
+        store_diagnostics diagnostics{};
+    };
+
     [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
     bool wait_for(std::string_view name, duration period, std::string_view reason, const hold_options& options, std::error_code& ec,
-                  std::string* why)
+                  failure* failed)
     {
         static_assert(lease_store<Derived>, "a name is held closed in a store: name_holding is the base of a lease_store");
         const auto clock = detail::hold_clock_of(self());
         waker to_wake;
         detail::hold_wait<Derived, detail::hold_clock<Derived>> waits{self(), name, period, reason, clock, options.wait_at_most, to_wake};
         const bool held = !waiting::wait_on_thread(waits, clock, to_wake, options.stop, ec).guard.empty();
-        if (ec && why) *why = waits.why();
+        if (ec && failed) *failed = {waits.why(), waits.in_doubt(), waits.diagnostics()};
         return held;
     }
 

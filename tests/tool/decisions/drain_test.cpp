@@ -49,6 +49,19 @@ BOOST_AUTO_TEST_CASE(each_term_is_asked_once)
     BOOST_TEST(host.asked() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(term_whose_request_has_failed_is_asked_again)
+{
+    drain_model host{"web-1"};
+    host.look({held_by("a", "web-1/1", 1), held_by("c", "web-1/1", 3)});
+    host.ask_again("a");
+    host.look({held_by("a", "web-1/1", 1), held_by("c", "web-1/1", 3)});
+    BOOST_TEST((host.to_ask() == texts{"a"}));
+    host.ask_again("a");
+    host.look({});
+    BOOST_TEST(host.to_ask().empty());
+    BOOST_TEST(host.asked() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(member_of_a_group_is_asked_and_not_waited_for)
 {
     drain_model host{"web-1"};

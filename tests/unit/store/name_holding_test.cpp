@@ -10,10 +10,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace name_holding_test {
 
@@ -48,6 +52,21 @@ struct refusing_store : lh::forwarding_store<memory_type, refusing_store> {
 
     lh::store_operation refused = lh::store_operation::try_acquire;
     std::error_code with;
+};
+
+// A store that does to its calls, one after another, what a script says, and then nothing.
+template <class Store>
+struct fault_script {
+    std::vector<lh::store_fault> faults;
+    std::size_t calls = 0;
+    lh::faulty_store<Store, std::function<lh::store_fault(const lh::store_call&)>> store;
+
+    fault_script(Store& of, std::vector<lh::store_fault> script)
+        : faults{std::move(script)}, store{of, [this](const lh::store_call&) { return next(); }}
+    {
+    }
+
+    lh::store_fault next() { return calls < faults.size() ? faults[calls++] : lh::store_fault::none; }
 };
 
 bool names_the_mark(const std::system_error& e)
@@ -154,6 +173,57 @@ BOOST_AUTO_TEST_CASE(failure_of_the_store_is_told)
     BOOST_CHECK_THROW(holds.unhold("n"), lh::store_error);
     BOOST_TEST(holds.unhold("n", ec));
     BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE(hold_whose_reply_is_lost_is_found_by_a_look)
+{
+    using enum lh::store_fault;
+    fault_script script{store, {lose_reply}};
+    BOOST_TEST(script.store.hold("n", 1h, "migration", ec));
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST(store.inspect("n", ec)->hold_reason() == "migration");
+    BOOST_TEST(script.store.unhold("n"));
+    script.calls = 0;
+    BOOST_TEST(script.store.hold("n", 1h, "migration"));
+    BOOST_TEST(store.inspect("n", ec)->is_hold());
+}
+
+BOOST_AUTO_TEST_CASE(hold_that_was_not_made_has_the_error_of_its_attempt)
+{
+    using enum lh::store_fault;
+    fault_script script{store, {lose_request}};
+    BOOST_CHECK_EXCEPTION(script.store.hold("n", 1h), lh::store_error, [](const lh::store_error& e) {
+        const std::string_view said = e.what();
+        return e.code() == lh::errc::store_unavailable && said.find("the plan of a faulty_store") != said.npos &&
+               said.find("may be held") == said.npos;
+    });
+    BOOST_TEST(!store.inspect("n", ec).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(error_says_that_a_name_may_be_held_closed)
+{
+    using enum lh::store_fault;
+    for (const lh::store_fault look : {lose_request, lose_reply}) {
+        fault_script script{store, {lose_reply, look}};
+        BOOST_CHECK_EXCEPTION(script.store.hold("n", 1h), lh::store_error, [](const lh::store_error& e) {
+            return e.code() == lh::errc::store_timeout && std::string{e.what()}.find("'n', which may be held closed") != std::string::npos;
+        });
+        BOOST_TEST(store.inspect("n", ec)->is_hold());
+        store.unhold("n");
+        script.calls = 0;
+        BOOST_TEST(!script.store.hold("n", 1h, "migration", ec));
+        BOOST_TEST((ec == lh::errc::store_timeout));
+        store.unhold("n");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(hold_needs_no_reason)
+{
+    BOOST_TEST(store.hold("n", 1h, ec));
+    BOOST_TEST(!ec);
+    BOOST_TEST(store.inspect("n", ec)->hold_reason() == "");
+    BOOST_TEST(!store.hold("n", 1h, ec));
+    BOOST_TEST((ec == lh::errc::held_closed));
 }
 
 BOOST_AUTO_TEST_CASE(errors_of_the_store_are_not_taken_for_what_the_hold_itself_has_found)

@@ -202,11 +202,11 @@ template <class Guard>
 template <class Guard>
 bool save_checkpoint(SQLHDBC, const Guard&&, std::string_view) = delete;  ///< a temporary guard has released: name it, or use try_run()
 template <class Guard>
-bool save_checkpoint(SQLHDBC, const Guard&&, std::string_view, std::error_code&) = delete;  ///< the same
+bool save_checkpoint(SQLHDBC, const Guard&&, std::string_view, std::error_code&) = delete;  ///< a temporary guard has released
 template <leasehold::detail::guard_of_several Guard>
 bool save_checkpoint(SQLHDBC, const Guard&, std::string_view) = delete;  ///< it has several terms, so use each of its guards()
 template <leasehold::detail::guard_of_several Guard>
-bool save_checkpoint(SQLHDBC, const Guard&, std::string_view, std::error_code&) = delete;  ///< the same
+bool save_checkpoint(SQLHDBC, const Guard&, std::string_view, std::error_code&) = delete;  ///< several terms, so use each of its guards()
 
 /// Deleted: the checkpoint of a run contains the record of its fires. In a transaction use run.complete(connection), which saves both what
 /// run.save_checkpoint(text) has saved and that the fire is completed.
@@ -236,7 +236,7 @@ template <class Lease>
 template <class Lease>
 bool save_checkpoint_on(SQLHDBC, const lease_guard<Lease>&&, std::string_view) = delete;  ///< a temporary guard has released
 template <class Lease>
-bool save_checkpoint_on(SQLHDBC, const lease_guard<Lease>&&, std::string_view, std::error_code&) = delete;  ///< the same
+bool save_checkpoint_on(SQLHDBC, const lease_guard<Lease>&&, std::string_view, std::error_code&) = delete;  ///< it has released
 
 }  // namespace leasehold::inline v0
 

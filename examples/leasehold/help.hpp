@@ -184,8 +184,8 @@ inline constexpr const char* purge =
     "Examples:\n"
     "  leasehold purge --unused-for 90d\n"
     "  leasehold purge --unused-for 90d --yes      if nobody can answer, as in a crontab\n"
-    "Names that have a checkpoint stay, unless --with-checkpoints says otherwise: that forgets the last runs of schedules, too, and\n"
-    "whoever comes next runs the last one again.\n"
+    "Names that have a checkpoint stay, unless --with-checkpoints says otherwise: that forgets the last runs of schedules, too:\n"
+    "run then runs the last one again, and every begins with the next.\n"
     "Tokens are not used again: a removed name that is used again gets a greater one. All programs that use the table must\n"
     "use a version of leasehold that has purge. Exit status: 0, or 1 if the answer was no.";
 

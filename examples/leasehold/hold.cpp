@@ -45,7 +45,7 @@ int hold(const hold_request& asked, const asked_store& where)
     } catch (const lh::store_error&) {
         std::error_code ec;
         const auto record = store->inspect(asked.name, ec);
-        if (ec || (record && record->is_hold()))
+        if (!ec && record && record->is_hold() && record->hold_reason() == asked.reason)
             complain("'" + printable(asked.name) + "' may be held closed; leasehold unhold " + printable(asked.name) + " opens it");
         throw;
     } catch (const std::system_error& error) {
@@ -85,6 +85,7 @@ int drain(const drain_options& options, const asked_store& where)
             const lh::store_error error{ec, "request_handover '" + name + "'", store->diagnostics()};
             if (complained_of.insert(name).second) complain(error.what());
             host.ask_again(name);
+            if (clock.now() >= end) break;  // in an outage each call takes its whole time
         }
         if (host.left().empty() || clock.now() >= end) break;
         std::this_thread::sleep_for(std::min(between_looks, end - clock.now()));

@@ -166,7 +166,7 @@ void check_length(opened_store& store, const std::string& name, const std::strin
     const auto saved = store->checkpoint(name);
     const bool has_record = saved && !lh::detail::with_own_text(saved->text, {}).empty();
     // The first run of a schedule may write its record when it ends.
-    if (has_record || std::getenv("LEASEHOLD_FIRE") != nullptr)
+    if (has_record || (outer_term_of(name) && std::getenv("LEASEHOLD_FIRE") != nullptr))
         throw failure{exit_code::usage, "the checkpoint of " + printable(name) + ", which has a schedule, is longer than the " +
                                             std::to_string(lh::max_run_checkpoint_bytes) + " bytes that are allowed"};
 }

@@ -178,7 +178,7 @@ BOOST_FIXTURE_TEST_CASE(wait_takes_the_fire_over_from_one_that_dies, waiting_sce
     BOOST_REQUIRE((store.try_acquire("report", "dead", 60s, ec).status == lh::acquire_status::granted));
     lh::async_try_begin_for(b, 10min, waits.on(io.context));
     BOOST_TEST(!waits.called(20ms));
-    for (int i = 0; i < 200 && !waits.called(10ms); ++i) clock.advance(1s);
+    clock.advance(61s);
     const auto over = waits.get();
     BOOST_TEST(over.result.held());
 }
@@ -212,7 +212,7 @@ BOOST_FIXTURE_TEST_CASE(wait_ends_without_an_error_when_its_time_is_over, waitin
     BOOST_TEST((!none.ec && none.result.empty()));
     lh::async_try_begin_for(b, 5s, waits.on(io.context));
     BOOST_TEST(!waits.called(20ms));
-    for (int i = 0; i < 200 && !waits.called(10ms); ++i) clock.advance(1s);
+    clock.advance(5s);
     BOOST_TEST(is_empty_without_an_error());
     BOOST_TEST(at_it.held());
 }

@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(each_store_counts_a_hold_from_its_own_first_look)
     const observed_database& database = observing_fixture::database();
     lh::observing_odbc_store store{database.connection_string()}, late{database.connection_string()};
     std::error_code ec;
-    BOOST_TEST(store.hold("hold-by-observation", 250ms, "migration", ec));
-    std::this_thread::sleep_for(300ms);
+    BOOST_TEST(store.hold("hold-by-observation", 2s, "migration", ec));
+    std::this_thread::sleep_for(2050ms);
     BOOST_TEST(!store.inspect("hold-by-observation", ec).has_value());
     BOOST_TEST(!store.unhold("hold-by-observation"));
     const auto seen = late.inspect("hold-by-observation", ec);

@@ -51,7 +51,7 @@ BOOST_FIXTURE_TEST_CASE(a_command_that_runs_for_too_long_is_ended_with_124_under
                                                        {"catalog", "--shared"}, {"catalog", "--exclusive"}, {"--all", "a,b"}};
     for (const auto& right : rights) {
         std::vector<std::string> limited = right;
-        limited.insert(limited.end(), {"--max-hold", "300ms"});
+        limited.insert(limited.end(), {"--max-hold", "3s"});
         auto tool = start(run_with(limited, worker));
         const pid_t child = process_in(tool.read_line());
         BOOST_TEST(tool.wait().code == 124, right.front());
@@ -67,7 +67,7 @@ BOOST_FIXTURE_TEST_CASE(a_command_that_runs_for_too_long_is_ended_with_124_under
 
 BOOST_FIXTURE_TEST_CASE(a_command_that_runs_for_too_long_and_ignores_sigterm_gets_sigkill, tool_fixture)
 {
-    auto tool = start(run_with({"job", "--max-hold", "300ms", "--kill-after", "300ms"}, stubborn));
+    auto tool = start(run_with({"job", "--max-hold", "3s", "--kill-after", "300ms"}, stubborn));
     const pid_t child = process_in(tool.read_line());
     BOOST_TEST(tool.wait().code == 124);
     BOOST_TEST(!alive(child));

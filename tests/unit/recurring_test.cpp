@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <concepts>
@@ -908,10 +909,12 @@ BOOST_AUTO_TEST_CASE(run_pauses_before_it_begins_a_fire_again_that_its_job_has_l
         scene s;
         std::stop_source stop;
         std::atomic<int> begun{0};
+        std::array<lh::fire_time, 2> fires{};
         const lh::recurring_options options{.ttl = 10min, .retry_min = 1min};
         lh::recurring job{s.store, "report", nightly, options, s.clock, lh::no_renewal{}};
         std::jthread runs{[&] {
             job.run(stop.get_token(), [&](auto& run) {
+                if (begun < 2) fires[static_cast<std::size_t>(begun)] = run.fire();
                 ++begun;
                 transaction mine;
                 if (how == leaves::rolled_back)
@@ -926,6 +929,7 @@ BOOST_AUTO_TEST_CASE(run_pauses_before_it_begins_a_fire_again_that_its_job_has_l
         BOOST_TEST(leasehold_test::eventually([&] { return begun > 0; }));
         BOOST_TEST(leasehold_test::throughout([&] { return begun < 2; }, 50ms));
         BOOST_TEST(leasehold_test::eventually([&] { return s.clock.advance(1min), begun > 1; }));
+        BOOST_TEST((fires[0] == fires[1]));
         stop.request_stop();
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "checkpoints_view.hpp"
+#include <checkpoints_view.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace lh = leasehold;
 
-BOOST_AUTO_TEST_SUITE(checkpoints_view)
+BOOST_AUTO_TEST_SUITE(tool_checkpoints_view)
 
 BOOST_AUTO_TEST_CASE(text_that_is_saved_is_told_and_a_record_that_is_written_anew_beside_it_is_not)
 {

@@ -193,6 +193,14 @@ BOOST_FIXTURE_TEST_CASE(wait_ends_without_an_error_when_another_has_completed_th
     BOOST_TEST(is_empty_without_an_error());
 }
 
+BOOST_FIXTURE_TEST_CASE(wait_without_time_begins_a_fire_that_is_due, waiting_scene)
+{
+    lh::async_try_begin_for(b, 0s, waits.on(io.context));
+    const auto begun = waits.get();
+    BOOST_TEST(!begun.ec);
+    BOOST_TEST(begun.result.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(wait_ends_at_once_where_no_fire_is_due, waiting_scene)
 {
     {

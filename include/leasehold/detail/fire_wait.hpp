@@ -39,7 +39,9 @@ public:
     [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled)
     {
         if (for_lease_) return for_lease_->next(now, cancelled);
-        if (!looks_at_ || cancelled || now >= deadline_) return {waiting::wait_action::give_up, now};
+        // The first look comes before the check of the deadline, which may have passed before a thread was free for it.
+        const bool has_looked = looks_at_ != time_point::min();
+        if (!looks_at_ || cancelled || (has_looked && now >= deadline_)) return {waiting::wait_action::give_up, now};
         if (now < *looks_at_) return {waiting::wait_action::sleep, std::min(*looks_at_, deadline_)};
         return {waiting::wait_action::attempt, now};
     }

@@ -166,7 +166,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_right_is_renewed_and_its_loss_is_told, Kind, kin
     BOOST_TEST(!after_loss.ec);
     BOOST_TEST(!after_loss.result);
     BOOST_TEST(!held.held());
-    lh::async_renew(guard_type{}, none.on(f.io.context));
+    const guard_type empty;
+    lh::async_renew(empty, none.on(f.io.context));
     BOOST_TEST(none.get().ec == lh::errc::not_held);
     recorder<lh::release_outcome> released, released_none;
     lh::async_release(std::move(held), released.on(f.io.context));

@@ -169,7 +169,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_handler_is_never_called_within_the_initiating_
         initiating = true;
         Kind::async_acquire(f.one, slots.on(net::bind_executor(io, note)));
         slots.emit();
-        lh::async_renew(guard_type{}, net::bind_executor(io, note));
+        const guard_type none;
+        lh::async_renew(none, net::bind_executor(io, note));
         lh::async_release(guard_type{}, net::bind_executor(io, note));
         initiating = false;
     });

@@ -221,7 +221,8 @@ private:
     result attempt_shares(std::error_code& ec)
     {
         const bool overdue = readers_.is_overdue(pool_.clock().now(), ec);
-        const std::optional<time_point> asked = waits_for_readers_ ? std::optional{asked_} : std::nullopt;
+        std::optional<time_point> asked;
+        if (waits_for_readers_) asked = asked_;
         const duration busy_for = ec ? duration{} : taken_.take_shares(false, asked, ec);
         if (taken_.lost() && !ec) ec = errc::lost;
         if (!ec && !taken_.has_all_shares()) {

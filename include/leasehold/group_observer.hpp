@@ -77,13 +77,19 @@ public:
         : base{look_at(store, group), &changes_of_members, std::move(on_change), std::move(options), std::move(clock)}
     {
     }
+    /// The same without a function: take the changes by next_change().
+    group_observer(Store& store, std::string_view group, observer_options options, Clock clock = {})
+        : group_observer{store, group, nullptr, std::move(options), std::move(clock)}
+    {
+    }
     /// Other arguments: one line says what is wrong.
     template <class First, class Second, class... Rest>
         requires(std::same_as<Store, detail::no_store_of_leases> && !std::same_as<std::remove_cvref_t<First>, Store>)
     group_observer(First&&, Second&&, Rest&&...) : group_observer{detail::nowhere(), std::string_view{}, nullptr}
     {
         detail::explain_wrong_arguments<First, Second, Rest...>();
-        static_assert(!detail::store_and_name<First, Second>, "after the name of the group comes a function of const member_change&");
+        static_assert(!detail::store_and_name<First, Second>,
+                      "after the name of the group comes a function of const member_change&, or options");
     }
 
     /// Who were members at the last look that succeeded. May throw std::bad_alloc.
@@ -107,7 +113,8 @@ private:
 /// Other arguments: one line says what is wrong.
 template <class First, class Second, class... Rest>
     requires(!detail::store_and_name<First, Second> ||
-             (sizeof...(Rest) > 0 && !std::convertible_to<detail::third_t<Rest...>, std::function<void(const member_change&)>>))
+             (sizeof...(Rest) > 0 && !std::convertible_to<detail::third_t<Rest...>, std::function<void(const member_change&)>> &&
+              !std::same_as<std::remove_cvref_t<detail::third_t<Rest...>>, observer_options>))
 group_observer(First&&, Second&&, Rest&&...) -> group_observer<detail::no_store_of_leases>;
 
 }  // namespace leasehold::inline v0

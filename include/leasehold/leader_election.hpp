@@ -10,6 +10,7 @@
 #include <leasehold/detail/candidate.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/election_machine.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/leader_election_options.hpp>
 #include <leasehold/leader_term.hpp>
 #include <leasehold/time_point.hpp>

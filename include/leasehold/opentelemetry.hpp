@@ -132,7 +132,7 @@ private:
     using gauge = ::opentelemetry::nostd::shared_ptr<::opentelemetry::metrics::ObservableInstrument>;
     using span = ::opentelemetry::nostd::shared_ptr<::opentelemetry::trace::Span>;
 
-    static ::opentelemetry::nostd::string_view text(std::string_view numbers) noexcept { return {numbers.data(), numbers.size()}; }
+    static ::opentelemetry::nostd::string_view text(std::string_view words) noexcept { return {words.data(), words.size()}; }
     static double seconds(duration time) noexcept { return std::chrono::duration<double>{time}.count(); }
 
     static std::string_view error_label(const std::error_code& error) noexcept

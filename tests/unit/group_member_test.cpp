@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(newest_changes_are_kept_for_whoever_takes_them)
     constexpr int most_kept = 256;
     std::list<member_type> members;
     for (int i = 0; i <= most_kept; ++i) members.emplace_back(store, "workers", lh::member_options{.id = std::to_string(1000 + i)}, clock);
-    lh::group_observer watch{store, "workers"};
+    lh::group_observer watch{store, "workers", lh::observer_options{.every = 1ms}};
     BOOST_TEST(eventually([&] { return !watch.current().empty(); }));
     BOOST_TEST(watch.next_change().value().member.id == "1001");
     for (int i = 2; i <= most_kept; ++i) BOOST_TEST(watch.next_change().value().member.id == std::to_string(1000 + i));

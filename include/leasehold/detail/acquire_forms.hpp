@@ -19,7 +19,7 @@ struct lease_access;
 
 /// The ways to acquire a right: one attempt, or a wait, each throwing or reporting in an `ec`, which is the last argument.
 ///
-/// The base of basic_lease, lease_semaphore, and of shared_lease for its writers.
+/// The base of basic_lease, of lease_semaphore, of shared_lease for its writers, and for one call of several permits and of readers.
 ///
 // `Attempts` has attempt(ec) and wait(deadline, stop, ec), whose result is given to guard_of() or to raise_failure(); before them comes
 // prepare(), which throws, or prepare(ec), which says whether it could. Its clock() measures the deadlines.

@@ -282,11 +282,11 @@ LEASEHOLD_DECL bool store_base::replace_checkpoint(std::string_view name, std::s
     reporting call{*this, ec, refusal};
     if (ec || replaced.size() > max_checkpoint_bytes) return false;  // no checkpoint is as long
     const detail::request wanted{.what = detail::operation::replace_checkpoint,
-                                .name = name,
-                                .owner = owner,
-                                .token = token.value(),
-                                .data = text,
-                                .replaced = replaced};
+                                 .name = name,
+                                 .owner = owner,
+                                 .token = token.value(),
+                                 .data = text,
+                                 .replaced = replaced};
     return operations_->call(wanted, call.failed).yes && !call.failed;
 }
 

@@ -93,6 +93,7 @@ public:
     /// std::errc::timed_out and std::errc::operation_canceled, see hold_options; errc::invalid_terms also if it is the name of a right
     /// that several hold; errc::invalid_name, errc::invalid_data. Throws store_error when the store fails. After an attempt that fails,
     /// hold() looks whether it was carried out; if that fails too, the message says that the name may be held closed: unhold() opens it.
+    /// A call whose connection broke may be carried out even after that look.
     bool hold(std::string_view name, duration period, std::string_view reason = {}, const hold_options& options = {})
     {
         if (const char* rule = detail::broken_hold_period_rule(period)) detail::raise_invalid(errc::invalid_terms, rule);

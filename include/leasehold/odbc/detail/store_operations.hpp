@@ -121,11 +121,11 @@ public:
     acquire_result attempt(const acquire_request& request, failure& failed)
     {
         const detail::request wanted{.what = operation::acquire,
-                                    .name = request.name,
-                                    .owner = request.owner,
-                                    .token = pool_->take_hint(request.name),
-                                    .time = request.ttl,
-                                    .wakes = request.wakes};
+                                     .name = request.name,
+                                     .owner = request.owner,
+                                     .token = pool_->take_hint(request.name),
+                                     .time = request.ttl,
+                                     .wakes = request.wakes};
         const answer answered = call(wanted, request.until, failed);
         if (failed) return {};
         if (!answered.grant.result.granted()) {

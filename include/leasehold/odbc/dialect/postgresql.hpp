@@ -83,8 +83,8 @@ struct postgresql {
         d.many_attempts = many_attempts();
         if (!at.pooled) d.locks = locks(at);
         d.fence = fence();
-        // Unlike renew, a save takes no lock first: if the term ends while the statement waits for its row, nobody else has had the name,
-        // and a save extends nothing. The lock would cost a third of the statement.
+        // Its save of a checkpoint takes no lock first, unlike renew: if the term ends while the statement waits for its row, nobody else
+        // has had the name, and a save extends nothing. The lock would cost a third of the statement.
         add_plain_statements(d, "{name} collate \"C\" >= :name and {name} collate \"C\" <= :upper");
         d.name_key = name_key();
         d.purge = purge_with(d.schema.back());

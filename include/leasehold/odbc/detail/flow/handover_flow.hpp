@@ -35,7 +35,7 @@ outcome<bool> request_flow(flow_database auto& db, std::string_view reason)
 {
     const bool of_candidate = leasehold::detail::priority_in(reason).has_value();
     return write_and_check(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said,
-                      [&] { return db.has_text(column::request); });
+                           [&] { return db.has_text(column::request); });
 }
 
 outcome<std::optional<std::string>> requested_flow(flow_database auto& db, std::int64_t token)

@@ -31,8 +31,9 @@ inline constexpr int max_yields = 4;
 inline constexpr std::chrono::milliseconds lock_taken_within = yield_delay * ((1 << max_yields) - 1);
 // At most this many terms of others make a waiter read the row more often.
 inline constexpr int most_passed = 3;
-// A waiter relies on wake-ups for at most this long, and for no longer than it has waited, so a wake-up that fails to come costs no more
-// than the wait before it. Then it reads the row: the holder may have no lock, or the lock may be stuck.
+// A waiter for one row relies on wake-ups for as long as it has waited, from first_look up to this long. So a wake-up that fails to come
+// costs no more than the wait before it. Then it reads the row: the holder may have no lock, or the lock may be stuck. A waiter that asks
+// for its turn alone has no row to read, and relies on wake-ups for this long from the start: see turn().
 inline constexpr std::chrono::seconds longest_trust{5};
 // The first waiter of a queue that is for no single row looks at all its rows this often, so it finds a free one within 25 ms. Its first
 // pauses are shorter, since a term may be short and have no lock yet.

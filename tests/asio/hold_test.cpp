@@ -123,6 +123,26 @@ BOOST_AUTO_TEST_CASE(cancelled_hold_of_a_name_that_is_held_closed_was_cancelled)
     BOOST_TEST((told.get().ec == std::errc::operation_canceled));
 }
 
+BOOST_AUTO_TEST_CASE(cancelled_hold_whose_reply_is_lost_is_found_and_ended)
+{
+    lh::manual_clock clock;
+    scripted_store scripted{clock};
+    lh::forwarding_store<scripted_store> names{scripted};
+    gate calls;
+    scripted.before(operation::try_acquire, [&](auto) { calls.pass(); });
+    scripted.next(operation::try_acquire, fate::loses_reply);
+    running_context io;
+    cancellation slots;
+    recorder<bool> told;
+    lh::async_hold(names, "n", 1h, "x", slots.on(told.on(io.context)));
+    BOOST_TEST(calls.reached_by(1));
+    slots.cancel(io.context);
+    calls.open();
+    BOOST_TEST((told.get().ec == std::errc::operation_canceled));
+    error_code ec;
+    BOOST_TEST(!scripted.leases.inspect("n", ec).has_value());
+}
+
 // It may stand, which a cancellation denies.
 BOOST_AUTO_TEST_CASE(cancelled_hold_whose_call_fails_is_told_so)
 {
@@ -132,10 +152,12 @@ BOOST_AUTO_TEST_CASE(cancelled_hold_whose_call_fails_is_told_so)
         lh::forwarding_store<scripted_store> names{scripted};
         gate calls;
         scripted.before(operation::try_acquire, [&](auto) { calls.pass(); });
-        if (at_its_end)
+        if (at_its_end) {
             scripted.next(operation::release, fate::fails);
-        else
+        } else {
             scripted.next(operation::try_acquire, fate::loses_reply);
+            scripted.next(operation::inspect, fate::fails);
+        }
         running_context io;
         cancellation slots;
         recorder<bool> told;

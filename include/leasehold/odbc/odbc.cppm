@@ -36,6 +36,7 @@ using leasehold::with_checkpoints_t;
 
 export namespace leasehold::dialect {
 
+using leasehold::dialect::add_plain_statements;
 using leasehold::dialect::batch_sql;
 using leasehold::dialect::checkpoint_sql;
 using leasehold::dialect::detected;

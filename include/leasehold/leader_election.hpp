@@ -155,9 +155,9 @@ namespace detail {
 // What the asynchronous form needs of an election beyond its public interface.
 struct election_access {
     template <class Election>
-    static auto& candidate(Election& of) noexcept
+    static auto& candidate_of(Election& election) noexcept
     {
-        return of.candidate_;
+        return election.candidate_;
     }
 };
 

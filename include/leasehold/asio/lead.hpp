@@ -349,7 +349,7 @@ auto async_lead(leader_election<Lease>& election, Work work, Token&& token)
     static_assert(std::same_as<std::invoke_result_t<Work&, leader_term<Lease>&>, detail::net::awaitable<void>>,
                   "async_lead needs a function of a leader_term& that returns an awaitable<void>");
     return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_election>{}, token,
-                                                                        std::addressof(detail::election_access::candidate(election)),
+                                                                        std::addressof(detail::election_access::candidate_of(election)),
                                                                         std::move(work));
 }
 

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wake_for_no_reason_does_no_harm, Server, servers
         for (int i = 0; i < 20; ++i) {
             const auto answer = attempt();
             BOOST_TEST((!ec && !answer.granted() && answer.token == guard.token()));
-            BOOST_TEST((answer.retry_after > 1s));
+            BOOST_TEST((answer.retry_after >= 250ms));  // it relies on being woken, for as long as it has waited
         }
         BOOST_TEST(guard.renew());
         // Somebody gives the lock away although the name is held: the waiter is first in the queue, and polls.

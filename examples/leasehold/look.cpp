@@ -164,7 +164,7 @@ void check_length(opened_store& store, const std::string& name, const std::strin
 {
     if (text.size() <= lh::max_run_checkpoint_bytes) return;
     const auto saved = store->checkpoint(name);
-    const bool has_record = saved && !lh::detail::with_own_text(saved->text, {}).empty();
+    const bool has_record = saved && lh::detail::with_own_text(saved->text, {}) != "";
     // The first run of a schedule may write its record when it ends.
     if (has_record || (outer_term_of(name) && std::getenv("LEASEHOLD_FIRE") != nullptr))
         throw failure{exit_code::usage, "the checkpoint of " + printable(name) + ", which has a schedule, is longer than the " +
@@ -177,6 +177,8 @@ bool save_text(opened_store& store, const std::string& name, std::string_view ow
     check_length(store, name, text);
     std::error_code ec;
     const bool saved = lh::detail::save_own_text(*store, name, owner, token, text, ec);
+    if (ec == lh::errc::invalid_terms)
+        throw failure{exit_code::store, "a later version of leasehold has written the record of " + printable(name) + ": nothing was saved"};
     if (ec) throw lh::store_error{ec, "save_checkpoint '" + name + "'", store->diagnostics()};
     return saved;
 }

@@ -277,11 +277,13 @@ inline std::optional<std::string> own_text(std::string_view checkpoint)
     return record ? std::move(record->text) : std::string{checkpoint};
 }
 
-// What to save as the checkpoint of a name so that its own text is `text`: where it has a record of fires, that stays.
-inline std::string with_own_text(std::string_view checkpoint, std::string_view text)
+// What to save as the checkpoint of a name so that its own text is `text`: a record of fires stays. Empty: the record can't be read, so
+// that nothing may take its place.
+inline std::optional<std::string> with_own_text(std::string_view checkpoint, std::string_view text)
 {
     std::optional<fire_record> record = read_fire_record(checkpoint);
-    if (!record || record->schedule.empty()) return std::string{text};
+    if (!record) return std::nullopt;
+    if (record->schedule.empty()) return std::string{text};
     record->text = text;
     return to_text(*record);
 }

@@ -696,6 +696,33 @@ BOOST_AUTO_TEST_CASE(text_that_is_saved_beside_a_run_outlives_what_the_run_notes
     }
 }
 
+// Whoever saves through the store itself knows nothing of the record's room.
+BOOST_FIXTURE_TEST_CASE(text_that_leaves_no_room_for_the_record_does_not_keep_a_fire_from_being_completed, scene)
+{
+    auto job = host("a");
+    auto run = job.try_begin();
+    BOOST_TEST(run.save_checkpoint("page 1"));
+    std::error_code ec;
+    BOOST_TEST(store.save_checkpoint("report", run.owner(), run.token(), std::string(lh::max_checkpoint_bytes, 'x'), ec));
+    BOOST_TEST(run.complete());
+    BOOST_TEST(run.load_checkpoint().value() == "page 1");
+    run.release();
+    auto other = host("b");
+    BOOST_TEST(is_empty(other.try_begin()));
+}
+
+BOOST_FIXTURE_TEST_CASE(text_takes_no_place_of_a_record_that_a_later_version_has_written, scene)
+{
+    const std::string later = std::string{lh::detail::fire_record_begins} + "2\nwhatever\n";
+    lh::basic_lease lease{store, "report", lh::lease_terms{}, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+    auto guard = lease.try_acquire();
+    BOOST_TEST(guard.save_checkpoint(later));
+    std::error_code ec;
+    BOOST_TEST(!lh::detail::save_own_text(store, "report", "a", guard.token(), "page 1", ec));
+    BOOST_TEST((ec == lh::errc::invalid_terms));
+    BOOST_TEST(record() == later);
+}
+
 BOOST_FIXTURE_TEST_CASE(text_that_the_run_saves_takes_the_place_of_one_that_was_saved_beside_it, scene)
 {
     auto job = host("a");

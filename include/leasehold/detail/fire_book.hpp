@@ -175,7 +175,7 @@ public:
                 if (!ec) {
                     if (!written) replaced = to_be_replaced(*replaced, record.passed, ec);
                     if (!written && replaced && !saves_text) {
-                        record.text = own_text(*replaced);
+                        take_over_text(record, own_text(*replaced));
                         text = to_text(record);
                     }
                     continue;
@@ -323,6 +323,12 @@ private:
             return false;
     }
 
+    // A longer text leaves no room for the record. Without the record the fire would be run again.
+    static void take_over_text(fire_record& record, std::optional<std::string> saved)
+    {
+        if (!saved || saved->size() <= max_run_checkpoint_bytes) record.text = std::move(saved);
+    }
+
     // The answer to a save got lost.
     bool is_saved(fencing_token token, std::string_view text, std::error_code& ec)
     {
@@ -359,7 +365,7 @@ private:
 };
 
 // Saves the own text of a name under a term: beside its record of fires, if it has one, also if a run changes that meanwhile. False: the
-// term is over, and nothing was written.
+// term is over, and nothing was written. errc::invalid_terms: the record can't be read, and stays.
 template <checkpoint_replacing_store Store>
 bool save_own_text(Store& store, std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
                    std::error_code& ec)
@@ -369,7 +375,9 @@ bool save_own_text(Store& store, std::string_view name, std::string_view owner, 
         std::string there = saved ? std::move(saved->text) : std::string{};
         if (ec || replaced == there) return false;
         replaced = std::move(there);
-        if (store.replace_checkpoint(name, owner, token, *replaced, with_own_text(*replaced, text), ec)) return true;
+        const std::optional<std::string> next = with_own_text(*replaced, text);
+        if (!next) ec = errc::invalid_terms;
+        if (next && store.replace_checkpoint(name, owner, token, *replaced, *next, ec)) return true;
         if (ec) return false;
     }
 }

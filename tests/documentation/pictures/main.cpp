@@ -3,8 +3,10 @@
 //
 //     draw_pictures docs/pictures            writes them
 //     draw_pictures --check docs/pictures    status 1 if one there is another
+#include "checkpoint.hpp"
 #include "fencing.hpp"
 #include "hand_over.hpp"
+#include "hold.hpp"
 #include "one_term.hpp"
 #include "permits.hpp"
 #include "request.hpp"
@@ -26,7 +28,8 @@ int main(int argc, char** argv)
     const std::filesystem::path folder = argv[argc - 1];
     const std::pair<const char*, std::string (*)()> pictures[] = {
         {"one_term.svg", &pictures::one_term}, {"hand_over.svg", &pictures::hand_over}, {"fencing.svg", &pictures::fencing},
-        {"permits.svg", &pictures::permits}, {"request.svg", &pictures::request}};
+        {"permits.svg", &pictures::permits}, {"request.svg", &pictures::request}, {"checkpoint.svg", &pictures::checkpoint},
+        {"hold.svg", &pictures::hold}};
     bool agree = true;
     for (const auto& [name, draw] : pictures) {
         const std::string drawn = draw();

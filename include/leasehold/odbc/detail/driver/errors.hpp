@@ -114,7 +114,7 @@ inline constexpr auto fault_rules = std::to_array<fault_rule>({
     {"23000", {}, fault::failure, advice::constraint, "[ma-"},
     {"23000", {}, fault::failure, advice::constraint, "[MySQL]"},
     {"HY000", {3819}, fault::failure, advice::constraint},
-    {"23000", {}, fault::duplicate_key, advice::another_unique_index},
+    {"23000", {}, fault::duplicate_key, advice::constraint},
     {"23", {}, fault::failure, advice::constraint},
     {"42P01", {}, fault::schema_missing, advice::table},
     {"3F000", {}, fault::schema_missing, advice::table},

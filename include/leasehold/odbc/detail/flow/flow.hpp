@@ -34,8 +34,8 @@ concept granting_database = flow_database<Database> && requires(const Database& 
 
 // How often a grant or renewal looks at the row again after somebody else changed it in between.
 inline constexpr int max_looks = 32;
-// Most duplicate keys in one attempt whose cause may be a row of the name that has come since. The next look sees that row: where they
-// keep coming, it is another unique index of the table that refuses the row.
+// This many duplicate keys end an attempt. The cause of the first may be a row of the name that has come since, which the next look sees.
+// If they keep coming, another unique index of the table refuses the row.
 inline constexpr int max_duplicates = 4;
 
 // In place of a token that is remembered: it was somebody else's the last time, and likely still is.

@@ -78,15 +78,8 @@ inline std::string checkpoint()
 
     out.text("", 14, kept + 20, "checkpoint");
     out.rectangle("store", x(story.saves.front().at), kept, x(axis.whole) - x(story.saves.front().at), bar);
-    for (const auto& save : story.saves) {
-        const double from = save.by_first ? first + bar : second + bar;
-        out.line(save.saved ? "thin" : "failed", x(save.at), from, x(save.at), kept + 15);
-        if (save.saved)
-            out.dot("asked", x(save.at), kept + 15);
-        else
-            out.cross("failed", x(save.at), kept + 15);
-        out.text(save.saved ? "small" : "bad", x(save.at), kept + bar + 20, save.saved ? save.text : "false", "middle");
-    }
+    for (const auto& save : story.saves)
+        out.arrival(x(save.at), (save.by_first ? first : second) + bar, kept, save.saved, save.saved ? save.text : "false");
     return out.str();
 }
 

@@ -80,15 +80,9 @@ inline std::string fencing()
     out.text("", 14, document + 20, "document");
     out.rectangle("store", x(0s), document, x(axis.whole) - x(0s), bar);
     for (const auto& write : story.writes) {
-        const double from = write.token == story.writes[1].token ? second + bar : first + bar;
-        out.line(write.taken ? "thin" : "failed", x(write.at), from, x(write.at), document + 15);
-        if (write.taken)
-            out.dot("asked", x(write.at), document + 15);
-        else
-            out.cross("failed", x(write.at), document + 15);
         const std::string token = std::to_string(write.token.value());
-        out.text(write.taken ? "small" : "bad", x(write.at), document + bar + 20,
-                 write.taken ? "last_token = " + token : "refused: " + token + " is smaller", "middle");
+        out.arrival(x(write.at), (write.token == story.writes[1].token ? second : first) + bar, document, write.taken,
+                    write.taken ? "last_token = " + token : "refused: " + token + " is smaller");
     }
     out.text("small", x(0s), document + bar + 46, "update document set text = ?, last_token = ? where last_token &lt;= ?");
     return out.str();

@@ -41,6 +41,17 @@ public:
         line(kind, x - 3.5, y + 3.5, x + 3.5, y - 3.5);
     }
 
+    /// What comes down from one lane into the lane of the store, and is taken or refused there. `y`: the top of that lane, 30 high.
+    void arrival(double x, double from, double y, bool taken, const std::string& words)
+    {
+        line(taken ? "thin" : "failed", x, from, x, y + 15);
+        if (taken)
+            dot("asked", x, y + 15);
+        else
+            cross("failed", x, y + 15);
+        text(taken ? "small" : "bad", x, y + 50, words, "middle");
+    }
+
     /// A measure between two instants, with its words beside or above.
     void measure(double x1, double x2, double y)
     {

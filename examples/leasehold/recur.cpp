@@ -67,14 +67,15 @@ public:
     {
         wait_for_near_fire();
         const lh::fire_time due = lh::detail::last_fire(when_, now()).value_or(lh::fire_time{});
-        std::optional<int> failed_with;
+        std::optional<int> ended_with;
         for (;;) {
             auto run = begin();
             if (signals_.ended_by() != 0) return exit_code::signalled + signals_.ended_by();
-            if (!run) return failed_with ? *failed_with : nothing_to_run(due);
+            if (!run) return ended_with ? *ended_with : nothing_to_run(due);
             const int status = carry_out(run);
-            if (status == 0 || !options_.retry || signals_.ended_by() != 0) return status;
-            failed_with = status;
+            const bool goes_on = status == 0 ? options_.catch_up == lh::catch_up::all : options_.retry.has_value();
+            if (!goes_on || signals_.ended_by() != 0) return status;
+            ended_with = status;
         }
     }
 

@@ -71,7 +71,8 @@ class group_observer : public detail::observer_base<std::vector<member_record>, 
 public:
     using store_type = Store;  ///< where it looks
 
-    /// Begins to look. May throw std::system_error if there is no thread, with errc::invalid_terms if `options.every` is less than 1 ms.
+    /// Begins to look. Throws std::system_error: errc::invalid_name; errc::invalid_terms if `options.every` is less than 1 ms; or if there is
+    /// no thread.
     group_observer(Store& store, std::string_view group, std::function<void(const member_change&)> on_change = {},
                    observer_options options = {}, Clock clock = {})
         : base{look_at(store, group), &changes_of_members, std::move(on_change), std::move(options), std::move(clock)}
@@ -101,6 +102,7 @@ private:
     static auto look_at(Store& store, std::string_view group)
     {
         detail::require_group_store<Store>();
+        validate_name(group);
         return [&store, looked_at = std::string{group}](std::error_code& ec) { return detail::list_members(store, looked_at, ec); };
     }
 

@@ -83,8 +83,8 @@ class prefix_observer : public detail::observer_base<std::vector<lease_record>, 
 public:
     using store_type = Store;  ///< where it looks
 
-    /// Begins to look; an empty prefix is that of all names. Throws std::system_error: errc::invalid_terms if `options.every` is less than
-    /// 1 ms; or if there is no thread.
+    /// Begins to look; an empty prefix is that of all names. Throws std::system_error: errc::invalid_name for a prefix that no name has;
+    /// errc::invalid_terms if `options.every` is less than 1 ms; or if there is no thread.
     prefix_observer(Store& store, std::string_view prefix, std::function<void(const lease_change&)> on_change = {},
                     observer_options options = {}, Clock clock = {})
         : base{look_at(store, prefix), &detail::lease_changes, std::move(on_change), std::move(options), std::move(clock)}
@@ -105,6 +105,7 @@ private:
     {
         static_assert(listing_store<Store>,
                       "this store can't tell of many names at once, by list(prefix, ec): it has to be a listing_store");
+        if (!prefix.empty()) validate_name(prefix);
         return [&store, listed = std::string{prefix}](std::error_code& ec) {
             std::vector<lease_record> records;
             if constexpr (listing_store<Store>) records = store.list(listed, ec);

@@ -302,6 +302,10 @@ private:
     {
         if constexpr (detail::schedule_with_rules<Schedule>)
             if (const char* rule = when.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
+        // Such a schedule would have the same fire begun again and again. Most that go wrong do it for a fire of their own.
+        const fire_time first = when.next(fire_time{});
+        if (first <= fire_time{} || (first != no_fire && fire_time{when.next(first)} <= first))
+            detail::raise_invalid(errc::invalid_terms, "the schedule's next(after) must be later than `after`");
         return when;
     }
 
@@ -377,7 +381,8 @@ private:
     [[nodiscard]] detail::fire_step step_at(const fire_record& record, const manner& how, fire_time now) const
     {
         const bool decides = !record.passed && !how.start;
-        const fire_time start = decides ? detail::before_the_last_fire(when_, now) : how.start.value_or(now);
+        fire_time start = decides ? detail::before_the_last_fire(when_, now) : how.start.value_or(now);
+        start = std::max(start, book_->ever_passed().value_or(start));
         detail::fire_rules rules = book_->rules();
         if (decides) rules.begin_within = duration::max();  // who asks for the first fire of all asks for now
         return detail::next_fire_step(record, when_, rules, start, now);
@@ -446,7 +451,8 @@ private:
             if (book_->has_other_schedule(record)) {
                 fire_record next = detail::rescheduled(record, book_->schedule_text(), owner(), now);
                 if (!book_->write(guard.token(), record, next, why.ec)) return {};
-                record = std::move(next);
+                const std::optional<open_fire> dropped = std::exchange(record, std::move(next)).open;
+                if (dropped) tell_of({dropped->fire}, book_->options().on_missed, how);
                 continue;
             }
             const detail::fire_step step = step_at(record, how, now);
@@ -455,34 +461,39 @@ private:
                 if (how.rest) *how.rest = step;
                 return {};
             }
-            if (!noted(guard, record, step, how, why)) return {};
-            if (step.action == detail::fire_action::begin) return run_type{book_, std::move(guard), std::move(record), step};
+            const recurring_options& options = book_->options();
+            const auto missed = options.on_missed ? detail::missed_fires(record, when_, step) : std::vector<fire_time>{};
+            // Missed fires are told before the attempt at this one is noted: if a hook throws, none is counted.
+            const bool begins = step.action == detail::fire_action::begin && missed.empty();
+            if (!noted(guard, record, step, begins, why)) return {};
+            if (begins) return run_type{book_, std::move(guard), std::move(record), step};
+            tell_of(missed, options.on_missed, how);
+            if (step.given_up) tell_of({*step.given_up}, options.on_given_up, how);
         }
     }
 
-    // Notes in the record what has to be there before the work, and tells of fires that are not run.
-    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, const manner& how, failure& why)
+    // Notes in the record what has to be there before the work, or which fires are not run.
+    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, bool begins, failure& why)
     {
-        const bool begins = step.action == detail::fire_action::begin;
         if (begins && !detail::notes_beginning(record, book_->rules(), step)) {
             book_->knows_up_to(guard.token(), record);
             return true;
         }
-        const recurring_options& options = book_->options();
-        const auto missed = options.on_missed ? detail::missed_fires(record, when_, step) : std::vector<fire_time>{};
         fire_record next = begins ? detail::begun(record, step) : detail::passed_by(record, step);
         if (!book_->write(guard.token(), record, next, why.ec)) return false;
         record = std::move(next);
-        for (const fire_time each : missed) tell(how, options.on_missed, each);
-        if (step.given_up) tell(how, options.on_given_up, *step.given_up);
         return true;
     }
 
-    static void tell(const manner& how, const std::function<void(fire_time)>& hook, fire_time fire)
+    // Each of them, also if the hook throws for one before.
+    static void tell_of(const std::vector<fire_time>& fires, const std::function<void(fire_time)>& hook, const manner& how)
     {
         if (!hook) return;
-        if (!how.told_later) return hook(fire);
-        how.told_later->push_back([&hook, fire] { hook(fire); });
+        if (how.told_later) {
+            for (const fire_time each : fires) how.told_later->push_back([&hook, each] { hook(each); });
+            return;
+        }
+        detail::for_each_then_throw(fires, hook);
     }
 
     // Unless it is told later, as what is in how.told_later.
@@ -530,17 +541,7 @@ private:
     template <class Job>
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {
-        std::exception_ptr thrown;
-#if defined(__cpp_exceptions)
-        try {
-            std::invoke(job, begun);
-        }
-        catch (...) {
-            thrown = std::current_exception();
-        }
-#else
-        std::invoke(job, begun);
-#endif
+        const std::exception_ptr thrown = detail::thrown_by([&] { std::invoke(job, begun); });
         failure why;
         bool given_up = false;
         const recurring_options& options = book_->options();

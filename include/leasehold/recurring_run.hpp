@@ -182,7 +182,8 @@ public:
     }
 
     /// Says that the job has failed, and releases the lease: the fire stays open, and nobody begins it again before the pause of
-    /// recurring_options::retry_min is over; after max_attempts it is given up. False: the lease was lost before, and nothing was noted.
+    /// recurring_options::retry_min is over; after max_attempts it is given up. False: the lease was lost before, or the fire is completed,
+    /// and nothing was noted.
     /// Does I/O.
     ///
     /// Throws store_error when the store fails, and std::system_error with errc::not_held when the run is empty.
@@ -233,14 +234,14 @@ public:
     /// What this run or an earlier one has saved with save_checkpoint(); empty if nothing ever was, or the run is empty. No I/O.
     [[nodiscard]] std::optional<std::string> load_checkpoint() const&
     {
-        return record_.text;
+        return guard_.empty() ? std::nullopt : record_.text;
     }
     /// The same, reported in `ec`: does not throw. The error is that there is no memory.
     [[nodiscard]] std::optional<std::string> load_checkpoint(std::error_code& ec) const& noexcept
     {
         std::optional<std::string> text;
         ec.clear();
-        detail::catch_into(ec, [&] { text = record_.text; });
+        detail::catch_into(ec, [&] { text = load_checkpoint(); });
         return text;
     }
 
@@ -321,10 +322,10 @@ private:
     // See fail(ec), without the hook.
     bool fail(bool& given_up, std::error_code& ec) noexcept
     {
-        if (!may_write(ec) || state_ == state::completed) return false;
+        if (!may_write(ec)) return false;
         bool noted = false;
         detail::catch_into(ec, [&] {
-            if (!is_open(ec)) return;
+            if (state_ == state::completed || !is_open(ec)) return;
             noted = write(detail::failed(record_, book_->rules(), step_, book_->now_at_hand()), ec);
         });
         if (noted) state_ = state::failed;

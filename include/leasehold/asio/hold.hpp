@@ -120,7 +120,7 @@ struct start_hold {
 /// Holds a name closed like store.hold(name, period, reason), without a thread that waits: completes with void(error_code, bool), true if
 /// the name is held closed. It waits at most `wait_at_most` for who has the name. The errors are those of hold(). A cancellation is
 /// operation_aborted, and then nothing is held closed. If the call that it has overtaken fails, the error is the store's, and a hold may
-/// stand.
+/// stand. A hold that was granted also stands if the execution context is destroyed before the handler is called.
 template <holding_store Store, class Token>
 auto async_hold(Store& store, std::string_view name, duration period, std::string_view reason, duration wait_at_most, Token&& token)
 {

@@ -8,6 +8,7 @@
 #include <leasehold/asio/acquire.hpp>
 #include <leasehold/asio/lead.hpp>
 #include <leasehold/detail/backoff.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/held_term.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/detail/recurring_machine.hpp>
@@ -57,7 +58,7 @@ public:
             attempt tried;
             co_await begin(of, start, *end, tried);
             access::book(of).tell_news();
-            for (const auto& tell : tried.told) tell();
+            for_each_then_throw(tried.told, [](const auto& tell) { tell(); });
             if (tried.failed.why.ec) {
                 if (tried.failed.why.not_read) start.reset();
                 report(of, tried.failed);

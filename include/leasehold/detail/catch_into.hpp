@@ -4,6 +4,7 @@
 
 #include <leasehold/error.hpp>
 
+#include <exception>
 #include <new>
 #include <system_error>
 
@@ -30,6 +31,35 @@ void catch_into([[maybe_unused]] std::error_code& ec, Function&& f) noexcept
 #else
     f();
 #endif
+}
+
+// What `f` throws, if anything.
+template <class Function>
+std::exception_ptr thrown_by(Function&& f) noexcept
+{
+#if defined(__cpp_exceptions)
+    try {
+        f();
+    }
+    catch (...) {
+        return std::current_exception();
+    }
+#else
+    f();
+#endif
+    return nullptr;
+}
+
+// Calls `f` for each of them, also after it has thrown; then throws what it has thrown first.
+template <class Range, class Function>
+void for_each_then_throw(const Range& all, Function f)
+{
+    std::exception_ptr first;
+    for (const auto& each : all) {
+        const std::exception_ptr thrown = thrown_by([&] { f(each); });
+        if (!first) first = thrown;
+    }
+    if (first) std::rethrow_exception(first);
 }
 
 }  // namespace leasehold::inline v0::detail

@@ -160,12 +160,12 @@ public:
         return disagreement_;
     }
 
-    // An attempt fails with errc::invalid_terms, and this is why.
-    void refuse(std::string why, std::error_code& ec)
+    // An attempt fails with this code, and this is why.
+    void refuse(std::string why, std::error_code& ec, errc code = errc::invalid_terms)
     {
         const std::lock_guard lock{mutex_};
         disagreement_ = std::move(why);
-        ec = errc::invalid_terms;
+        ec = code;
     }
 
     // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error, or the name is held closed.
@@ -464,7 +464,8 @@ private:
     bool look_at_counts(found_counts& found, std::error_code& ec)
     {
         if (found.record) found.of_record = agreed_count::of(found.record->owner, names_.unit);
-        if (found.record && !found.of_record) refuse(disagreement_with(*found.record), ec);
+        if (found.record && !found.of_record)
+            refuse(disagreement_with(*found.record), ec, found.record->is_hold() ? errc::held_closed : errc::invalid_terms);
         if (!ec && !note_name_.empty()) found.note = this->underlying().inspect(note_name_, ec);
         if (found.note) found.of_note = agreed_count::of(found.note->owner, names_.unit);
         return !ec;
@@ -548,6 +549,8 @@ private:
     {
         const std::string here = "'" + printable(names_.name) + "' has " + std::to_string(count()) + " " + std::string{names_.unit} +
                                  " here, but ";
+        if (other.is_hold())
+            return here + "that name is held closed (" + printable(other.hold_reason()) + "): open it with unhold() first";
         if (!other.is_count())
             return here + "a lease of that name is " +
                    (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other.owner) + "'") +

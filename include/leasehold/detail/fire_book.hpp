@@ -16,6 +16,7 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -110,7 +111,14 @@ public:
         record_ = record;
         known_up_to_ = token;
         ++changes_;
-        note_last(record);
+        note(record);
+    }
+
+    // No fire up to there needs work, as far as the record has ever said. A purge may have removed the record since.
+    [[nodiscard]] std::optional<fire_time> ever_passed() const
+    {
+        const std::lock_guard lock{mutex_};
+        return ever_passed_;
     }
 
     // A run is about to complete its fire. If the record says later that this owner has, it was that run, and not one of a process before.
@@ -154,7 +162,7 @@ public:
             record_ = record;
             // The term that has written it may write again. If there is none, the first term of all need not read it.
             known_up_to_ = none_saved ? std::optional{fencing_token{}} : std::nullopt;
-            if (record) note_last(*record);
+            if (record) note(*record);
         }
         return record;
     }
@@ -174,7 +182,7 @@ public:
                 written = save(token, *replaced, text, ec);
                 if (!ec) {
                     if (!written) replaced = to_be_replaced(*replaced, record.passed, ec);
-                    if (!written && replaced && !saves_text) {
+                    if (!written && replaced && !replaced->empty() && !saves_text) {
                         take_over_text(record, own_text(*replaced));
                         text = to_text(record);
                     }
@@ -203,10 +211,14 @@ public:
     // What is wrong with the record, for a person; empty if it is of this schedule, or may be made so.
     [[nodiscard]] std::string refusal(const fire_record& record) const
     {
-        if (options_.replace_schedule || !has_other_schedule(record)) return {};
+        if (record.schedule.empty() && record.text && record.text->size() > max_run_checkpoint_bytes)
+            return "the checkpoint of '" + printable(name_) + "' has " + std::to_string(record.text->size()) + " bytes; with a schedule at most " +
+                   std::to_string(max_run_checkpoint_bytes) + " are allowed: save a shorter one first";
+        if (!has_other_schedule(record) || (options_.replace_schedule && !was_ours())) return {};
         return "'" + printable(name_) + "' has another schedule: its record says \"" + printable(record.schedule) + "\", made by " +
-               printable(record.made_by) + "; this one says \"" + printable(schedule_text_) +
-               "\". Give it another name, or replace the schedule (recurring_options::replace_schedule)";
+               printable(record.made_by) + "; this one says \"" + printable(schedule_text_) + "\". Give it another name, or " +
+               (options_.replace_schedule ? "stop this one: its schedule was replaced"
+                                          : "replace the schedule (recurring_options::replace_schedule)");
     }
 
     // The same of one that can't be read.
@@ -270,12 +282,21 @@ private:
         if (changes_ != before) return;
         record_ = std::move(record);
         known_up_to_ = seen.open ? std::nullopt : std::optional{seen.latest};
-        if (record_) note_last(*record_);
+        if (record_) note(*record_);
+    }
+
+    // Whether the record has been of this schedule. Who has replaced it has come later: to replace it again would lose the fires of both.
+    [[nodiscard]] bool was_ours() const
+    {
+        const std::lock_guard lock{mutex_};
+        return was_ours_;
     }
 
     // Under the mutex.
-    void note_last(const fire_record& record)
+    void note(const fire_record& record)
     {
+        ever_passed_ = std::max(ever_passed_, record.passed);
+        was_ours_ = was_ours_ || record.schedule == schedule_text_;
         if (!options_.on_completed && !options_.on_last_completed) return;
         if (!record.last || record.last == last_) return;
         if (completing_ == record.last->fire && record.last->owner == owner_) news_.completed = std::exchange(completing_, {});
@@ -337,12 +358,13 @@ private:
     }
 
     // A save wrote nothing. What is there by now, if the save is to be made again in its place: a save of this term whose answer got lost,
-    // unless more is done by it than by the record with this `passed`. Nothing if the term is over.
+    // unless more is done by it than by the record with this `passed`; or nothing, after a purge. None if the term is over.
     std::optional<std::string> to_be_replaced(std::string_view replaced, std::optional<fire_time> passed, std::error_code& ec)
     {
         if (!checkpoint_replacing_store<Store>) return std::nullopt;
         std::optional<checkpoint_record> saved = saved_in_store(ec);
-        if (ec || !saved || saved->text == replaced) return std::nullopt;
+        if (!saved) saved.emplace();
+        if (ec || saved->text == replaced) return std::nullopt;
         const std::optional<fire_record> there = read_fire_record(saved->text);
         return there && there->passed <= passed ? std::optional{std::move(saved->text)} : std::nullopt;
     }
@@ -359,6 +381,8 @@ private:
     std::optional<fire_record> record_;
     std::optional<fencing_token> known_up_to_;
     std::optional<completed_fire> last_;  // that the record has had, in whichever reading
+    std::optional<fire_time> ever_passed_;
+    bool was_ours_ = false;
     std::optional<fire_time> completing_;
     news news_;
     std::uint64_t changes_ = 0;  // of what is remembered, by writes

@@ -309,8 +309,8 @@ public:
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool too_late = false, bool of_another = false,
                                     const set_failure& failed = {})
     {
-        if (const std::string said = counted_->disagreement(); ec == errc::invalid_terms && !said.empty())
-            raise_invalid(errc::invalid_terms, said);
+        for (const errc refused : {errc::invalid_terms, errc::held_closed})
+            if (const std::string said = counted_->disagreement(); ec == refused && !said.empty()) raise_invalid(refused, said);
         if (of_another || ec == errc::lost) {
             store_diagnostics said;  // the store's own are about this thread's calls
             said.advice = of_another ? "another thread's attempt failed, for which this one waited"

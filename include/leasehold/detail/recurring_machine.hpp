@@ -137,12 +137,12 @@ inline fire_record failed(fire_record record, const fire_rules& rules, const fir
     return record;
 }
 
-// Under another schedule, which begins with its next fire.
+// Under another schedule, which begins with its next fire; with the next after a completed one, too, if the store's clock was set back.
 inline fire_record rescheduled(fire_record record, std::string_view schedule_text, std::string_view owner, fire_time now)
 {
     record.schedule = schedule_text;
     record.made_by = owner;
-    record.passed = now;
+    record.passed = std::max(record.passed.value_or(now), now);
     record.open.reset();
     return record;
 }

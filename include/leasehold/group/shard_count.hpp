@@ -95,6 +95,10 @@ public:
             const std::optional<lease_record> other = store_.inspect(name_, ec);
             if (ec) return;
             if (!other) continue;
+            if (other->is_hold()) {
+                ec = errc::held_closed;
+                return;
+            }
             if (!count_in(other->owner)) {
                 disagrees_ = other;
                 ec = errc::invalid_terms;

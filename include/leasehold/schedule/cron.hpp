@@ -46,6 +46,8 @@ struct cron_field {
     unsigned first;
     unsigned last;
     std::string_view names;  // three letters each, from the first value on
+
+    [[nodiscard]] constexpr bool is_of_days() const noexcept { return last == 31 || last == 7; }
 };
 
 inline constexpr std::array<cron_field, cron_number_of_fields> cron_fields{{
@@ -59,7 +61,7 @@ inline constexpr std::array<cron_field, cron_number_of_fields> cron_fields{{
 // Values 0 to 59 as bits.
 struct cron_values {
     std::uint64_t bits = 0;
-    unsigned step = 0;  // of a field that is * (1) or */step; 0 for others
+    unsigned step = 0;  // of a field that is * (1) or */step, or of no days and means the same; 0 for others
 
     [[nodiscard]] constexpr bool has(unsigned value) const noexcept { return (bits >> value & 1U) != 0; }
     // The smallest value that is not less; 64 if there is none.
@@ -78,14 +80,32 @@ public:
     // False: it breaks the field's rule.
     constexpr bool read(cron_values& into) noexcept
     {
-        if (left_.starts_with('*')) return read_star(into) && left_.empty();
-        do {
-            if (!read_range(into)) return false;
-        } while (take(','));
-        return left_.empty();
+        const bool fits = left_.starts_with('*') ? read_star(into) : read_list(into);
+        // A star has a meaning of its own for days only.
+        if (fits && !of_.is_of_days()) into.step = step_of(into.bits);
+        return fits && left_.empty();
     }
 
 private:
+    constexpr bool read_list(cron_values& into) noexcept
+    {
+        do {
+            if (!read_range(into)) return false;
+        } while (take(','));
+        return true;
+    }
+
+    // With which step a star means these values; 0: with none, or they are only one or two.
+    [[nodiscard]] constexpr unsigned step_of(std::uint64_t bits) const noexcept
+    {
+        for (unsigned step = 1; of_.first + 2 * step <= of_.last; ++step) {
+            cron_values same;
+            set(same, of_.first, of_.last, step);
+            if (same.bits == bits) return step;
+        }
+        return 0;
+    }
+
     constexpr bool take(char c) noexcept
     {
         if (!left_.starts_with(c)) return false;

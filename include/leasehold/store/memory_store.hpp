@@ -185,8 +185,8 @@ public:
     /// The same, reported in `ec`. May throw std::bad_alloc.
     [[nodiscard]] std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec) const
     {
-        ec.clear();
-        return checkpoint(name);
+        ec = detail::refusal_of(name);
+        return ec ? std::nullopt : checkpoint(name);
     }
 
     /// The checkpoints of all names that begin with `prefix`, sorted by name. May throw std::bad_alloc.
@@ -240,7 +240,7 @@ public:
     /// See lease_store.
     std::optional<lease_record> inspect(std::string_view name, std::error_code& ec) const
     {
-        ec.clear();
+        if (ec = detail::refusal_of(name); ec) return std::nullopt;
         const key wanted{name};
         shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};
@@ -450,7 +450,7 @@ private:
     template <class Change>
     bool change_term(std::string_view name, std::string_view owner, fencing_token token, std::error_code& ec, Change change)
     {
-        ec.clear();
+        if (ec = detail::refusal_of(name); ec) return false;
         const key wanted{name};
         shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};

@@ -131,6 +131,7 @@ private:
 
     void follows(const leasehold::fire_record& before, const leasehold::fire_record& next)
     {
+        if (next.schedule != before.schedule) return broken("the record stays that of its first schedule");
         if (next.passed < before.passed) broken("the record never goes back");
         if (before.last && (!next.last || next.last->fire < before.last->fire)) broken("the last fire never goes back");
         if (!before.passed || !(next.passed > before.passed)) return;

@@ -88,9 +88,7 @@ private:
     {
         const bool first = !judge_->record();
         judge_->check();
-        if (!judge_->record()) return;
-        if (first) judge_->is_of(schedule_of_record());
-        if (judge_->record()->schedule != judge_->when().text()) world_.fail("the record stays that of its first schedule", "");
+        if (first && judge_->record()) judge_->is_of(schedule_of_record());
     }
 
     [[nodiscard]] const grid& schedule_of_record() const
@@ -122,16 +120,16 @@ private:
             auto run = random_.chance(300) ? nightly.try_begin(ec)
                                            : nightly.try_begin_for(leasehold::duration{random_.below(ttl() * 3)}, ec);
             if (world_.time.draining()) return;
-            if (ec == leasehold::errc::invalid_terms) is_refused(of, nightly);
+            if (ec == leasehold::errc::invalid_terms) is_refused(of, nightly, schedule_of(of));
             if (!run.empty()) work(of, run);
         }
     }
 
     // The record is of another schedule, and the message says what each is, and who made the record.
-    void is_refused(const player& of, job& nightly)
+    void is_refused(const player& of, job& nightly, const grid& when)
     {
         const auto& record = judge_->record();
-        const std::string own = schedule_of(of).text();
+        const std::string own = when.text();
         if (!record || record->schedule == own)
             return world_.fail("only another schedule is refused", of.self.label + " has the schedule of the record");
         ++result_.refused;
@@ -267,9 +265,11 @@ private:
         sleep(of, ttl() * 4);
         const leasehold::fire_time now{leasehold::duration{world_.db.now()}};
         std::error_code ec;
-        job nightly = made(of, schedule_of_record());
+        const grid& when = schedule_of_record();
+        job nightly = made(of, when);
         for (int i = 0; i < 200 && !world_.time.draining(); ++i) {
             auto run = nightly.try_begin_for(leasehold::duration{ttl()}, ec);
+            if (ec == leasehold::errc::invalid_terms) return is_refused(of, nightly, when);
             if (!run.empty()) static_cast<void>(run.complete(ec));
             run = {};
             const auto& record = judge_->record();

@@ -196,6 +196,8 @@ class Catalogue(unittest.TestCase):
         missing = list(apply.rules_without_a_mutant([apply.Mutant("a", "x", "explore:fire", "a fire is completed once")]))
         self.assertIn("no mutant is to break the rule 'a fire is given up once' of fire_judge.hpp", missing)
         self.assertIn("no mutant is to break the rule 'a permit is had in the end' of permit_judge.hpp", missing)
+        self.assertIn("no mutant is to break the rule 'another schedule is refused' of fires.hpp", missing)
+        self.assertIn("no mutant is to break the rule 'a hold is had in the end' of hold_judge.hpp", missing)
         self.assertFalse([line for line in missing if "completed once" in line])
 
     def test_a_name_is_there_once(self):

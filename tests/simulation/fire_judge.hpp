@@ -43,6 +43,14 @@ public:
 
     [[nodiscard]] const Schedule& when() const noexcept { return when_; }
     [[nodiscard]] const std::optional<leasehold::fire_record>& record() const noexcept { return record_; }
+    // The first record is of another schedule than was expected.
+    void is_of(const Schedule& other) { when_ = other; }
+    // The token under which the fire was completed, if it was.
+    [[nodiscard]] std::optional<std::int64_t> completed_under(leasehold::fire_time fire) const
+    {
+        const auto found = completed_.find(fire);
+        return found == completed_.end() ? std::nullopt : std::optional{found->second};
+    }
 
     // A host has begun this fire, was told that it is completed, missed or given up. ---------------------------------------------------
     void begun(const begun_fire& by)
@@ -123,6 +131,7 @@ private:
 
     void follows(const leasehold::fire_record& before, const leasehold::fire_record& next)
     {
+        if (next.schedule != before.schedule) return broken("the record stays that of its first schedule");
         if (next.passed < before.passed) broken("the record never goes back");
         if (before.last && (!next.last || next.last->fire < before.last->fire)) broken("the last fire never goes back");
         if (!before.passed || !(next.passed > before.passed)) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fires under faults: none is completed twice or left out, and in the end the last one is done.
+// Fires under faults, hosts that are killed, and a store that fails over: none is completed twice or left out, and in the end the last one
+// is done. Who has another schedule for the name is refused.
 #include "fires.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -30,13 +31,26 @@ void play(bool calm)
         all.failed += r.failed;
         all.missed += r.missed;
         all.lost += r.lost;
+        all.killed_at_work += r.killed_at_work;
+        all.killed_completed += r.killed_completed;
+        all.killed_open += r.killed_open;
+        all.failed_over += r.failed_over;
+        all.refused += r.refused;
     }
     BOOST_TEST_MESSAGE("begun " << all.begun << ", completed " << all.completed << ", failed " << all.failed << ", missed " << all.missed
-                                << ", lost " << all.lost);
+                                << ", lost " << all.lost << ", killed at work " << all.killed_at_work << ", killed while completing "
+                                << all.killed_completed << " (completed) and " << all.killed_open << " (open), failed over "
+                                << all.failed_over << ", refused " << all.refused);
     BOOST_TEST(all.completed > 0);
     BOOST_TEST(all.failed > 0);
     BOOST_TEST(all.missed > 0);
     BOOST_TEST(all.lost > 0);
+    BOOST_TEST(all.refused > 0);
+    if (calm) return;
+    BOOST_TEST(all.killed_at_work > 0);
+    BOOST_TEST(all.killed_completed > 0);
+    BOOST_TEST(all.killed_open > 0);
+    BOOST_TEST(all.failed_over > 0);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include "enumerator.hpp"
 #include "fire_host.hpp"
 #include "guard_monitors.hpp"
+#include "hold_host.hpp"
+#include "hold_judge.hpp"
 #include "network.hpp"
 #include "outcome.hpp"
 #include "permit_host.hpp"
@@ -33,6 +35,7 @@ struct world_plan {
     bool quick = false;  // whole within seconds: each full run of the tests has it
     std::optional<fire_plan> fires{};      // what both do, instead of contending for a lease
     std::optional<permit_plan> permits{};  // the same
+    std::optional<hold_plan> hold{};       // what a third process does, besides
 
     // On purpose: a rule must break.
     [[nodiscard]] bool is_broken() const noexcept { return rules.takes_blindly || rules.saves_blindly || rules.fences_hold_nothing; }
@@ -60,6 +63,7 @@ public:
         world_.db.clock.ppm = drift();
         if (plan_.fires) expect_fires(*plan_.fires);
         if (plan_.permits) expect_permits(*plan_.permits);
+        if (plan_.hold) hold_.emplace(world_, plan_.hold->period);
         for (const char* count : {"1 permits", "1 readers", "2 permits"}) static_cast<void>(world_.owner(count));
         for (std::size_t host = 0; host < hosts(); ++host) {
             clocks_.push_back({0, drift()});
@@ -109,6 +113,17 @@ private:
         rights_.check();
         if (fires_) fires_->check();
         if (permits_) permits_->check();
+        if (hold_) hold_->check(somebody_waits());
+    }
+
+    // One that only tries now and then does not.
+    [[nodiscard]] bool somebody_waits() const
+    {
+        return std::ranges::any_of(programs_, [this](const auto& each) {
+            const auto host = static_cast<std::size_t>(each->self().host);
+            const bool waits = host < plan_.contenders.size() && plan_.contenders[host].does == role::waits;
+            return waits && !each->done() && !each->self().dead;
+        });
     }
 
     void expect_fires(const fire_plan& of)
@@ -131,7 +146,10 @@ private:
                     static_cast<void>(world_.owner(leasehold::detail::agreed_count{count, was > count ? was : 0, change}.text("permits")));
     }
 
-    [[nodiscard]] std::size_t hosts() const { return plan_.permits ? plan_.permits->hosts.size() : plan_.contenders.size(); }
+    [[nodiscard]] std::size_t hosts() const
+    {
+        return plan_.permits ? plan_.permits->hosts.size() : plan_.contenders.size() + (plan_.hold ? 1 : 0);
+    }
 
     // Two runs with the same one go on alike, if they are given the same answers.
     [[nodiscard]] std::uint64_t fingerprint()
@@ -179,6 +197,8 @@ private:
             programs_.push_back(std::make_unique<fire_host>(world_, net_, monitors_, *fires_, self, *plan_.fires));
         else if (permits_)
             programs_.push_back(std::make_unique<permit_host>(world_, net_, rights_, *permits_, self, *plan_.permits));
+        else if (host == plan_.contenders.size())
+            programs_.push_back(std::make_unique<hold_host>(world_, net_, *hold_, self, *plan_.hold));
         else
             programs_.push_back(std::make_unique<contender>(world_, net_, monitors_, rights_, self, plan_.contenders[host]));
     }
@@ -197,6 +217,7 @@ private:
     std::vector<drifting_clock> clocks_;  // of hosts
     std::optional<fires_of_world> fires_;
     std::optional<permit_judge> permits_;
+    std::optional<hold_judge> hold_;
     std::vector<std::unique_ptr<program>> programs_;
     bool known_ = false;
     std::uint64_t rows_ = 0;

@@ -157,6 +157,27 @@ inline void add_worlds_of_permits(std::vector<world_plan>& to)
     add("permits-old", "one takes both permits while the other makes them one", memory, none, true, old);
 }
 
+// Two that contend for a lease, and one that holds its name closed for a while. Where the store wakes nobody, the pauses of that one are
+// drawn anew each time, so there would be no telling what comes next.
+inline void add_worlds_of_holds(std::vector<world_plan>& to)
+{
+    plan wakes = small_rules(store_kind::memory), queue = small_rules(store_kind::single_statement);
+    wakes.notifies = queue.notifies = true;
+    const std::int64_t ttl = wakes.ttl;
+    const contender_plan has_it{role::tries, 1, ttl / 2}, waits{role::waits, 1, ttl / 4};
+    const auto lost = small_bounds(1, {fault_kind::lost_request, fault_kind::lost_reply});
+    const hold_plan while_held{.at = ttl / 4, .period = ttl * 5 / 4};
+    hold_plan opened = while_held;
+    opened.opens_after = ttl / 2;
+    const auto add = [&](const char* name, const char* what, const plan& rules, const choice_bounds& bounds, bool quick,
+                         const hold_plan& does) {
+        to.push_back({name, what, rules, {has_it, waits}, bounds, quick, std::nullopt, std::nullopt, does});
+    };
+    add("hold", "one has the name, one waits, and a third holds it closed; answers get lost", wakes, lost, true, while_held);
+    add("hold-opened", "the same, and the name is opened before its time", wakes, lost, true, opened);
+    add("hold-queue", "the same as hold, with session locks", queue, small_bounds(0, {}), true, while_held);
+}
+
 // The catalogue. The last of each kind is broken on purpose.
 inline const std::vector<world_plan>& small_worlds()
 {
@@ -236,6 +257,7 @@ inline const std::vector<world_plan>& small_worlds()
             {"broken", "a database whose take-over compares nothing: a rule must break", blind, {twice, once}, small_bounds(0, {}), false}};
         add_worlds_of_fires(worlds);
         add_worlds_of_permits(worlds);
+        add_worlds_of_holds(worlds);
         return worlds;
     }();
     return all;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +31,8 @@ struct player {
     bool ended = false;
 };
 
-// Some hosts, each with a fiber that plays its part. Until the faults end, one of them is stopped now and then.
+// Some hosts, each with a fiber that plays its part. Until the faults end, one of them is stopped now and then. One that is killed is
+// followed by another process.
 template <class Player>
 class stopped_hosts {
 protected:
@@ -39,21 +41,35 @@ protected:
     {
     }
 
-    template <class Play>
-    void start(const std::string& what, Play play)
+    void start(const std::string& what, std::function<void(Player&)> play)
     {
+        what_ = what;
+        play_ = std::move(play);
         for (int host = 0; host < world_.planned.hosts; ++host) {
-            auto p = std::make_unique<process>();
-            p->index = p->host = host;
-            p->label = "n" + std::to_string(host + 1);
-            p->clock = {random_.between(1, 1'000'000) * ms, random_.between(-world_.planned.drift_ppm, world_.planned.drift_ppm)};
-            world_.processes.push_back(std::move(p));
-            process& self = *world_.processes.back();
-            players_.push_back(std::make_unique<Player>(world_, net_, self, self.label + "/" + what));
+            clocks_.push_back({random_.between(1, 1'000'000) * ms, random_.between(-world_.planned.drift_ppm, world_.planned.drift_ppm)});
+            add(host);
         }
-        for (auto& each : players_) world_.time.start(each->self, [play, &of = *each] { play(of); });
+        for (auto& each : players_) begin(*each);
         if (!world_.planned.calm) world_.time.at(world_.planned.ttl, &strike, this, 0);
     }
+
+    // Its process is gone from here on. What it has sent may still arrive. Another one, which knows nothing of it, comes in its place.
+    void kill(Player& of)
+    {
+        of.self.dead = true;
+        net_.locks().process_died(of.self);
+        ++world_.faults.crashes;
+        ++successors_to_come_;
+        world_.time.at(world_.time.now() + random_.below(ttl() * 2), &succeed, this, static_cast<std::uint64_t>(of.self.host));
+    }
+
+    // The last process that was started there.
+    [[nodiscard]] Player& on_host(int host)
+    {
+        const auto is_there = [host](const auto& each) { return each->self.host == host; };
+        return **std::find_if(players_.rbegin(), players_.rend(), is_there);
+    }
+    [[nodiscard]] Player& on_any_host() { return on_host(static_cast<int>(random_.below(world_.planned.hosts))); }
 
     // Until a rule is broken, which `what` names, or all have ended.
     template <class Check>
@@ -68,7 +84,8 @@ protected:
     [[nodiscard]] std::int64_t ends_at() const { return world_.planned.fault_end; }
     [[nodiscard]] bool all_ended() const
     {
-        return std::ranges::all_of(players_, [](const auto& each) { return each->ended; });
+        return successors_to_come_ == 0 &&
+               std::ranges::all_of(players_, [](const auto& each) { return each->ended || each->self.dead; });
     }
     void sleep(player& of, std::int64_t how_long)
     {
@@ -102,14 +119,48 @@ private:
         return p;
     }
 
+    void add(int host)
+    {
+        const auto before = std::ranges::count_if(world_.processes, [host](const auto& each) { return each->host == host; });
+        auto p = std::make_unique<process>();
+        p->index = static_cast<int>(world_.processes.size());
+        p->host = host;
+        p->label = "n" + std::to_string(host + 1) + (before == 0 ? "" : "." + std::to_string(before + 1));
+        p->clock = clocks_[static_cast<std::size_t>(host)];
+        world_.processes.push_back(std::move(p));
+        process& self = *world_.processes.back();
+        const std::string where = world_.planned.fixed_owners ? "n" + std::to_string(host + 1) : self.label;
+        players_.push_back(std::make_unique<Player>(world_, net_, self, where + "/" + what_));
+    }
+
+    void begin(Player& of)
+    {
+        world_.time.start(of.self, [this, &of] { play_(of); });
+    }
+
+    static void succeed(void* self, std::uint64_t host) { static_cast<stopped_hosts*>(self)->succeed(static_cast<int>(host)); }
+    void succeed(int host)
+    {
+        --successors_to_come_;
+        add(host);
+        begin(*players_.back());
+    }
+
     static void strike(void* self, std::uint64_t) { static_cast<stopped_hosts*>(self)->strike(); }
     void strike()
     {
         if (world_.time.now() >= ends_at()) return;
-        const auto any = [this] { return static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(players_.size()))); };
-        if (random_.chance(500)) world_.time.freeze(players_[any()]->self, random_.below(ttl() * 3));
+        if (random_.chance(500)) {
+            Player& of = on_any_host();
+            world_.time.freeze(of.self, random_.below(ttl() * 3));
+        }
         world_.time.at(world_.time.now() + random_.between(ttl() / 2, ttl() * 2), &strike, this, 0);
     }
+
+    std::string what_;
+    std::function<void(Player&)> play_;
+    std::vector<drifting_clock> clocks_;  // of hosts
+    int successors_to_come_ = 0;
 };
 
 }  // namespace sim

@@ -151,6 +151,7 @@ BOOST_AUTO_TEST_CASE(fire_is_later_than_the_time_asked_for)
     BOOST_TEST((of.next(at(2026, 11, 25, 3)) == at(2026, 11, 26, 3)));
     BOOST_TEST((of.next(at(2026, 11, 25, 3) - 1ns) == at(2026, 11, 25, 3)));
     BOOST_TEST((of.next(at(2026, 11, 25, 3) + 1ns) == at(2026, 11, 26, 3)));
+    BOOST_TEST((of.next(at(2026, 11, 25, 1, 30)) == at(2026, 11, 25, 3)));
     BOOST_TEST((of.next(at(2026, 12, 31, 23, 59, 59)) == at(2027, 1, 1, 3)));
 }
 

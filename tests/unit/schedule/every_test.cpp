@@ -62,6 +62,7 @@ BOOST_AUTO_TEST_CASE(fires_at_the_multiples_of_the_period_and_at_later)
     BOOST_TEST((of.next(day(7) + 3h) == day(8) + 3h));
     BOOST_TEST((of.next(day(7) + 23h) == day(8) + 3h));
     BOOST_TEST((of.next(day(-7) + 4h) == day(-6) + 3h));
+    BOOST_TEST((of.next(day(-7) + 2h) == day(-7) + 3h));
     BOOST_TEST((lh::every{.period = 50ms}.next(day(1)) == day(1) + 50ms));
 }
 

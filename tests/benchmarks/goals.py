@@ -92,9 +92,15 @@ def waiting_rows(r):
     def over_floor(waiters):
         return lambda store: r.get("hand_over", store, f"hand-over, times its floor, {waiters}")
 
+    def of_rights(turn):
+        return lambda store: r.get("hand_over", store, f"hand-over, {turn}, times a lease's")
+
     for waiters in ("1 waiter", "8 waiters"):
         yield row(f"hand-over: at most 1.3 times a bare session lock between two bare UPDATEs, {waiters}", over_floor(waiters),
                   {store: 1.3 for store in NETWORK})
+    for turn in ("writer to reader", "reader to writer", "writer to writer"):
+        yield row(f"hand-over of a shared lease for 64 readers, {turn}: at most 2 times a lease's", of_rights(turn),
+                  {store: 2 for store in NETWORK}, "A writer has the gate and all 64 shares: rows that the grant and the release change.")
     yield row("hand-over to a waiter without a thread: at most 1.2 times that to one with a thread, 1 waiter", ratio_with("1 waiter"), 1.2)
     yield row("… 8 waiters", ratio_with("8 waiters"), 1.2)
     yield row("a wait without a thread that is cancelled has left the queue within 30 ms (p99)",

@@ -8,10 +8,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -80,18 +83,25 @@ public:
     {
         return leases.release(name, owner, token, min_hold_left, ec);
     }
+    void acquire_many(std::span<const lh::term_request> requests, std::size_t most, std::span<std::optional<lh::acquire_result>> answers,
+                      std::error_code& ec)
+    {
+        most_at_once = std::max(most_at_once.load(), requests.size());
+        leases.acquire_many(requests, most, answers, ec);
+    }
     std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec) { return leases.inspect(name, ec); }
     [[nodiscard]] ticket enqueue(std::string_view name, lh::waker& to_wake) { return {*this, name, to_wake}; }
     [[nodiscard]] lh::waiting::local_queue& local_waiters() noexcept { return leases.local_waiters(); }
 
     memory leases;
     std::atomic<int> tickets = 0, passed = 0;
+    std::atomic<std::size_t> most_at_once = 0;  // names in a call
     std::string_view behind_at{}, overdue_at{};  // names; to be set before there are any tickets
     static constexpr lh::duration trust = 5s;
     std::function<void()> before_end{};  // of a ticket; to be set before there are any
 };
 
-static_assert(lh::ordered_store<ticket_counting_store>);
+static_assert(lh::ordered_store<ticket_counting_store> && lh::batch_acquiring_store<ticket_counting_store>);
 
 struct scene {
     lh::fencing_token taken_by_another(const std::string& name)
@@ -137,6 +147,39 @@ BOOST_FIXTURE_TEST_CASE(reader_waits_at_the_gate_while_a_writer_has_it, scene)
     BOOST_TEST(store.passed == 0, "it was woken");
     released_by_another("catalog/r0", first);
     released_by_another("catalog/r1", second);
+    BOOST_TEST(come_to(0));
+    BOOST_TEST(eventually([&] { return got.load(); }));
+    stop.request_stop();
+}
+
+BOOST_FIXTURE_TEST_CASE(reader_that_a_writer_kept_out_asks_for_one_share, scene)
+{
+    store.behind_at = "catalog/writer";
+    lh::shared_lease catalog{store, "catalog", 30s, clock, lh::reader_limit{8}};
+    const auto writers = taken_by_another("catalog/writer");
+    std::atomic<bool> got = false;
+    std::stop_source stop;
+    const std::jthread reads{[&] { got = is_held(catalog.acquire_shared(stop.get_token())); }};
+    BOOST_TEST(come_to(2));
+    store.most_at_once = 0;
+    released_by_another("catalog/writer", writers);
+    BOOST_TEST(come_to(0));
+    BOOST_TEST(eventually([&] { return got.load(); }));
+    BOOST_TEST(store.most_at_once == 1U);
+    stop.request_stop();
+}
+
+BOOST_FIXTURE_TEST_CASE(reader_that_a_writer_kept_out_finds_the_only_share_that_is_free, scene)
+{
+    store.behind_at = "catalog/writer";
+    lh::shared_lease catalog{store, "catalog", 30s, clock, lh::reader_limit{8}};
+    const auto writers = taken_by_another("catalog/writer");
+    for (int i = 0; i < 7; ++i) taken_by_another("catalog/r" + std::to_string(i));
+    std::atomic<bool> got = false;
+    std::stop_source stop;
+    const std::jthread reads{[&] { got = is_held(catalog.acquire_shared(stop.get_token())); }};
+    BOOST_TEST(come_to(2));
+    released_by_another("catalog/writer", writers);
     BOOST_TEST(come_to(0));
     BOOST_TEST(eventually([&] { return got.load(); }));
     stop.request_stop();

@@ -205,6 +205,13 @@ public:
         return tried;
     }
 
+    // An attempt at one permit: that which was released last, or any.
+    attempt_result try_likely(permit_search& search, std::error_code& ec)
+    {
+        const std::size_t recent = recent_.exchange(none), permits = count();
+        return try_one(recent < permits ? recent : random() % permits, search, ec);
+    }
+
     // One round of attempts at so many permits, all or none. A waiter asks for them only if enough seem to be free: what it takes and gives
     // back is in the way of others.
     some_result try_some(permit_search& search, std::size_t wanted, std::error_code& ec)

@@ -51,7 +51,12 @@ public:
                 if (ec || !tried.guard.empty() || (only_one && !pool_.has_grown(ec))) return tried;
             }
         }
-        if (behind_ && !has_come) return typename Pool::attempt_result{};
+        if (has_come) {  // with the term ended that kept all permits from being granted: then each is probably free
+            auto tried = pool_.try_likely(search, ec);
+            if (ec || !tried.guard.empty()) return tried;
+        } else if (behind_) {
+            return typename Pool::attempt_result{};
+        }
         auto tried = pool_.try_any(search, ec);
         if constexpr (notifying_store<counted_type>) {
             if (ec || !tried.guard.empty() || pool_.counted().wakes_together()) return tried;

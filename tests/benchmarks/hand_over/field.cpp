@@ -6,7 +6,9 @@
 #include <history/checker.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -27,7 +29,7 @@ constexpr const char* myself = "/proc/self/exe";
 
 }  // namespace
 
-field::field(const std::string& connection_string, std::size_t takers, const way& how)
+field::field(const std::string& connection_string, std::size_t takers, const way& how) : how_{how}
 {
     if (connection_string.empty()) {
         start(memory_, takers, [&](std::size_t i) { threads_.emplace_back([this, i, how] { take_part(run(), i, memory_, how); }); });
@@ -37,7 +39,8 @@ field::field(const std::string& connection_string, std::size_t takers, const way
     start(store, takers, [&](std::size_t i) {
         processes_.emplace_back(std::vector<std::string>{
             myself, std::string{role}, folder_.path() / "record", std::to_string(i), std::to_string(static_cast<int>(how.work)),
-            std::to_string(static_cast<int>(how.waits)), std::to_string(how.ttl.count()), connection_string});
+            std::to_string(static_cast<int>(how.waits)), std::to_string(how.ttl.count()), std::to_string(static_cast<int>(how.rights)),
+            connection_string});
     });
 }
 
@@ -71,7 +74,10 @@ void field::begin()
 void field::end()
 {
     join();
-    check_terms(run());
+    if (how_.rights == rights::writing_and_reading)
+        check_apart(run());
+    else
+        check_terms(run());
 }
 
 void field::join()
@@ -107,17 +113,26 @@ void check_terms(const record& run)
     if (const auto found = history::check(calls, clock_error); !found.explanation.empty()) throw std::runtime_error{found.explanation};
 }
 
+void check_apart(const record& run)
+{
+    if (run.terms_ended > max_terms) throw std::runtime_error{"more terms than are written down"};
+    std::vector<term> terms{run.terms.begin(), run.terms.begin() + static_cast<std::ptrdiff_t>(run.terms_ended.load())};
+    std::ranges::sort(terms, {}, &term::got);
+    const auto meet = [](const term& one, const term& next) { return one.was_held && one.releasing > next.got; };
+    if (std::ranges::adjacent_find(terms, meet) != terms.end()) throw std::runtime_error{"a writer was beside a reader"};
+}
+
 std::optional<int> serve_as_taker(int argc, char** argv)
 try {
-    if (argc != 8 || argv[1] != role) return std::nullopt;
+    if (argc != 9 || argv[1] != role) return std::nullopt;
     const shared_record run{argv[2]};
     const way how{static_cast<work>(std::atoi(argv[4])), static_cast<waits>(std::atoi(argv[5])),
-                  std::chrono::nanoseconds{std::atoll(argv[6])}};
+                  std::chrono::nanoseconds{std::atoll(argv[6])}, static_cast<rights>(std::atoi(argv[7]))};
     if (how.waits == waits::floor) {
-        take_bare_turns(*run, static_cast<std::size_t>(std::atoi(argv[3])), argv[7]);
+        take_bare_turns(*run, static_cast<std::size_t>(std::atoi(argv[3])), argv[8]);
         return EXIT_SUCCESS;
     }
-    lh::odbc_store store{argv[7]};
+    lh::odbc_store store{argv[8]};
     take_part(*run, static_cast<std::size_t>(std::atoi(argv[3])), store, how);
     return EXIT_SUCCESS;
 }

@@ -30,7 +30,7 @@ public:
 
     [[nodiscard]] record& run() const noexcept { return *record_; }
     void begin();
-    /// Waits for all of them. Throws if their terms are no history that a lease can have; see check_terms().
+    /// Waits for all of them. Throws if their terms are no history that a lease can have; see check_terms() and check_apart().
     void end();
     void kill();
 
@@ -41,6 +41,7 @@ private:
     void start(Store& store, std::size_t takers, Start each_of);
     void wait_for_all(const std::atomic<std::int64_t>& so_far, std::size_t takers);
 
+    const way how_;
     leasehold_test::temporary_directory folder_;
     shared_record record_{folder_.path() / "record"};
     leasehold::memory_store memory_;
@@ -51,6 +52,9 @@ private:
 /// Throws what is wrong if there is no order in which one lease grants these terms and takes them back, each at an instant between the
 /// begin and the end of its call.
 void check_terms(const record& run);
+
+/// Throws if two of the terms are at once: for terms of different names, whose tokens can't be compared.
+void check_apart(const record& run);
 
 /// Does a taker's work if that is what this process was started for; its exit status.
 std::optional<int> serve_as_taker(int argc, char** argv);

@@ -50,7 +50,7 @@ inline void take_bare_turns(record& run, std::size_t index, const std::string& c
         update.change_one();
         const auto got = now();
         note(run, index, asked, got);
-        if (const auto since = run.released.exchange(0)) run.add(got - since);
+        if (const auto since = run.released.exchange(0)) run.add(got - since, index);
         std::this_thread::sleep_for(turn_lasts);
         const auto releasing = now();
         run.released = releasing;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // How long a released lease takes to its next holder, how fairly contenders take turns, and how soon a dead holder is
-// replaced: with the store's own waiting, on a thread and without one, and with the loop that asks every 50 ms; and how soon a wait that
-// is cancelled has ended.
+// replaced: with the store's own waiting, on a thread and without one, and with the loop that asks every 50 ms; how long the same takes
+// for readers and writers of a shared lease; and how soon a wait that is cancelled has ended.
 //
 // Each waiter is a process of its own; in the memory store, a thread. A hand-over is measured from the instant before the
 // release to the instant after the next holder's acquire() returned, or its handler was called.
@@ -76,11 +76,12 @@ statistics of(std::vector<std::int64_t> ns)
     return {ms(ns[ns.size() / 2]), ms(ns[ns.size() * 99 / 100]), ms(ns.back())};
 }
 
-std::vector<std::int64_t> samples(const record& run)
+std::vector<std::int64_t> samples(const record& run, const std::function<bool(std::size_t)>& of_taker)
 {
     std::vector<std::int64_t> taken;
     const auto count = std::min(static_cast<std::size_t>(run.samples.load()), max_samples);
-    for (std::size_t i = 0; i < count; ++i) taken.push_back(run.took[i]);
+    for (std::size_t i = 0; i < count; ++i)
+        if (of_taker(run.taken_by[i])) taken.push_back(run.took[i]);
     return taken;
 }
 
@@ -93,13 +94,18 @@ struct subject {
     extent much{};
 };
 
-std::vector<std::int64_t> turns_taken(const subject& s, std::size_t waiters, std::int64_t times, waits how)
+void take_turns_at(field& takers, std::int64_t times)
 {
-    field takers{s.connection_string, waiters + 1, {work::turns, how}};
     takers.begin();
     while (takers.run().samples < times) std::this_thread::sleep_for(1ms);
     takers.end();
-    return samples(takers.run());
+}
+
+std::vector<std::int64_t> turns_taken(const subject& s, std::size_t waiters, std::int64_t times, waits how)
+{
+    field takers{s.connection_string, waiters + 1, {work::turns, how}};
+    take_turns_at(takers, times);
+    return samples(takers.run(), [](std::size_t) { return true; });
 }
 
 statistics turns(const subject& s, std::size_t waiters, std::int64_t times, waits how) { return of(turns_taken(s, waiters, times, how)); }
@@ -124,6 +130,40 @@ void compare_with_floor(const subject& s)
         s.raw.add(s.label, "hand-over, floor" + with, floor);
         s.raw.add(s.label, "hand-over, times its floor" + with, median / floor);
     }
+}
+
+// Of a shared lease for 64 readers, beside a lease: two that take turns. Alternately, so that all see the same machine. The ratio is that
+// of the two medians.
+void compare_rights(const subject& s)
+{
+    std::vector<std::int64_t> lease, to_reader, to_writer, between_writers;
+    const auto add = [](std::vector<std::int64_t>& to, const std::vector<std::int64_t>& more) {
+        to.insert(to.end(), more.begin(), more.end());
+    };
+    const auto all = [](std::size_t) { return true; };
+    for (int i = 0; i < 4; ++i) {
+        add(lease, turns_taken(s, 1, s.much.compared_turns, waits::blocking));
+        const way write{.rights = rights::writing}, both{.rights = rights::writing_and_reading};
+        field writers{s.connection_string, 2, write};
+        take_turns_at(writers, s.much.compared_turns);
+        add(between_writers, samples(writers.run(), all));
+        field mixed{s.connection_string, 2, both};
+        take_turns_at(mixed, 2 * s.much.compared_turns);
+        add(to_reader, samples(mixed.run(), [&both](std::size_t taker) { return reads(taker, both); }));
+        add(to_writer, samples(mixed.run(), [&both](std::size_t taker) { return !reads(taker, both); }));
+    }
+    const double beside = of(lease).median;
+    const auto print = [&](const std::string& what, const statistics& took) {
+        std::printf("%-11s %-18s median %7.3f ms  p99 %7.3f ms   a lease beside it: median %7.3f ms   ratio %.2f\n", s.label, what.c_str(),
+                    took.median, took.p99, beside, took.median / beside);
+        std::fflush(stdout);
+        s.raw.add(s.label, "hand-over, " + what, took.median);
+        s.raw.add(s.label, "hand-over, " + what + ", p99", took.p99);
+        s.raw.add(s.label, "hand-over, " + what + ", times a lease's", took.median / beside);
+    };
+    print("writer to reader", of(to_reader));
+    print("reader to writer", of(to_writer));
+    print("writer to writer", of(between_writers));
 }
 
 #ifdef HAND_OVER_ASYNCHRONOUS
@@ -280,11 +320,16 @@ void measure_cancellation(const subject& s)
     if (!took.asynchronous.empty()) print("without", ", asynchronous", of(took.asynchronous));
 }
 
-void measure(const subject& s, bool floor_only)
+// What is measured of a subject.
+enum class part { all, floor, rights };
+
+void measure(const subject& s, part of_it)
 {
     if (!s.connection_string.empty()) lh::odbc_store{s.connection_string}.create_schema();
-    if (s.statements) compare_with_floor(s);
-    if (floor_only) return;
+    if (s.statements && of_it != part::rights) compare_with_floor(s);
+    if (of_it == part::floor) return;
+    compare_rights(s);
+    if (of_it == part::rights) return;
     measure_turns(s);
     measure_cancellation(s);
     for (const std::size_t processes : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) contend(s, processes, waits::blocking);
@@ -300,7 +345,7 @@ std::int64_t number_in(std::string text)
     return digits == text.npos ? 0 : std::stoll(text.substr(digits));
 }
 
-void measure_postgresql(results& raw, extent much, bool floor_only)
+void measure_postgresql(results& raw, extent much, part of_it)
 {
     postgresql_server server{postgresql_of_usual_size()};
     // Sessions report what they did a while later.
@@ -308,24 +353,25 @@ void measure_postgresql(results& raw, extent much, bool floor_only)
         std::this_thread::sleep_for(2s);
         return number_in(server.execute_sql("select xact_commit + xact_rollback from pg_stat_database where datname = 'leasehold'"));
     };
-    measure({"PostgreSQL", server.connection_string(), statements, raw, much}, floor_only);
+    measure({"PostgreSQL", server.connection_string(), statements, raw, much}, of_it);
 }
 
-void measure_mariadb(results& raw, extent much, bool floor_only)
+void measure_mariadb(results& raw, extent much, part of_it)
 {
     mariadb_server server{mariadb_of_usual_size()};
     const auto statements = [&server] {
         return number_in(
             server.execute_sql("select variable_value from information_schema.global_status where variable_name = 'QUESTIONS'"));
     };
-    measure({"MariaDB", server.connection_string(), statements, raw, much}, floor_only);
+    measure({"MariaDB", server.connection_string(), statements, raw, much}, of_it);
 }
 
 void usage(std::FILE* to)
 {
-    std::fputs("Usage: hand_over [--floor] [--brief] [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
+    std::fputs("Usage: hand_over [--floor | --rights] [--brief] [--results FILE] [memory | sqlite | postgresql | mariadb]\n"
                "Measures waiting on all of them, or on one, with private servers; takes about ten minutes.\n"
                "--floor          only hand-overs beside a bare session lock between two bare UPDATEs, on PostgreSQL and MariaDB; a minute\n"
+               "--rights         only hand-overs of readers and writers beside those of a lease; a minute each\n"
                "--brief          so little of each that it only shows that it runs: on memory a quarter of a minute\n"
                "--results FILE   adds the figures to it as tab-separated lines\n",
                to);
@@ -341,20 +387,20 @@ try {
         usage(stdout);
         return EXIT_SUCCESS;
     }
-    const bool floor_only = std::erase(words, "--floor") != 0;
+    const bool floor = std::erase(words, "--floor") != 0, only_rights = std::erase(words, "--rights") != 0;
+    const part of_it = floor ? part::floor : only_rights ? part::rights : part::all;
     const extent much = std::erase(words, "--brief") != 0 ? brief_extent : extent{};
     const auto asked = read_choice(words, {"memory", "sqlite", "postgresql", "mariadb"});
-    if (!asked) {
+    if (!asked || (floor && only_rights)) {
         usage(stderr);
         return 2;
     }
     results raw{"hand_over", asked->results};
     const temporary_directory folder;
-    if (asked->wants("memory") && !floor_only) measure({"memory", {}, {}, raw, much}, false);
-    if (asked->wants("sqlite") && !floor_only)
-        measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw, much}, false);
-    if (asked->wants("postgresql")) measure_postgresql(raw, much, floor_only);
-    if (asked->wants("mariadb")) measure_mariadb(raw, much, floor_only);
+    if (asked->wants("memory") && !floor) measure({"memory", {}, {}, raw, much}, of_it);
+    if (asked->wants("sqlite") && !floor) measure({"SQLite", sqlite_connection_string(folder.path() / "leases.db"), {}, raw, much}, of_it);
+    if (asked->wants("postgresql")) measure_postgresql(raw, much, of_it);
+    if (asked->wants("mariadb")) measure_mariadb(raw, much, of_it);
     return EXIT_SUCCESS;
 }
 catch (const std::exception& e) {

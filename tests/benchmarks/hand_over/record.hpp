@@ -51,7 +51,8 @@ struct record {
     std::atomic<bool> stop;
     std::atomic<std::int64_t> released;  ///< when the last holder began to release; 0: somebody has taken it since
     std::atomic<std::int64_t> samples;
-    std::array<std::atomic<std::int64_t>, max_samples> took;  ///< ns from released to taken
+    std::array<std::atomic<std::int64_t>, max_samples> took;      ///< ns from released to taken
+    std::array<std::atomic<std::size_t>, max_samples> taken_by;  ///< by which taker
     std::array<taker, max_takers> takers;
     std::atomic<std::size_t> terms_ended;
     std::array<term, max_terms> terms;
@@ -62,10 +63,12 @@ struct record {
         if (place < max_terms) terms[place] = ended;
     }
 
-    void add(std::int64_t ns)
+    void add(std::int64_t ns, std::size_t by)
     {
         const auto place = static_cast<std::size_t>(samples.fetch_add(1));
-        if (place < max_samples) took[place] = ns;
+        if (place >= max_samples) return;
+        took[place] = ns;
+        taken_by[place] = by;
     }
 };
 

@@ -27,11 +27,21 @@ enum class work {
 /// See the waiters of these names; `floor`: see floor.hpp.
 enum class waits { blocking, polling, asynchronous, floor };
 
+/// What the takers take turns at.
+enum class rights {
+    lease,
+    writing,              ///< of a shared lease
+    writing_and_reading,  ///< of a shared lease: every second taker only reads
+};
+
 struct way {
     hand_over::work work = work::turns;
     hand_over::waits waits = waits::blocking;
     std::chrono::nanoseconds ttl = std::chrono::seconds{30};
+    hand_over::rights rights = rights::lease;
 };
+
+inline bool reads(std::size_t taker, const way& how) { return how.rights == rights::writing_and_reading && taker % 2 == 1; }
 
 /// Long enough for the last holder to be back in the queue.
 inline constexpr auto turn_lasts = std::chrono::milliseconds{15};
@@ -60,7 +70,7 @@ void take_turns(record& run, std::size_t index, Lease& lease, Waiter& waiter, co
         auto [guard, got] = waiter.acquire(lease, run);
         if (!guard) return;
         note(run, index, asked, got);
-        if (const auto since = run.released.exchange(0)) run.add(got - since);
+        if (const auto since = run.released.exchange(0)) run.add(got - since, index);
         if (how.work == work::take)
             while (!run.stop) std::this_thread::sleep_for(1ms);
         else
@@ -77,10 +87,10 @@ void take_turns(record& run, std::size_t index, Lease& lease, Waiter& waiter, co
     }
 }
 
-template <class Store, class Waiter>
-void take_part(record& run, std::size_t index, Store& store, Waiter waiter, const way& how)
+/// `lease`: what its waiter is for.
+template <class Store, class Waiter, class Lease>
+void take_part(record& run, std::size_t index, Store& store, Waiter waiter, Lease& lease, const way& how)
 {
-    leasehold::basic_lease lease{store, "measured", leasehold::lease_terms{.ttl = how.ttl}};
     std::error_code ignored;
     static_cast<void>(store.inspect(busy_name, ignored));  // connects
     ++run.connected;
@@ -96,14 +106,21 @@ void take_part(record& run, std::size_t index, Store& store, Waiter waiter, cons
 template <class Store>
 void take_part(record& run, std::size_t index, Store& store, const way& how)
 {
+    const leasehold::lease_terms terms{.ttl = how.ttl};
+    if (how.rights != rights::lease) {
+        leasehold::shared_lease shared{store, "measured, shared", terms};
+        return reads(index, how) ? take_part(run, index, store, blocking_reader{}, shared, how)
+                                 : take_part(run, index, store, blocking_waiter{}, shared, how);
+    }
+    leasehold::basic_lease lease{store, "measured", terms};
     switch (how.waits) {
-    case waits::blocking: return take_part(run, index, store, blocking_waiter{}, how);
-    case waits::polling: return take_part(run, index, store, polling_waiter{}, how);
+    case waits::blocking: return take_part(run, index, store, blocking_waiter{}, lease, how);
+    case waits::polling: return take_part(run, index, store, polling_waiter{}, lease, how);
     case waits::floor: throw std::logic_error{"the floor needs no store"};
     case waits::asynchronous: break;
     }
 #ifdef HAND_OVER_ASYNCHRONOUS
-    take_part(run, index, store, asynchronous_waiter{}, how);
+    take_part(run, index, store, asynchronous_waiter{}, lease, how);
 #else
     throw std::logic_error{"compiled without Boost.Asio"};
 #endif

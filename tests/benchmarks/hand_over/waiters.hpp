@@ -41,6 +41,26 @@ struct blocking_waiter {
     }
 };
 
+/// The same of one that only reads a shared lease.
+struct blocking_reader {
+    template <class Lease>
+    auto acquire(Lease& lease, const record&)
+    {
+        auto guard = guard_of(lease);
+        return taken{std::move(guard), now()};
+    }
+
+private:
+    template <class Lease>
+    static auto guard_of(Lease& lease)
+    {
+        if constexpr (requires { lease.acquire_shared(); })
+            return lease.acquire_shared();
+        else
+            return lease.acquire();
+    }
+};
+
 inline constexpr auto poll_pause = std::chrono::milliseconds{50};
 
 /// Asks every 50 ms, as locks on databases mostly do. The guard is empty at the end of the run.

@@ -140,7 +140,7 @@ inline std::string through(const tcp_gate& gate, const database_server& server)
     return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
 }
 
-inline std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+inline std::chrono::steady_clock::time_point steady_now() { return std::chrono::steady_clock::now(); }
 
 struct counted {
     std::atomic<int>& attempts;

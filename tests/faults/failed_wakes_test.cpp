@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(hand_overs_are_quick_after_a_host_was_cut_off, Ser
 {
     waiting_scene<Server> s{3};
     tcp_gate gate{s.server.port()};
-    lh::odbc_store gone{through(gate, s.server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, s.server), lh::odbc_options{.session_locks = true}};
     std::error_code ec;
     BOOST_REQUIRE(gone.try_acquire("n", "gone", 1h, ec).granted());
     BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(postgresql_notices_in_some_seconds_that_a_host_was_cut_off)
 {
     waiting_scene<postgresql_server> s;
     tcp_gate gate{s.server.port()};
-    lh::odbc_store gone{through(gate, s.server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, s.server), lh::odbc_options{.session_locks = true}};
     std::error_code ec;
     BOOST_REQUIRE(gone.try_acquire("n", "gone", 1h, ec).granted());
     BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(mariadb_that_is_told_to_look_notices_it_too)
     mariadb_server server{{"--plugin-load-add=metadata_lock_info", "--tcp_keepalive_time=5", "--tcp_keepalive_interval=2",
                            "--tcp_keepalive_probes=3"}};
     tcp_gate gate{server.port()};
-    lh::odbc_store gone{through(gate, server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, server), lh::odbc_options{.session_locks = true}};
     gone.create_schema();
     std::error_code ec;
     BOOST_REQUIRE(gone.try_acquire("n", "gone", 1h, ec).granted());
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_was_cut_off_leaves_the_queue_in_some
 {
     waiting_scene<Server> s;
     tcp_gate gate{s.server.port()};
-    lh::odbc_store gone{through(gate, s.server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, s.server), lh::odbc_options{.session_locks = true}};
     lh::basic_lease holder{s.stores[0], "n", terms};
     auto guard = holder.try_acquire();
     BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));

@@ -133,7 +133,7 @@ struct waiting_scene {
     }
 };
 
-inline std::string through(const tcp_gate& gate, const database_server& server)
+inline std::string through_gate(const tcp_gate& gate, const database_server& server)
 {
     std::string text = server.connection_string();
     const std::string port = "Port=" + std::to_string(server.port());

@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(session_that_hangs_in_a_call_loses_its_locks, Serv
 {
     waiting_scene<Server> s;
     tcp_gate gate{s.server.port()};
-    lh::odbc_store store{through(gate, s.server), lh::odbc_options{.call_timeout = 2s, .session_locks = true}};
+    lh::odbc_store store{through_gate(gate, s.server), lh::odbc_options{.call_timeout = 2s, .session_locks = true}};
     std::error_code ec;
     const auto granted = store.try_acquire("n", "we", 60s, ec);
     BOOST_REQUIRE(granted.granted());
